@@ -1,0 +1,230 @@
+//! MCP's own result of a call, and the way between it and the flat result.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
+
+use crate::content::{Content, read_blocks, unwrapped, wrapped};
+use crate::error::{ValidationError, Violations};
+use crate::message::{
+    ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolResult, expect, serialize_with_extra,
+};
+
+const FIELDS: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
+
+/// MCP's result of `tools/call`: `{"content": […], "structuredContent": …, "isError": …}`.
+///
+/// It converts to and from [`ToolResult`] without loss: what one of them has no field for travels in `_meta`, or
+/// among the extra fields.
+///
+/// ```
+/// use mcp_core::{CallToolResult, ToolResult};
+/// use serde_json::json;
+///
+/// let flat = ToolResult::data(json!({ "sum": 3 })).explanation("added");
+/// let mcp = CallToolResult::from(flat.clone());
+/// assert_eq!(
+///     mcp.to_value()?,
+///     json!({
+///         "content": [{ "type": "text", "text": "{\"sum\":3}" }],
+///         "structuredContent": { "sum": 3 },
+///         "isError": false,
+///         "_meta": { "explanation": "added" },
+///     }),
+/// );
+/// assert_eq!(ToolResult::from(mcp), flat);
+/// # Ok::<(), mcp_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CallToolResult {
+    /// What the model is shown.
+    pub content: Vec<Content>,
+    /// What the tool returned, for programs. An object in the versions before 2026-07-28.
+    pub structured_content: Option<Value>,
+    /// Whether the call failed; always written.
+    pub is_error: bool,
+    /// Remarks for programs.
+    pub meta: JsonObject,
+    /// Fields beside those, kept as they came.
+    pub extra: JsonObject,
+}
+
+impl CallToolResult {
+    fn read(value: Value, _: Strictness) -> Result<Self, ValidationError> {
+        let mut violations = Violations::default();
+        let result = Self::read_fields(value, &mut violations);
+        violations.finish(result)
+    }
+
+    fn read_fields(value: Value, violations: &mut Violations) -> Option<Self> {
+        let mut result = Self::default();
+        for (key, value) in expect::object(value, "", violations)? {
+            match key.as_str() {
+                "content" => result.content = read_blocks(value, "content", violations).unwrap_or_default(),
+                "structuredContent" => result.structured_content = Some(value),
+                "isError" => result.is_error = expect::boolean(&value, "isError", violations).unwrap_or_default(),
+                "_meta" => result.meta = expect::object(value, "_meta", violations).unwrap_or_default(),
+                _ => _ = result.extra.insert(key, value),
+            }
+        }
+        Some(result)
+    }
+}
+
+message_api!(CallToolResult, "a result of `tools/call`");
+
+impl Serialize for CallToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("content", &self.content)?;
+        if let Some(structured) = &self.structured_content {
+            map.serialize_entry("structuredContent", structured)?;
+        }
+        map.serialize_entry("isError", &self.is_error)?;
+        if !self.meta.is_empty() {
+            map.serialize_entry("_meta", &self.meta)?;
+        }
+        serialize_with_extra(map, &FIELDS, &self.extra)
+    }
+}
+
+// The conversions. The plain one, which nearly every result takes:
+//
+//   data                        <->  structuredContent
+//   content                     <->  content; absent in the flat form where it is just the default text
+//   status, error, explanation  <->  `_meta` of the same names, where `isError` and `content` do not tell them already
+//   everything else             <->  the same
+//
+// A result that it cannot bring back (it uses one of the other side's names for something else, say) travels whole
+// inside `_meta`, under one of these keys.
+
+/// In MCP's `_meta`: the flat result that this one stands for.
+const FLAT: &str = "toolResult";
+/// In a flat `_meta`: MCP's result that this one stands for.
+const MCP: &str = "callToolResult";
+
+impl From<ToolResult> for CallToolResult {
+    fn from(flat: ToolResult) -> Self {
+        if is_plain(&flat) {
+            return from_plain(flat);
+        }
+        let whole = |value: &Value| Self::from_value(value.clone()).ok();
+        match flat.meta.get(MCP).and_then(whole) {
+            Some(mcp) if ToolResult::from(mcp.clone()) == flat => mcp,
+            _ => {
+                let meta = JsonObject::from_iter([(FLAT.to_owned(), json!(flat))]);
+                Self { meta, extra: JsonObject::new(), ..from_plain(flat) }
+            }
+        }
+    }
+}
+
+impl From<CallToolResult> for ToolResult {
+    fn from(mcp: CallToolResult) -> Self {
+        let whole = |value: &Value| Self::from_value(value.clone()).ok();
+        if let Some(flat) = mcp.meta.get(FLAT).and_then(whole) {
+            if !is_plain(&flat) && CallToolResult::from(flat.clone()) == mcp {
+                return flat;
+            }
+        }
+        if let Some(flat) = to_plain(mcp.clone()).filter(|flat| is_plain(flat) && from_plain(flat.clone()) == mcp) {
+            return flat;
+        }
+        let meta = JsonObject::from_iter([(MCP.to_owned(), json!(mcp))]);
+        let CallToolResult { content, structured_content, is_error, .. } = mcp;
+        let (data, error) =
+            if is_error { (None, Some(told_error(&content))) } else { (structured_content.map(wrapped), None) };
+        Self { status: status_of(is_error), data, error, content: Some(content), meta, ..Self::default() }
+    }
+}
+
+/// Whether nothing in the result uses a name that the conversion gives another meaning.
+fn is_plain(flat: &ToolResult) -> bool {
+    let meta_is_free = |key: &String| !matches!(key.as_str(), "status" | "error" | "explanation" | FLAT | MCP);
+    let extra_is_free = |key: &String| !FIELDS.contains(&key.as_str());
+    flat.meta.keys().all(meta_is_free) && flat.extra.keys().all(extra_is_free)
+}
+
+fn from_plain(flat: ToolResult) -> CallToolResult {
+    let is_error = flat.is_failure();
+    let content = match flat.content {
+        Some(content) => content,
+        None => default_content(is_error, flat.data.as_ref(), flat.error.as_ref(), flat.explanation.as_deref()),
+    };
+    let mut meta = flat.meta;
+    if flat.status != status_of(is_error) {
+        meta.insert("status".into(), flat.status.as_str().into());
+    }
+    if let Some(error) = flat.error.filter(|error| !is_error || *error != told_error(&content)) {
+        meta.insert("error".into(), json!(error));
+    }
+    if let Some(explanation) = flat.explanation {
+        meta.insert("explanation".into(), explanation.into());
+    }
+    CallToolResult { content, structured_content: flat.data, is_error, meta, extra: flat.extra }
+}
+
+/// The inverse of [`from_plain`], where there may be one.
+fn to_plain(mcp: CallToolResult) -> Option<ToolResult> {
+    let CallToolResult { content, structured_content: data, is_error, mut meta, extra } = mcp;
+    let text = |value| match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    };
+    let status = match meta.shift_remove("status") {
+        Some(status) => Status::from(text(status)?),
+        None => status_of(is_error),
+    };
+    let error = match meta.shift_remove("error") {
+        Some(error) => Some(ErrorDetail::from_value(error).ok()?),
+        None if is_error => Some(told_error(&content)),
+        None => None,
+    };
+    let explanation = match meta.shift_remove("explanation") {
+        Some(explanation) => Some(text(explanation)?),
+        None => None,
+    };
+    let default = default_content(is_error, data.as_ref(), error.as_ref(), explanation.as_deref());
+    let content = Some(content).filter(|content| *content != default);
+    let flat = ToolResult { status, data, error, explanation, content, meta, extra };
+    flat.validate().is_ok().then_some(flat)
+}
+
+fn status_of(is_error: bool) -> Status {
+    if is_error { Status::Failure } else { Status::Success }
+}
+
+/// What the model is shown where the tool does not say: the error, the data, or the explanation.
+fn default_content(
+    is_error: bool,
+    data: Option<&Value>,
+    error: Option<&ErrorDetail>,
+    explanation: Option<&str>,
+) -> Vec<Content> {
+    let text = match (data, error) {
+        (_, Some(error)) if is_error => Some(error_text(error)),
+        (Some(data), _) => Some(match unwrapped(data) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => data.to_string(),
+        }),
+        (None, _) => explanation.map(str::to_owned),
+    };
+    text.map(Content::text).into_iter().collect()
+}
+
+fn error_text(error: &ErrorDetail) -> String {
+    let ErrorDetail { error_type, error_message, error_details, .. } = error;
+    match error_details {
+        Some(Value::String(details)) => format!("{error_type}: {error_message}\n{details}"),
+        Some(details) => format!("{error_type}: {error_message}\n{details}"),
+        None => format!("{error_type}: {error_message}"),
+    }
+}
+
+/// The error that a failed result tells by its texts alone.
+fn told_error(content: &[Content]) -> ErrorDetail {
+    let texts: Vec<&str> = content.iter().filter_map(Content::as_text).collect();
+    let message = if texts.is_empty() { "the tool failed and did not say why".to_owned() } else { texts.join("\n") };
+    ErrorDetail::new(ErrorType::TOOL_EXECUTION_ERROR, message)
+}

@@ -1,0 +1,313 @@
+//! What a model is shown: blocks of text, image, audio and resources.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
+
+use crate::error::{Rule, Violations, join};
+use crate::message::{JsonObject, expect, serialize_with_extra};
+
+/// One block of what a model is shown.
+///
+/// `extra` holds what else the block says, such as `annotations`, `_meta`, or a link's `title` and `mimeType`; set it
+/// by [`with`](Self::with).
+///
+/// ```
+/// use mcp_core::Content;
+/// use serde_json::json;
+///
+/// let chart = Content::image(b"\x89PNG...", "image/png").with("annotations", json!({ "audience": ["user"] }));
+/// assert_eq!(serde_json::to_value(&chart)?["mimeType"], "image/png");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Content {
+    /// A text.
+    Text {
+        /// The text.
+        text: String,
+        /// What else the block says.
+        extra: JsonObject,
+    },
+    /// An image.
+    Image {
+        /// Its bytes in base64.
+        data: String,
+        /// Its type, such as `image/png`.
+        mime_type: String,
+        /// What else the block says.
+        extra: JsonObject,
+    },
+    /// A sound.
+    Audio {
+        /// Its bytes in base64.
+        data: String,
+        /// Its type, such as `audio/wav`.
+        mime_type: String,
+        /// What else the block says.
+        extra: JsonObject,
+    },
+    /// A link to a resource that the client can read.
+    ResourceLink {
+        /// Where it is.
+        uri: String,
+        /// What it is called.
+        name: String,
+        /// What else the block says.
+        extra: JsonObject,
+    },
+    /// A resource itself.
+    Resource {
+        /// The resource.
+        resource: Resource,
+        /// What else the block says.
+        extra: JsonObject,
+    },
+    /// A block of a type that this version does not know, kept as it came.
+    Other {
+        /// Its type.
+        kind: String,
+        /// Its other fields.
+        extra: JsonObject,
+    },
+}
+
+/// A resource that is sent along.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Resource {
+    /// Where it is from.
+    pub uri: String,
+    /// What is in it.
+    pub body: ResourceBody,
+    /// What else it says, such as `mimeType`.
+    pub extra: JsonObject,
+}
+
+/// What is in a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResourceBody {
+    /// A text.
+    Text(String),
+    /// Bytes, in base64.
+    Blob(String),
+}
+
+impl Content {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), extra: JsonObject::new() }
+    }
+
+    /// An image, from its bytes.
+    pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self::Image { data: BASE64.encode(bytes), mime_type: mime_type.into(), extra: JsonObject::new() }
+    }
+
+    /// A sound, from its bytes.
+    pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self::Audio { data: BASE64.encode(bytes), mime_type: mime_type.into(), extra: JsonObject::new() }
+    }
+
+    /// A link to a resource.
+    pub fn link(uri: impl Into<String>, name: impl Into<String>) -> Self {
+        Self::ResourceLink { uri: uri.into(), name: name.into(), extra: JsonObject::new() }
+    }
+
+    /// A resource that is a text.
+    pub fn resource(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::embedded(uri.into(), mime_type.into(), ResourceBody::Text(text.into()))
+    }
+
+    /// A resource of bytes.
+    pub fn resource_bytes(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Self::embedded(uri.into(), mime_type.into(), ResourceBody::Blob(BASE64.encode(bytes)))
+    }
+
+    fn embedded(uri: String, mime_type: String, body: ResourceBody) -> Self {
+        let extra = JsonObject::from_iter([("mimeType".to_owned(), Value::String(mime_type))]);
+        Self::Resource { resource: Resource { uri, body, extra }, extra: JsonObject::new() }
+    }
+
+    /// Adds another field to the block, such as `annotations`, `_meta` or a link's `title`.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra_mut().insert(key.into(), value.into());
+        self
+    }
+
+    /// The block's `type`.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Text { .. } => "text",
+            Self::Image { .. } => "image",
+            Self::Audio { .. } => "audio",
+            Self::ResourceLink { .. } => "resource_link",
+            Self::Resource { .. } => "resource",
+            Self::Other { kind, .. } => kind,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The bytes of an image, a sound or a resource of bytes; none for other blocks, or if they are not base64.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Image { data, .. } | Self::Audio { data, .. } => BASE64.decode(data).ok(),
+            Self::Resource { resource: Resource { body: ResourceBody::Blob(data), .. }, .. } => {
+                BASE64.decode(data).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// What else the block says.
+    pub fn extra(&self) -> &JsonObject {
+        match self {
+            Self::Text { extra, .. }
+            | Self::Image { extra, .. }
+            | Self::Audio { extra, .. }
+            | Self::ResourceLink { extra, .. }
+            | Self::Resource { extra, .. }
+            | Self::Other { extra, .. } => extra,
+        }
+    }
+
+    fn extra_mut(&mut self) -> &mut JsonObject {
+        match self {
+            Self::Text { extra, .. }
+            | Self::Image { extra, .. }
+            | Self::Audio { extra, .. }
+            | Self::ResourceLink { extra, .. }
+            | Self::Resource { extra, .. }
+            | Self::Other { extra, .. } => extra,
+        }
+    }
+
+    fn read(value: Value, path: &str, violations: &mut Violations) -> Option<Self> {
+        let mut extra = expect::object(value, path, violations)?;
+        for key in ["annotations", "_meta"] {
+            if let Some(value) = extra.get(key).filter(|value| !value.is_object()) {
+                expect::object(value.clone(), &join(path, key), violations);
+            }
+        }
+        let mut text = |extra: &mut JsonObject, key: &str| {
+            expect::required_string(extra.shift_remove(key), &join(path, key), violations)
+        };
+        let kind = text(&mut extra, "type")?;
+        Some(match kind.as_str() {
+            "text" => Self::Text { text: text(&mut extra, "text")?, extra },
+            "image" | "audio" => {
+                let (data, mime_type) = (text(&mut extra, "data"), text(&mut extra, "mimeType"));
+                let (data, mime_type) = (data?, mime_type?);
+                match kind.as_str() {
+                    "image" => Self::Image { data, mime_type, extra },
+                    _ => Self::Audio { data, mime_type, extra },
+                }
+            }
+            "resource_link" => {
+                let (uri, name) = (text(&mut extra, "uri"), text(&mut extra, "name"));
+                Self::ResourceLink { uri: uri?, name: name?, extra }
+            }
+            "resource" => {
+                let path = join(path, "resource");
+                let Some(resource) = extra.shift_remove("resource") else {
+                    violations.add(path, Rule::Missing { expected: "an object with `uri` and `text` or `blob`" });
+                    return None;
+                };
+                Self::Resource { resource: Resource::read(resource, &path, violations)?, extra }
+            }
+            _ => Self::Other { kind, extra },
+        })
+    }
+}
+
+impl Resource {
+    fn read(value: Value, path: &str, violations: &mut Violations) -> Option<Self> {
+        let mut extra = expect::object(value, path, violations)?;
+        let uri = expect::required_string(extra.shift_remove("uri"), &join(path, "uri"), violations);
+        let (text, blob) = (extra.shift_remove("text"), extra.shift_remove("blob"));
+        let body = match (text, blob) {
+            (Some(text), None) => expect::string(text, &join(path, "text"), violations).map(ResourceBody::Text),
+            (None, Some(blob)) => expect::string(blob, &join(path, "blob"), violations).map(ResourceBody::Blob),
+            (Some(_), Some(_)) => {
+                violations.add(join(path, "blob"), Rule::Ambiguous { other: "text" });
+                None
+            }
+            (None, None) => {
+                violations.add(join(path, "text"), Rule::Missing { expected: "a string, or `blob` with base64" });
+                None
+            }
+        };
+        Some(Self { uri: uri?, body: body?, extra })
+    }
+}
+
+/// Reads an array of blocks; every bad block is noted.
+pub(crate) fn read_blocks(value: Value, path: &str, violations: &mut Violations) -> Option<Vec<Content>> {
+    let blocks = expect::array(value, path, violations)?;
+    let read =
+        blocks.into_iter().enumerate().map(|(i, block)| Content::read(block, &format!("{path}[{i}]"), violations));
+    // All of them, also behind a bad one.
+    read.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// A value as the `data` of a result: an object as it is, anything else as `{"result": value}`.
+pub(crate) fn wrapped(value: Value) -> Value {
+    if value.is_object() { value } else { json!({ "result": value }) }
+}
+
+/// The value in `{"result": value}`, if it is one that [`wrapped`] wraps.
+pub(crate) fn unwrapped(data: &Value) -> Option<&Value> {
+    let object = data.as_object().filter(|object| object.len() == 1)?;
+    object.get("result").filter(|value| !value.is_object())
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", self.kind())?;
+        let fields: &[&str] = match self {
+            Self::Text { text, .. } => {
+                map.serialize_entry("text", text)?;
+                &["type", "text"]
+            }
+            Self::Image { data, mime_type, .. } | Self::Audio { data, mime_type, .. } => {
+                map.serialize_entry("data", data)?;
+                map.serialize_entry("mimeType", mime_type)?;
+                &["type", "data", "mimeType"]
+            }
+            Self::ResourceLink { uri, name, .. } => {
+                map.serialize_entry("uri", uri)?;
+                map.serialize_entry("name", name)?;
+                &["type", "uri", "name"]
+            }
+            Self::Resource { resource, .. } => {
+                map.serialize_entry("resource", resource)?;
+                &["type", "resource"]
+            }
+            Self::Other { .. } => &["type"],
+        };
+        serialize_with_extra(map, fields, self.extra())
+    }
+}
+
+impl Serialize for Resource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("uri", &self.uri)?;
+        match &self.body {
+            ResourceBody::Text(text) => map.serialize_entry("text", text)?,
+            ResourceBody::Blob(blob) => map.serialize_entry("blob", blob)?,
+        }
+        serialize_with_extra(map, &["uri", "text", "blob"], &self.extra)
+    }
+}

@@ -1,0 +1,133 @@
+//! The ways in which a call and its result are put on the wire.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::call_result::CallToolResult;
+use crate::error::{CodeProfile, Error, SerializationError, TransportError, ValidationError};
+use crate::message::{ToolCall, ToolResult, parse};
+use crate::rpc::{Id, RpcError, RpcRequest, RpcResponse};
+
+/// How a call is put on the wire. A call is answered in the dialect that it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// The flat messages themselves, without JSON-RPC.
+    Flat,
+    /// JSON-RPC with MCP's methods, `tools/list` and `tools/call`.
+    Mcp,
+    /// JSON-RPC with the older methods, `list_tools` and `call_tool`.
+    Legacy,
+}
+
+impl Dialect {
+    /// The dialect of a JSON-RPC method that lists or calls tools.
+    pub fn of_method(method: &str) -> Option<Self> {
+        match method {
+            "tools/list" | "tools/call" => Some(Self::Mcp),
+            "list_tools" | "call_tool" => Some(Self::Legacy),
+            _ => None,
+        }
+    }
+
+    /// The JSON-RPC method that lists tools; a flat message cannot.
+    pub const fn list_method(self) -> Option<&'static str> {
+        match self {
+            Self::Flat => None,
+            Self::Mcp => Some("tools/list"),
+            Self::Legacy => Some("list_tools"),
+        }
+    }
+
+    /// The JSON-RPC method that calls a tool; a flat message has none.
+    pub const fn call_method(self) -> Option<&'static str> {
+        match self {
+            Self::Flat => None,
+            Self::Mcp => Some("tools/call"),
+            Self::Legacy => Some("call_tool"),
+        }
+    }
+}
+
+impl ToolCall {
+    /// Reads the `params` of `tools/call` and `call_tool`: the name as `name` or `tool_name`, the arguments as
+    /// `arguments` or `args`, and `{}` where there are none. Other members, such as `_meta`, are kept.
+    ///
+    /// ```
+    /// use mcp_core::{Dialect, RpcMessage, ToolCall};
+    ///
+    /// let line = br#"{"jsonrpc":"2.0","id":7,"method":"call_tool","params":{"tool_name":"weather","args":{"city":"Oslo"}}}"#;
+    /// let RpcMessage::Request(request) = RpcMessage::parse(line)? else { panic!("not a request") };
+    /// assert_eq!(Dialect::of_method(&request.method), Some(Dialect::Legacy));
+    /// assert_eq!(ToolCall::from_params(request.params.as_deref())?.arguments["city"], "Oslo");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_params(params: Option<&RawValue>) -> Result<Self, ValidationError> {
+        let mut params = match params {
+            Some(params) => parse(params.get().as_bytes())?,
+            None => json!({}),
+        };
+        if let Value::Object(params) = &mut params {
+            // Absent and null mean the same to JSON-RPC clients.
+            params.retain(|key, value| !(value.is_null() && matches!(key.as_str(), "arguments" | "args")));
+            if !params.contains_key("args") {
+                params.entry("arguments").or_insert_with(|| json!({}));
+            }
+        }
+        Self::from_value(params)
+    }
+
+    /// The call as a JSON-RPC request. [`Dialect::Flat`] has none: the call itself is the message.
+    pub fn to_request<'a>(
+        &self,
+        id: impl Into<Id<'a>>,
+        dialect: Dialect,
+    ) -> Result<Option<RpcRequest<'a>>, SerializationError> {
+        let Some(method) = dialect.call_method() else { return Ok(None) };
+        let (name, arguments) = match dialect {
+            Dialect::Legacy => ("tool_name", "args"),
+            Dialect::Flat | Dialect::Mcp => ("name", "arguments"),
+        };
+        let mut params = self.extra.clone();
+        params.insert(name.to_owned(), self.tool_name.as_str().into());
+        params.insert(arguments.to_owned(), self.arguments.clone());
+        RpcRequest::new(id, method).params(params).map(Some)
+    }
+}
+
+impl ToolResult {
+    /// The result as the JSON-RPC answer to a call. MCP's is a [`CallToolResult`]; the legacy one is the bare data, or
+    /// an error. [`Dialect::Flat`] has none: the result itself is the message.
+    pub fn to_response<'a>(
+        &self,
+        id: impl Into<Id<'a>>,
+        dialect: Dialect,
+        profile: CodeProfile,
+    ) -> Result<Option<RpcResponse<'a>>, SerializationError> {
+        let id = id.into();
+        match dialect {
+            Dialect::Flat => Ok(None),
+            Dialect::Mcp => RpcResponse::success(id, CallToolResult::from(self.clone())).map(Some),
+            Dialect::Legacy => match &self.error {
+                Some(error) if self.is_failure() => {
+                    Ok(Some(RpcResponse::failure(Some(id), RpcError::from_detail(error, profile))))
+                }
+                _ => RpcResponse::success(id, self.data.as_ref().unwrap_or(&json!({}))).map(Some),
+            },
+        }
+    }
+
+    /// Reads the JSON-RPC answer to a call. A protocol error is a failure as well.
+    pub fn from_response(response: &RpcResponse<'_>, dialect: Dialect) -> Result<Self, Error> {
+        let result = match &response.outcome {
+            Err(error) => return Ok(Self::failure(error.to_detail())),
+            Ok(result) => result.get().as_bytes(),
+        };
+        let malformed = |error: ValidationError| TransportError::Malformed(error.to_string());
+        Ok(match dialect {
+            Dialect::Flat => Self::parse(result)?,
+            Dialect::Mcp => CallToolResult::parse(result).map_err(malformed)?.into(),
+            Dialect::Legacy => Self::data(parse(result).map_err(malformed)?),
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! The one table of errors: kind, `error_type`, JSON-RPC code, HTTP status.
+
+use crate::message::ErrorType;
+use crate::rpc::code;
+
+/// What went wrong, as one row of the table that every error of this crate is mapped by.
+///
+/// | kind | `error_type` | code | standard code | HTTP | short code |
+/// |---|---|---|---|---|---|
+/// | `Validation` | `ValidationError` | -32602 | -32602 | 400 | `VALIDATION_ERROR` |
+/// | `Parse` | `ValidationError` | -32700 | -32700 | 400 | `VALIDATION_ERROR` |
+/// | `Schema` | `SchemaError` | -32602 | -32602 | 400 | `VALIDATION_ERROR` |
+/// | `ToolNotFound` | `ToolNotFoundError` | -32602 | -32602 | 404 | `NOT_FOUND` |
+/// | `Execution` | `ToolExecutionError` | 40000 | -32000 | 500 | `EXECUTION_ERROR` |
+/// | `Authentication` | `AuthenticationError` | 40100 | -32001 | 401 | `ACCESS_DENIED` |
+/// | `Permission` | `PermissionError` | 40300 | -32003 | 403 | `ACCESS_DENIED` |
+/// | `LimitExceeded` | `ApiLimitExceeded` | 40000 | -32000 | 429 | `RATE_LIMITED` |
+/// | `Timeout` | `TimeoutError` | 40000 | -32000 | 504 | `TIMEOUT` |
+/// | `Transport` | `TransportError` | 40000 | -32000 | 502 | `INTERNAL` |
+/// | `FileNotFound` | `FileNotFoundError` | 40000 | -32000 | 404 | `NOT_FOUND` |
+/// | `ResourceNotFound` | `ResourceNotFound` | 40000 | -32000 | 404 | `NOT_FOUND` |
+/// | `UnsupportedEncoding` | `UnsupportedEncodingError` | 40000 | -32000 | 415 | `EXECUTION_ERROR` |
+/// | `FileTooLarge` | `FileTooLargeError` | 40000 | -32000 | 413 | `EXECUTION_ERROR` |
+/// | `Serialization` | `SerializationError` | -32603 | -32603 | 500 | `INTERNAL` |
+/// | `Registration` | `RegistrationError` | -32603 | -32603 | 500 | `INTERNAL` |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A message breaks a rule of its form.
+    Validation,
+    /// A message is not JSON at all.
+    Parse,
+    /// A call's arguments do not match the tool's schema.
+    Schema,
+    /// No tool has the name that was called.
+    ToolNotFound,
+    /// The tool ran and failed, for a reason that has no kind of its own.
+    Execution,
+    /// The caller is not known.
+    Authentication,
+    /// The caller, or the program, may not do this.
+    Permission,
+    /// A rate or size limit was reached.
+    LimitExceeded,
+    /// The call did not end in its time.
+    Timeout,
+    /// The connection failed, or the other side answered nonsense.
+    Transport,
+    /// A file is not there.
+    FileNotFound,
+    /// Something else that was asked for is not there.
+    ResourceNotFound,
+    /// A text encoding that the tool does not know.
+    UnsupportedEncoding,
+    /// A file is larger than the tool reads.
+    FileTooLarge,
+    /// A value cannot become JSON.
+    Serialization,
+    /// A tool cannot be registered.
+    Registration,
+}
+
+/// Which numbers stand for the errors of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CodeProfile {
+    /// 40000 tool execution, 40100 authentication, 40300 permission. The default of the legacy dialect.
+    #[default]
+    Extended,
+    /// The same as -32000, -32001 and -32003, inside JSON-RPC's range for servers.
+    Standard,
+}
+
+struct Row {
+    kind: ErrorKind,
+    error_type: ErrorType,
+    extended: i64,
+    standard: i64,
+    http: u16,
+    short: &'static str,
+}
+
+const fn row(
+    kind: ErrorKind,
+    error_type: ErrorType,
+    (extended, standard): (i64, i64),
+    http: u16,
+    short: &'static str,
+) -> Row {
+    Row { kind, error_type, extended, standard, http, short }
+}
+
+const PARSE: (i64, i64) = (code::PARSE_ERROR, code::PARSE_ERROR);
+const PARAMS: (i64, i64) = (code::INVALID_PARAMS, code::INVALID_PARAMS);
+const INTERNAL: (i64, i64) = (code::INTERNAL_ERROR, code::INTERNAL_ERROR);
+const TOOL: (i64, i64) = (code::TOOL_EXECUTION_ERROR, code::SERVER_ERROR);
+const AUTHENTICATION: (i64, i64) = (code::AUTHENTICATION_ERROR, code::SERVER_AUTHENTICATION_ERROR);
+const PERMISSION: (i64, i64) = (code::PERMISSION_DENIED, code::SERVER_PERMISSION_DENIED);
+
+/// In the order of the variants. Where several rows share an `error_type` or a code, the first is the one it is read as.
+static TABLE: [Row; 16] = {
+    use ErrorKind as K;
+    use ErrorType as T;
+    [
+        row(K::Validation, T::VALIDATION_ERROR, PARAMS, 400, "VALIDATION_ERROR"),
+        row(K::Parse, T::VALIDATION_ERROR, PARSE, 400, "VALIDATION_ERROR"),
+        row(K::Schema, T::SCHEMA_ERROR, PARAMS, 400, "VALIDATION_ERROR"),
+        row(K::ToolNotFound, T::TOOL_NOT_FOUND_ERROR, PARAMS, 404, "NOT_FOUND"),
+        row(K::Execution, T::TOOL_EXECUTION_ERROR, TOOL, 500, "EXECUTION_ERROR"),
+        row(K::Authentication, T::AUTHENTICATION_ERROR, AUTHENTICATION, 401, "ACCESS_DENIED"),
+        row(K::Permission, T::PERMISSION_ERROR, PERMISSION, 403, "ACCESS_DENIED"),
+        row(K::LimitExceeded, T::API_LIMIT_EXCEEDED, TOOL, 429, "RATE_LIMITED"),
+        row(K::Timeout, T::TIMEOUT_ERROR, TOOL, 504, "TIMEOUT"),
+        row(K::Transport, T::TRANSPORT_ERROR, TOOL, 502, "INTERNAL"),
+        row(K::FileNotFound, T::FILE_NOT_FOUND_ERROR, TOOL, 404, "NOT_FOUND"),
+        row(K::ResourceNotFound, T::RESOURCE_NOT_FOUND, TOOL, 404, "NOT_FOUND"),
+        row(K::UnsupportedEncoding, T::UNSUPPORTED_ENCODING_ERROR, TOOL, 415, "EXECUTION_ERROR"),
+        row(K::FileTooLarge, T::FILE_TOO_LARGE_ERROR, TOOL, 413, "EXECUTION_ERROR"),
+        row(K::Serialization, T::SERIALIZATION_ERROR, INTERNAL, 500, "INTERNAL"),
+        row(K::Registration, T::REGISTRATION_ERROR, INTERNAL, 500, "INTERNAL"),
+    ]
+};
+
+impl ErrorKind {
+    /// Every kind, in the order of the table.
+    pub fn all() -> impl ExactSizeIterator<Item = Self> {
+        TABLE.iter().map(|row| row.kind)
+    }
+
+    /// The kind of an `error_type`. A name of the tool's own is an [`Execution`](Self::Execution) error.
+    pub fn of(error_type: &ErrorType) -> Self {
+        if error_type == "FileNotFound" {
+            // One source document spells it so.
+            return Self::FileNotFound;
+        }
+        TABLE.iter().find(|row| row.error_type == *error_type).map_or(Self::Execution, |row| row.kind)
+    }
+
+    /// The kind that a JSON-RPC code stands for, for errors that come without an `error_type`.
+    pub fn of_code(code: i64) -> Self {
+        let found = TABLE.iter().find(|row| code == row.extended || code == row.standard);
+        match found {
+            Some(row) if code != code::INTERNAL_ERROR => row.kind,
+            None if code == code::INVALID_REQUEST => Self::Validation,
+            _ => Self::Execution,
+        }
+    }
+
+    /// The name of this kind of error in messages.
+    pub fn error_type(self) -> ErrorType {
+        self.row().error_type.clone()
+    }
+
+    /// The JSON-RPC code.
+    pub fn code(self, profile: CodeProfile) -> i64 {
+        match profile {
+            CodeProfile::Extended => self.row().extended,
+            CodeProfile::Standard => self.row().standard,
+        }
+    }
+
+    /// The HTTP status that a plain HTTP front answers with.
+    pub fn http_status(self) -> u16 {
+        self.row().http
+    }
+
+    /// The upper-case code that older agents know, such as `ACCESS_DENIED`.
+    pub fn short_code(self) -> &'static str {
+        self.row().short
+    }
+
+    fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CodeProfile, ErrorKind, TABLE};
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_variants() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.kind as usize, index, "{:?}", row.kind);
+        }
+        assert_eq!(ErrorKind::Registration as usize + 1, TABLE.len());
+    }
+
+    #[test]
+    fn the_documented_table_is_the_table() {
+        let documented: Vec<String> = include_str!("kind.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("/// | `"))
+            .map(|line| line.replace('`', ""))
+            .collect();
+        let real: Vec<String> = TABLE
+            .iter()
+            .map(|r| {
+                let (code, standard) = (r.kind.code(CodeProfile::Extended), r.kind.code(CodeProfile::Standard));
+                format!("{:?} | {} | {code} | {standard} | {} | {} |", r.kind, r.error_type, r.http, r.short)
+            })
+            .collect();
+        assert_eq!(documented, real);
+    }
+}

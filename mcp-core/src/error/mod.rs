@@ -1,0 +1,243 @@
+//! Errors: one enum a concern, united in [`Error`], mapped to the wire by one table ([`ErrorKind`]).
+
+mod kind;
+mod registration;
+mod tool;
+mod validation;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+
+pub use self::kind::{CodeProfile, ErrorKind};
+pub use self::registration::{Conflict, Origin, RegistrationError, RegistrationProblem};
+pub use self::tool::{BoxError, ToolError};
+pub use self::validation::{MAX_DEPTH, Rule, ValidationError, Violation};
+pub(crate) use self::validation::{Violations, join};
+use crate::message::{ErrorDetail, ErrorType, ToolResult};
+use crate::rpc::RpcError;
+use crate::text::shown;
+
+/// Any failure of a call or of the registry.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum Error {
+    /// Tools cannot be registered together.
+    Registration(#[from] RegistrationError),
+    /// No tool has the name.
+    ToolNotFound(#[from] ToolNotFoundError),
+    /// The arguments do not match the tool's schema.
+    Schema(#[from] SchemaError),
+    /// The message is malformed.
+    Validation(#[from] ValidationError),
+    /// A value cannot become JSON.
+    Serialization(#[from] SerializationError),
+    /// The call did not end in its time.
+    Timeout(#[from] TimeoutError),
+    /// The connection failed.
+    Transport(#[from] TransportError),
+    /// The tool failed, or the call was not allowed.
+    Tool(#[from] ToolError),
+}
+
+impl Error {
+    /// The row of the table that this error is mapped by.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Registration(_) => ErrorKind::Registration,
+            Self::ToolNotFound(_) => ErrorKind::ToolNotFound,
+            Self::Schema(_) => ErrorKind::Schema,
+            Self::Validation(ValidationError::Fields(_)) => ErrorKind::Validation,
+            Self::Validation(_) => ErrorKind::Parse,
+            Self::Serialization(_) => ErrorKind::Serialization,
+            Self::Timeout(_) => ErrorKind::Timeout,
+            Self::Transport(_) => ErrorKind::Transport,
+            Self::Tool(error) => ErrorKind::of(error.error_type()),
+        }
+    }
+
+    /// The name of the error, such as `ToolNotFoundError`; a tool's own type stays as it is.
+    pub fn error_type(&self) -> ErrorType {
+        match self {
+            Self::Tool(error) => error.error_type().clone(),
+            _ => self.kind().error_type(),
+        }
+    }
+
+    /// The JSON-RPC code.
+    pub fn code(&self, profile: CodeProfile) -> i64 {
+        self.kind().code(profile)
+    }
+
+    /// The HTTP status of a plain HTTP front.
+    pub fn http_status(&self) -> u16 {
+        self.kind().http_status()
+    }
+
+    /// As a JSON-RPC error; its `data` carries the `error_type` and the details.
+    pub fn to_rpc(&self, profile: CodeProfile) -> RpcError {
+        let mut error = RpcError::from_detail(&self.to_detail(), profile);
+        error.code = self.code(profile);
+        error
+    }
+
+    /// As the error of a flat result. Bad arguments are a `ValidationError` there, with `"kind": "SchemaError"` and
+    /// every fault among the details.
+    pub fn to_detail(&self) -> ErrorDetail {
+        let plain = || ErrorDetail::new(self.error_type(), self.to_string());
+        match self {
+            Self::Tool(error) => error.detail().clone(),
+            Self::Schema(error) => ErrorDetail::new(ErrorType::VALIDATION_ERROR, self.to_string())
+                .details(json!({ "kind": "SchemaError", "tool": error.tool, "faults": error.faults })),
+            Self::ToolNotFound(error) => {
+                plain().details(json!({ "name": shown(&error.name), "did_you_mean": error.did_you_mean }))
+            }
+            Self::Validation(error) => match error.violations() {
+                [] => plain(),
+                violations => plain().details(json!({
+                    "faults": violations
+                        .iter()
+                        .map(|v| json!({ "path": v.path, "message": v.to_string() }))
+                        .collect::<Vec<_>>()
+                })),
+            },
+            Self::Timeout(error) => {
+                plain().details(json!({ "tool": error.tool, "timeout_seconds": error.limit.as_secs_f64() }))
+            }
+            _ => plain(),
+        }
+    }
+}
+
+impl From<Error> for ErrorDetail {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Tool(error) => error.into(),
+            error => error.to_detail(),
+        }
+    }
+}
+
+impl From<Error> for ToolResult {
+    fn from(error: Error) -> Self {
+        Self::failure(error)
+    }
+}
+
+/// No tool has the name that was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolNotFoundError {
+    /// The name.
+    pub name: String,
+    /// The nearest names that there are, nearest first.
+    pub did_you_mean: Vec<String>,
+}
+
+impl fmt::Display for ToolNotFoundError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no tool is named `{}`; ", shown(&self.name))?;
+        match self.did_you_mean.as_slice() {
+            [] => f.write_str("`list_registered_tools()` names those there are"),
+            [one] => write!(f, "did you mean `{one}`?"),
+            [first @ .., last] => write!(f, "did you mean `{}` or `{last}`?", first.join("`, `")),
+        }
+    }
+}
+
+impl std::error::Error for ToolNotFoundError {}
+
+/// The arguments of a call do not match the tool's schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaError {
+    /// The tool.
+    pub tool: String,
+    /// Every fault; at least one.
+    pub faults: Vec<Fault>,
+}
+
+/// One argument that does not match.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// Where, as a JSON Pointer: `/filters/0/date`; empty for the arguments as a whole.
+    pub path: String,
+    /// What belongs there.
+    pub expected: String,
+    /// What came, cut to a bounded size; absent for a secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub got: Option<String>,
+    /// The fault in a sentence that ends in what to do.
+    pub message: String,
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the arguments of `{}` do not match its schema", self.tool)?;
+        self.faults.iter().enumerate().try_for_each(|(index, fault)| {
+            let separator = if index == 0 { ": " } else { "; " };
+            match fault.path.as_str() {
+                "" => write!(f, "{separator}{}", fault.message),
+                path => write!(f, "{separator}`{path}`: {}", fault.message),
+            }
+        })
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// A value cannot become JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} cannot become JSON: {source}; use string keys and types that serde serialises")]
+pub struct SerializationError {
+    what: String,
+    source: serde_json::Error,
+}
+
+impl SerializationError {
+    /// The error for a value, named by what it is, such as `"the result of calc.add"`.
+    pub fn new(what: impl Into<String>, source: serde_json::Error) -> Self {
+        Self { what: what.into(), source }
+    }
+}
+
+/// A call did not end in its time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{tool}` did not answer within {limit:?}; ask for less, or raise the tool's `timeout`")]
+pub struct TimeoutError {
+    /// The tool.
+    pub tool: String,
+    /// The time that it had.
+    pub limit: Duration,
+}
+
+/// The connection to the other side failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// Nobody listens there.
+    #[error("the connection to {peer} was refused; check that the server runs and where it listens")]
+    Refused {
+        /// The address or the command.
+        peer: String,
+    },
+    /// The connection ended before the answer.
+    #[error("the connection was closed before the answer came; check the server's log and try again")]
+    Closed,
+    /// No answer in time.
+    #[error("no answer came within {0:?}; check the server and try again with longer pauses")]
+    Timeout(Duration),
+    /// An answer that is not of the protocol.
+    #[error("the answer is not of the protocol: {0}; check that the other side speaks MCP")]
+    Malformed(String),
+    /// A message over the limit.
+    #[error("a message has more than {limit} bytes; send less at once, or raise the limit")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// Reading or writing failed.
+    #[error("the connection failed: {0}; check it and try again")]
+    Io(#[from] std::io::Error),
+}

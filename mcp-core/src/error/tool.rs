@@ -1,0 +1,216 @@
+//! `ToolError`: what a tool says when it fails.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+
+use serde_json::Value;
+
+use crate::message::{ErrorDetail, ErrorType};
+
+/// Any error that can cross threads; what `?` makes of a failure in a tool that returns [`crate::Result`].
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// A tool's failure, as the model will read it.
+///
+/// ```
+/// use mcp_core::ToolError;
+/// use serde_json::json;
+///
+/// fn read(path: &str) -> Result<String, ToolError> {
+///     if path.contains("..") {
+///         return Err(ToolError::new("PermissionError", "the path leaves the workspace")
+///             .details(json!({ "path": path })));
+///     }
+///     Ok(std::fs::read_to_string(path)?)
+/// }
+///
+/// assert_eq!(read("../secret").unwrap_err().error_type(), "PermissionError");
+/// assert_eq!(read("no/such/file").unwrap_err().error_type(), "FileNotFoundError");
+/// ```
+#[derive(Debug)]
+pub struct ToolError {
+    detail: Box<ErrorDetail>,
+    source: Option<BoxError>,
+    foreign: bool,
+}
+
+impl ToolError {
+    /// An error of a type, one of the constants of [`ErrorType`] or the tool's own, with a message for the model.
+    pub fn new(error_type: impl Into<ErrorType>, message: impl Into<String>) -> Self {
+        Self::from(ErrorDetail::new(error_type, message))
+    }
+
+    /// Adds details: an object, or a text. Another value becomes `{"value": …}`.
+    #[must_use]
+    pub fn details(mut self, details: impl Into<Value>) -> Self {
+        *self.detail = self.detail.details(details);
+        self
+    }
+
+    /// Remembers the error behind this one.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The machine-readable category.
+    pub fn error_type(&self) -> &ErrorType {
+        &self.detail.error_type
+    }
+
+    /// The message for people and models.
+    pub fn message(&self) -> &str {
+        &self.detail.error_message
+    }
+
+    /// The whole as it stands in a result.
+    pub fn detail(&self) -> &ErrorDetail {
+        &self.detail
+    }
+
+    /// Whether the text comes from another error rather than from the tool's author, and may say more than a stranger
+    /// should read: servers mask it over the network.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// Makes a tool error of any error. A `ToolError` anywhere in its chain of sources is taken as it is.
+    pub fn from_error(error: impl Into<BoxError>) -> Self {
+        let error = match error.into().downcast::<Self>() {
+            Ok(found) => return *found,
+            Err(error) => error,
+        };
+        let mut source = error.source();
+        while let Some(inner) = source {
+            if let Some(found) = inner.downcast_ref::<Self>() {
+                return Self { detail: found.detail.clone(), foreign: found.foreign, source: Some(error) };
+            }
+            source = inner.source();
+        }
+        let detail = ErrorDetail::new(type_of(&*error), chain(&*error));
+        Self { detail: Box::new(detail), foreign: true, source: Some(error) }
+    }
+}
+
+/// The error's text and that of its sources, each said once.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text.push_str(": ");
+            text.push_str(&inner_text);
+        }
+        source = inner.source();
+    }
+    text
+}
+
+/// The type of the first error in the chain that tells one.
+fn type_of(error: &(dyn StdError + 'static)) -> ErrorType {
+    let mut link = Some(error);
+    while let Some(error) = link {
+        if let Some(io) = error.downcast_ref::<io::Error>() {
+            return type_of_io(io.kind());
+        }
+        if error.is::<serde_json::Error>() {
+            return ErrorType::SERIALIZATION_ERROR;
+        }
+        link = error.source();
+    }
+    ErrorType::TOOL_EXECUTION_ERROR
+}
+
+fn type_of_io(kind: io::ErrorKind) -> ErrorType {
+    use io::ErrorKind as K;
+    match kind {
+        K::NotFound => ErrorType::FILE_NOT_FOUND_ERROR,
+        K::PermissionDenied => ErrorType::PERMISSION_ERROR,
+        K::TimedOut => ErrorType::TIMEOUT_ERROR,
+        K::FileTooLarge => ErrorType::FILE_TOO_LARGE_ERROR,
+        K::ConnectionRefused
+        | K::ConnectionReset
+        | K::ConnectionAborted
+        | K::HostUnreachable
+        | K::NetworkUnreachable
+        | K::NetworkDown
+        | K::NotConnected
+        | K::BrokenPipe => ErrorType::TRANSPORT_ERROR,
+        _ => ErrorType::TOOL_EXECUTION_ERROR,
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.detail.error_type, self.detail.error_message)
+    }
+}
+
+impl StdError for ToolError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<BoxError> for ToolError {
+    fn from(error: BoxError) -> Self {
+        Self::from_error(error)
+    }
+}
+
+/// A text is the author's own words: a `ToolExecutionError` with that message.
+impl From<String> for ToolError {
+    fn from(message: String) -> Self {
+        Self::new(ErrorType::TOOL_EXECUTION_ERROR, message)
+    }
+}
+
+impl From<&str> for ToolError {
+    fn from(message: &str) -> Self {
+        Self::from(message.to_owned())
+    }
+}
+
+impl From<ErrorDetail> for ToolError {
+    fn from(detail: ErrorDetail) -> Self {
+        Self { detail: Box::new(detail), source: None, foreign: false }
+    }
+}
+
+impl From<ToolError> for ErrorDetail {
+    fn from(error: ToolError) -> Self {
+        *error.detail
+    }
+}
+
+macro_rules! from_std_errors {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for ToolError {
+            fn from(error: $error) -> Self {
+                Self::from_error(error)
+            }
+        }
+    )*};
+}
+
+from_std_errors! {
+    io::Error,
+    fmt::Error,
+    serde_json::Error,
+    std::char::ParseCharError,
+    std::env::VarError,
+    std::net::AddrParseError,
+    std::num::ParseFloatError,
+    std::num::ParseIntError,
+    std::num::TryFromIntError,
+    std::path::StripPrefixError,
+    std::str::ParseBoolError,
+    std::str::Utf8Error,
+    std::string::FromUtf8Error,
+    std::sync::mpsc::RecvError,
+    std::sync::mpsc::RecvTimeoutError,
+    std::time::SystemTimeError,
+}

@@ -1,0 +1,43 @@
+//! What a tool for an AI agent is: its messages, names, versions and errors. No I/O, no async runtime.
+//!
+//! - [`ToolCall`], [`ToolResult`] and [`ErrorDetail`] are the flat messages; [`message::schema`] has their JSON Schemas.
+//! - [`CallToolResult`] and [`Content`] are MCP's own form of a result; the two convert without loss.
+//! - [`RpcMessage`] reads JSON-RPC without copying it; [`Dialect`] tells how a call is put on the wire.
+//! - [`ToolName`] and [`Version`] say what a tool is called, and which one it is.
+//! - [`ToolError`] is what a tool fails with; [`Error`] is any failure, mapped to the wire by one table, [`ErrorKind`].
+
+#[macro_use]
+pub mod message;
+
+mod call_result;
+mod content;
+mod dialect;
+mod error;
+mod name;
+mod rpc;
+mod text;
+mod version;
+
+pub use schemars;
+pub use serde_json;
+
+pub use self::call_result::CallToolResult;
+pub use self::content::{Content, Resource, ResourceBody};
+pub use self::dialect::Dialect;
+pub use self::error::{
+    BoxError, CodeProfile, Conflict, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
+    RegistrationProblem, Rule, SchemaError, SerializationError, TimeoutError, ToolError, ToolNotFoundError,
+    TransportError, ValidationError, Violation,
+};
+pub use self::message::{ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolCall, ToolResult};
+pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolicy, ToolName};
+pub use self::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
+pub use self::version::{MESSAGE_FORMAT_VERSION, Version, VersionError};
+
+/// What a tool may return to use `?` on anything.
+pub type Result<T, E = BoxError> = std::result::Result<T, E>;
+
+/// The README's programs, compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,0 +1,106 @@
+//! What all messages offer, written once.
+
+/// The reading and writing side of a message. The type brings
+/// `fn read(Value, Strictness) -> Result<Self, ValidationError>` and `Serialize`.
+macro_rules! message_api {
+    ($message:ident, $what:literal) => {
+        impl $message {
+            #[doc = concat!("Reads ", $what, " from JSON text or bytes, keeping fields that it does not know.")]
+            pub fn parse(json: impl AsRef<[u8]>) -> Result<Self, $crate::ValidationError> {
+                Self::parse_with(json, $crate::Strictness::Lenient)
+            }
+
+            #[doc = concat!("Reads ", $what, " from JSON text or bytes.")]
+            pub fn parse_with(
+                json: impl AsRef<[u8]>,
+                strictness: $crate::Strictness,
+            ) -> Result<Self, $crate::ValidationError> {
+                Self::read($crate::message::parse(json.as_ref())?, strictness)
+            }
+
+            #[doc = concat!("Reads ", $what, " from a JSON value, keeping fields that it does not know.")]
+            pub fn from_value(value: ::serde_json::Value) -> Result<Self, $crate::ValidationError> {
+                Self::read(value, $crate::Strictness::Lenient)
+            }
+
+            #[doc = concat!("Reads ", $what, " from a JSON value.")]
+            pub fn from_value_with(
+                value: ::serde_json::Value,
+                strictness: $crate::Strictness,
+            ) -> Result<Self, $crate::ValidationError> {
+                Self::read(value, strictness)
+            }
+
+            /// As a JSON value.
+            pub fn to_value(&self) -> Result<::serde_json::Value, $crate::SerializationError> {
+                ::serde_json::to_value(self).map_err(|error| $crate::SerializationError::new($what, error))
+            }
+
+            /// As compact JSON, for the wire.
+            pub fn to_json(&self) -> Result<String, $crate::SerializationError> {
+                ::serde_json::to_string(self).map_err(|error| $crate::SerializationError::new($what, error))
+            }
+
+            /// As indented JSON, for documents.
+            pub fn to_json_pretty(&self) -> Result<String, $crate::SerializationError> {
+                ::serde_json::to_string_pretty(self).map_err(|error| $crate::SerializationError::new($what, error))
+            }
+        }
+
+        impl ::std::str::FromStr for $message {
+            type Err = $crate::ValidationError;
+
+            fn from_str(json: &str) -> Result<Self, Self::Err> {
+                Self::parse(json)
+            }
+        }
+
+        impl TryFrom<::serde_json::Value> for $message {
+            type Error = $crate::ValidationError;
+
+            fn try_from(value: ::serde_json::Value) -> Result<Self, Self::Error> {
+                Self::from_value(value)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $message {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = $crate::message::read_value(deserializer)?;
+                Self::from_value(value).map_err(::serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+/// The rules of a flat message. The type brings
+/// `fn read_fields(Value, Strictness, &mut Violations) -> Option<Self>`, which takes the fields by type, and
+/// `fn check(&self, Strictness, &mut Violations)`, which looks at what they say.
+macro_rules! message_rules {
+    ($message:ident) => {
+        impl $message {
+            /// Checks every rule of the message. What was read is valid; what was put together may not be.
+            pub fn validate(&self) -> Result<(), $crate::ValidationError> {
+                self.validate_with($crate::Strictness::Lenient)
+            }
+
+            /// Checks every rule of the message, in strict mode also those of the exact form.
+            pub fn validate_with(&self, strictness: $crate::Strictness) -> Result<(), $crate::ValidationError> {
+                let mut violations = $crate::error::Violations::default();
+                self.check(strictness, &mut violations);
+                violations.finish(Some(()))
+            }
+
+            fn read(
+                value: ::serde_json::Value,
+                strictness: $crate::Strictness,
+            ) -> Result<Self, $crate::ValidationError> {
+                let mut violations = $crate::error::Violations::default();
+                let message = Self::read_fields(value, strictness, &mut violations);
+                if let Some(message) = &message {
+                    message.check(strictness, &mut violations);
+                }
+                violations.finish(message)
+            }
+        }
+    };
+}

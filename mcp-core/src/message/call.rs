@@ -1,0 +1,128 @@
+//! A call of a tool.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+
+use super::read::{check_extra, kind_of};
+use super::{JsonObject, Strictness, expect, serialize_with_extra};
+use crate::error::{Rule, Violations};
+use crate::name;
+
+const FIELDS: [&str; 2] = ["tool_name", "arguments"];
+const MESSAGE: &str = "a tool call";
+
+/// A call of a tool: `{"tool_name": …, "arguments": {…}}`.
+///
+/// Making one never fails; a bad name or arguments that are no object are found by [`validate`](Self::validate), and
+/// by the registry that is asked to make the call.
+///
+/// ```
+/// use mcp_core::ToolCall;
+/// use serde_json::json;
+///
+/// let call = ToolCall::new("file_utility.read_file_content", json!({ "file_path": "src/main.rs" }));
+/// assert_eq!(ToolCall::parse(call.to_json()?)?, call);
+///
+/// let error = ToolCall::parse(r#"{"tool_name": "no spaces", "arguments": []}"#).unwrap_err();
+/// assert_eq!(error.violations().len(), 2);
+/// # Ok::<(), mcp_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The tool's canonical name, its name on the wire, or an alias.
+    pub tool_name: String,
+    /// The arguments by name: an object.
+    pub arguments: Value,
+    /// Fields beside those, kept as they came.
+    pub extra: JsonObject,
+}
+
+impl ToolCall {
+    /// A call of the tool with these arguments.
+    pub fn new(tool_name: impl Into<String>, arguments: impl Into<Value>) -> Self {
+        Self { tool_name: tool_name.into(), arguments: arguments.into(), extra: JsonObject::new() }
+    }
+
+    /// Reads the fields under either spelling; `arguments` stays null where there is none.
+    pub(crate) fn read_fields(value: Value, strictness: Strictness, violations: &mut Violations) -> Option<Self> {
+        let (mut tool_name, mut arguments, mut extra) =
+            (Spelt::new("tool_name", "name"), Spelt::new("arguments", "args"), JsonObject::new());
+        for (key, value) in expect::object(value, "", violations)? {
+            if let Some(value) = tool_name.take(&key, value).and_then(|value| arguments.take(&key, value)) {
+                extra.insert(key, value);
+            }
+        }
+        let tool_name = tool_name.resolve(strictness, violations);
+        let tool_name = expect::required_string(tool_name, "tool_name", violations).unwrap_or_default();
+        let arguments = arguments.resolve(strictness, violations).unwrap_or_else(|| {
+            violations.add("arguments", Rule::Missing { expected: "an object, `{}` if there are none" });
+            Value::Null
+        });
+        Some(Self { tool_name, arguments, extra })
+    }
+
+    fn check(&self, strictness: Strictness, violations: &mut Violations) {
+        let name = match strictness {
+            Strictness::Lenient => name::check(&self.tool_name),
+            Strictness::Strict => name::check_strict(&self.tool_name),
+        };
+        if let Err(error) = name {
+            violations.add("tool_name", error);
+        }
+        if !self.arguments.is_object() {
+            violations.add("arguments", Rule::Type { expected: "an object", got: kind_of(&self.arguments) });
+        }
+        check_extra("", MESSAGE, &FIELDS, self.extra.keys(), strictness, violations);
+    }
+}
+
+message_api!(ToolCall, "a tool call");
+message_rules!(ToolCall);
+
+impl Serialize for ToolCall {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(FIELDS.len() + self.extra.len()))?;
+        map.serialize_entry("tool_name", &self.tool_name)?;
+        map.serialize_entry("arguments", &self.arguments)?;
+        serialize_with_extra(map, &FIELDS, &self.extra)
+    }
+}
+
+/// A field that has two spellings: they may both be there only if they say the same.
+struct Spelt {
+    canonical: &'static str,
+    alias: &'static str,
+    values: [Option<Value>; 2],
+}
+
+impl Spelt {
+    const fn new(canonical: &'static str, alias: &'static str) -> Self {
+        Self { canonical, alias, values: [None, None] }
+    }
+
+    /// Keeps the value if the key is one of the spellings, else gives it back.
+    fn take(&mut self, key: &str, value: Value) -> Option<Value> {
+        let slot = match key {
+            _ if key == self.canonical => &mut self.values[0],
+            _ if key == self.alias => &mut self.values[1],
+            _ => return Some(value),
+        };
+        *slot = Some(value);
+        None
+    }
+
+    fn resolve(self, strictness: Strictness, violations: &mut Violations) -> Option<Value> {
+        let Self { canonical, alias, values: [own, other] } = self;
+        if other.is_some() && strictness == Strictness::Strict {
+            violations.add(alias, Rule::Alias { canonical });
+        }
+        match (own, other) {
+            (Some(own), Some(other)) if own != other => {
+                violations.add(alias, Rule::Ambiguous { other: canonical });
+                Some(own)
+            }
+            (own, other) => own.or(other),
+        }
+    }
+}

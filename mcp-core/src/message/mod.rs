@@ -1,0 +1,29 @@
+//! The flat messages: a call, its result, and the error in a result.
+
+#[macro_use]
+mod api;
+mod call;
+mod detail;
+mod read;
+mod result;
+pub mod schema;
+mod status;
+
+pub use self::call::ToolCall;
+pub use self::detail::{ErrorDetail, ErrorType};
+pub(crate) use self::read::{expect, parse, serialize_with_extra, syntax, utf8, value as read_value};
+pub use self::result::ToolResult;
+pub use self::status::Status;
+
+/// A JSON object; its keys stay in the order in which they came.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;
+
+/// How a message is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Strictness {
+    /// Unknown fields are kept; other statuses and every legal tool name are taken. The default.
+    #[default]
+    Lenient,
+    /// Exactly the specified form: no further field, one of the four statuses, `module.tool` in lower case.
+    Strict,
+}

@@ -1,0 +1,247 @@
+//! Reading JSON with the rules that serde leaves out: no key twice, bounded depth, the path in the error.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Error as _, SerializeMap};
+use serde_json::Value;
+
+use super::{JsonObject, Strictness};
+use crate::error::{MAX_DEPTH, Rule, ValidationError, Violation, Violations, join};
+use crate::text::shown;
+
+/// Reads one JSON text.
+pub(crate) fn parse(input: &[u8]) -> Result<Value, ValidationError> {
+    let text = utf8(input)?;
+    let violation = RefCell::new(None);
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    Node { depth: 0, violation: &violation }
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| violation.take().map_or_else(|| syntax(&error), ValidationError::from))
+}
+
+/// Reads a value from any deserializer.
+pub(crate) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let violation = RefCell::new(None);
+    Node { depth: 0, violation: &violation }
+        .deserialize(deserializer)
+        .map_err(|error| violation.take().map_or(error, D::Error::custom))
+}
+
+pub(crate) fn utf8(input: &[u8]) -> Result<&str, ValidationError> {
+    std::str::from_utf8(input).map_err(|error| ValidationError::Encoding { offset: error.valid_up_to() })
+}
+
+/// The parser's complaint in our words.
+pub(crate) fn syntax(error: &serde_json::Error) -> ValidationError {
+    let (line, column) = (error.line(), error.column());
+    let text = error.to_string();
+    let reason = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    ValidationError::Syntax { reason, line, column }
+}
+
+/// A `Value` in the making. What it refuses it also notes in `violation`, since serde's errors are only text.
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    depth: usize,
+    violation: &'a RefCell<Option<Violation>>,
+}
+
+impl Node<'_> {
+    fn refuse<E: serde::de::Error>(self, path: &str, rule: Rule) -> E {
+        let violation = Violation { path: join(path, ""), rule };
+        let error = E::custom(&violation);
+        *self.violation.borrow_mut() = Some(violation);
+        error
+    }
+
+    /// Puts the step that led to a violation before its path.
+    fn located<E>(self, step: impl FnOnce() -> String) -> impl FnOnce(E) -> E {
+        move |error| {
+            if let Some(violation) = &mut *self.violation.borrow_mut() {
+                violation.path = join(&step(), &violation.path);
+            }
+            error
+        }
+    }
+
+    fn child<E: serde::de::Error>(self) -> Result<Self, E> {
+        if self.depth == MAX_DEPTH {
+            Err(self.refuse("", Rule::Depth))
+        } else {
+            Ok(Self { depth: self.depth + 1, ..self })
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let child = self.child()?;
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(child).map_err(self.located(|| format!("[{}]", array.len())))? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let child = self.child()?;
+        let mut object = JsonObject::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = entries.next_value_seed(child).map_err(self.located(|| key.clone()))?;
+            match object.entry(key) {
+                serde_json::map::Entry::Vacant(entry) => {
+                    entry.insert(value);
+                }
+                serde_json::map::Entry::Occupied(entry) => return Err(self.refuse(entry.key(), Rule::Duplicate)),
+            }
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+/// What a value is, for errors.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Takes a field of one type out of a value, or notes what is wrong with it.
+pub(crate) mod expect {
+    use super::{JsonObject, Rule, Value, Violations, kind_of};
+
+    fn wrong<T>(violations: &mut Violations, path: &str, expected: &'static str, value: &Value) -> Option<T> {
+        violations.add(path, Rule::Type { expected, got: kind_of(value) });
+        None
+    }
+
+    pub(crate) fn object(value: Value, path: &str, violations: &mut Violations) -> Option<JsonObject> {
+        match value {
+            Value::Object(object) => Some(object),
+            other => wrong(violations, path, "an object", &other),
+        }
+    }
+
+    pub(crate) fn array(value: Value, path: &str, violations: &mut Violations) -> Option<Vec<Value>> {
+        match value {
+            Value::Array(array) => Some(array),
+            other => wrong(violations, path, "an array", &other),
+        }
+    }
+
+    pub(crate) fn boolean(value: &Value, path: &str, violations: &mut Violations) -> Option<bool> {
+        match value {
+            Value::Bool(boolean) => Some(*boolean),
+            other => wrong(violations, path, "a boolean", other),
+        }
+    }
+
+    pub(crate) fn string(value: Value, path: &str, violations: &mut Violations) -> Option<String> {
+        match value {
+            Value::String(string) => Some(string),
+            other => wrong(violations, path, "a string", &other),
+        }
+    }
+
+    pub(crate) fn required_string(value: Option<Value>, path: &str, violations: &mut Violations) -> Option<String> {
+        let Some(value) = value else {
+            violations.add(path, Rule::Missing { expected: "a string" });
+            return None;
+        };
+        string(value, path, violations)
+    }
+}
+
+/// Writes the extra fields of a message after its own. One that has the name of a field would make a second key: an
+/// error.
+pub(crate) fn serialize_with_extra<M: SerializeMap>(
+    mut map: M,
+    fields: &[&str],
+    extra: &JsonObject,
+) -> Result<M::Ok, M::Error> {
+    for (key, value) in extra {
+        if fields.contains(&key.as_str()) {
+            return Err(M::Error::custom(format_args!(
+                "the extra field `{key}` has the name of a field of the message"
+            )));
+        }
+        map.serialize_entry(key, value)?;
+    }
+    map.end()
+}
+
+/// Checks the extra fields of a message: none may have the name of a field, and strict mode takes none.
+pub(crate) fn check_extra<'a>(
+    path: &str,
+    message: &'static str,
+    fields: &[&str],
+    extra: impl Iterator<Item = &'a String>,
+    strictness: Strictness,
+    violations: &mut Violations,
+) {
+    for key in extra {
+        if fields.contains(&key.as_str()) {
+            violations.add(join(path, &shown(key)), Rule::Reserved { message });
+        } else if strictness == Strictness::Strict {
+            violations.add(join(path, &shown(key)), Rule::Unknown { message });
+        }
+    }
+}

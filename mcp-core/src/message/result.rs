@@ -1,0 +1,187 @@
+//! The result of a call.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+
+use super::read::{check_extra, kind_of};
+use super::{ErrorDetail, JsonObject, Status, Strictness, expect, serialize_with_extra};
+use crate::content::{self, Content};
+use crate::error::{Error, Rule, SerializationError, Violations};
+
+/// The fields of the specified form, then the two that carry what it cannot express.
+const FIELDS: [&str; 6] = ["status", "data", "error", "explanation", "content", "_meta"];
+const MESSAGE: &str = "a tool result";
+
+/// The result of a call: `{"status": …, "data": …, "error": …, "explanation": …}`.
+///
+/// The four fields are always written, null where there is nothing. A failure has an error and no data.
+///
+/// ```
+/// use mcp_core::{ErrorType, ToolError, ToolResult};
+/// use serde_json::json;
+///
+/// let done = ToolResult::data(json!({ "orders": [4, 8, 15] })).text("3 orders");
+/// assert_eq!(done.data.unwrap()["orders"][1], 8);
+///
+/// let failed = ToolResult::failure(ToolError::new(ErrorType::TIMEOUT_ERROR, "the shop did not answer"));
+/// assert!(failed.is_failure() && failed.validate().is_ok());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// How the call ended.
+    pub status: Status,
+    /// What the tool returned: an object, as the tool's output schema says; none on failure.
+    pub data: Option<Value>,
+    /// Why it failed.
+    pub error: Option<ErrorDetail>,
+    /// A remark for people.
+    pub explanation: Option<String>,
+    /// What the model is shown, where that is not simply the data as JSON: a text of the tool's choice, images,
+    /// resources. The extra field `content` of the message.
+    pub content: Option<Vec<Content>>,
+    /// Remarks for programs; the extra field `_meta` of the message, which is absent when this is empty.
+    pub meta: JsonObject,
+    /// Fields beside those, kept as they came.
+    pub extra: JsonObject,
+}
+
+impl ToolResult {
+    /// A success with nothing to return.
+    pub fn success() -> Self {
+        Self::default()
+    }
+
+    /// A success with data. A value that is not an object becomes `{"result": value}`; one that cannot become JSON
+    /// makes the result a failure that says so.
+    pub fn data(data: impl Serialize) -> Self {
+        match serde_json::to_value(data) {
+            Ok(data) => Self { data: Some(content::wrapped(data)), ..Self::default() },
+            Err(error) => Self::failure(Error::from(SerializationError::new("the data of the result", error))),
+        }
+    }
+
+    /// A failure.
+    pub fn failure(error: impl Into<ErrorDetail>) -> Self {
+        Self { status: Status::Failure, error: Some(error.into()), ..Self::default() }
+    }
+
+    /// The tool was asked for what is already so.
+    pub fn no_change_needed() -> Self {
+        Self::success().status(Status::NoChangeNeeded)
+    }
+
+    /// A part was done; the data is what there is.
+    pub fn partial_success(data: impl Serialize) -> Self {
+        let result = Self::data(data);
+        if result.is_failure() { result } else { result.status(Status::PartialSuccess) }
+    }
+
+    /// Sets the status.
+    #[must_use]
+    pub fn status(mut self, status: impl Into<Status>) -> Self {
+        self.status = status.into();
+        self
+    }
+
+    /// Sets the remark for people.
+    #[must_use]
+    pub fn explanation(mut self, explanation: impl Into<String>) -> Self {
+        self.explanation = Some(explanation.into());
+        self
+    }
+
+    /// Shows the model this text instead of the data as JSON.
+    #[must_use]
+    pub fn text(self, text: impl Into<String>) -> Self {
+        self.content([Content::text(text)])
+    }
+
+    /// Shows the model these blocks instead of the data as JSON.
+    #[must_use]
+    pub fn content(mut self, blocks: impl IntoIterator<Item = Content>) -> Self {
+        self.content = Some(blocks.into_iter().collect());
+        self
+    }
+
+    /// Adds a remark for programs.
+    #[must_use]
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.meta.insert(key.into(), value.into());
+        self
+    }
+
+    /// Whether the status tells of a failure.
+    pub fn is_failure(&self) -> bool {
+        self.status.is_failure()
+    }
+
+    fn read_fields(value: Value, strictness: Strictness, violations: &mut Violations) -> Option<Self> {
+        let mut result = Self::default();
+        let mut status = None;
+        for (key, value) in expect::object(value, "", violations)? {
+            match (key.as_str(), value) {
+                ("status", value) => status = Some(value),
+                ("content" | "_meta", _) if strictness == Strictness::Strict => {
+                    violations.add(key, Rule::Unknown { message: MESSAGE });
+                }
+                ("data" | "error" | "explanation" | "content" | "_meta", Value::Null) => {}
+                ("data", value) => result.data = Some(value),
+                ("error", value) => result.error = ErrorDetail::read_at("error", value, violations),
+                ("explanation", value) => result.explanation = expect::string(value, "explanation", violations),
+                ("content", value) => result.content = content::read_blocks(value, "content", violations),
+                ("_meta", value) => result.meta = expect::object(value, "_meta", violations).unwrap_or_default(),
+                (_, value) => _ = result.extra.insert(key, value),
+            }
+        }
+        if let Some(status) = expect::required_string(status, "status", violations) {
+            result.status = Status::from(status);
+        }
+        Some(result)
+    }
+
+    fn check(&self, strictness: Strictness, violations: &mut Violations) {
+        if strictness == Strictness::Strict && !self.status.is_standard() {
+            violations.add("status", Rule::Status);
+        }
+        match &self.data {
+            Some(_) if self.is_failure() => violations.add("data", Rule::DataOnFailure),
+            Some(data) if !data.is_object() => {
+                violations.add("data", Rule::Type { expected: "an object or null", got: kind_of(data) });
+            }
+            _ => {}
+        }
+        match &self.error {
+            Some(error) => error.check_at("error", strictness, violations),
+            None if self.is_failure() => violations.add("error", Rule::ErrorOnFailure),
+            None => {}
+        }
+        check_extra("", MESSAGE, &FIELDS, self.extra.keys(), strictness, violations);
+        if strictness == Strictness::Strict {
+            let carried = [("content", self.content.is_some()), ("_meta", !self.meta.is_empty())];
+            for (key, _) in carried.into_iter().filter(|(_, present)| *present) {
+                violations.add(key, Rule::Unknown { message: MESSAGE });
+            }
+        }
+    }
+}
+
+message_api!(ToolResult, "a tool result");
+message_rules!(ToolResult);
+
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("status", &self.status)?;
+        map.serialize_entry("data", &self.data)?;
+        map.serialize_entry("error", &self.error)?;
+        map.serialize_entry("explanation", &self.explanation)?;
+        if let Some(content) = &self.content {
+            map.serialize_entry("content", content)?;
+        }
+        if !self.meta.is_empty() {
+            map.serialize_entry("_meta", &self.meta)?;
+        }
+        serialize_with_extra(map, &FIELDS, &self.extra)
+    }
+}

@@ -1,0 +1,109 @@
+//! A tool's own version.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::text::shown;
+
+/// The version of the message format that [`ToolCall`](crate::ToolCall), [`ToolResult`](crate::ToolResult) and
+/// [`ErrorDetail`](crate::ErrorDetail) follow.
+pub const MESSAGE_FORMAT_VERSION: &str = "1.0.0";
+
+/// A tool's version, `major.minor.patch`, by the rules of [semantic versioning](https://semver.org).
+///
+/// ```
+/// use mcp_core::Version;
+///
+/// let asked: Version = "1.2.0".parse()?;
+/// assert!("1.4.1".parse::<Version>()?.serves(&asked));
+/// assert!(!"2.0.0".parse::<Version>()?.serves(&asked));
+/// # Ok::<(), mcp_core::VersionError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(semver::Version);
+
+/// Why a text is not a version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a version ({reason}); write `major.minor.patch`, such as `1.0.0`")]
+pub struct VersionError {
+    text: String,
+    reason: String,
+}
+
+impl Version {
+    /// Makes `major.minor.patch`.
+    pub const fn new(major: u64, minor: u64, patch: u64) -> Self {
+        Self(semver::Version::new(major, minor, patch))
+    }
+
+    /// Reads a version.
+    pub fn parse(text: &str) -> Result<Self, VersionError> {
+        semver::Version::parse(text)
+            .map(Self)
+            .map_err(|error| VersionError { text: shown(text).into_owned(), reason: error.to_string() })
+    }
+
+    /// The first number: raised by a change that breaks callers.
+    pub const fn major(&self) -> u64 {
+        self.0.major
+    }
+
+    /// The second number: raised by a change that adds and breaks nothing.
+    pub const fn minor(&self) -> u64 {
+        self.0.minor
+    }
+
+    /// The third number: raised by a fix.
+    pub const fn patch(&self) -> u64 {
+        self.0.patch
+    }
+
+    /// Whether a caller written for `asked` works with this version: it is not older, and nothing between the two
+    /// breaks callers. (Cargo's `^asked`: before `1.0.0` the second number counts as the first.)
+    pub fn serves(&self, asked: &Self) -> bool {
+        let semver::Version { major, minor, patch, pre, .. } = asked.0.clone();
+        let caret = semver::Comparator { op: semver::Op::Caret, major, minor: Some(minor), patch: Some(patch), pre };
+        caret.matches(&self.0)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Version {
+    type Err = VersionError;
+
+    fn from_str(text: &str) -> Result<Self, VersionError> {
+        Self::parse(text)
+    }
+}
+
+impl From<semver::Version> for Version {
+    fn from(version: semver::Version) -> Self {
+        Self(version)
+    }
+}
+
+impl From<Version> for semver::Version {
+    fn from(version: Version) -> Self {
+        version.0
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}

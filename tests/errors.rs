@@ -1,0 +1,288 @@
+//! One table for all errors, and what a tool may fail with.
+
+use std::error::Error as StdError;
+use std::io;
+use std::time::Duration;
+
+use mcp_core::serde_json::json;
+use mcp_core::{
+    CodeProfile, Conflict, Error, ErrorDetail, ErrorKind, ErrorType, Fault, NameError, Origin, RegistrationError,
+    RegistrationProblem, RpcError, SchemaError, SerializationError, TimeoutError, ToolCall, ToolError,
+    ToolNotFoundError, ToolResult, TransportError, code, serde_json,
+};
+
+fn origin(package: &'static str, version: &'static str, line: u32) -> Origin {
+    Origin {
+        package: package.into(),
+        package_version: version.into(),
+        module_path: format!("{package}::notes").into(),
+        function: "note".into(),
+        file: format!("{package}/src/lib.rs").into(),
+        line,
+    }
+}
+
+/// One error of each variant, with its row: type, code, standard code, HTTP status.
+fn every_error() -> Vec<(Error, &'static str, i64, i64, u16)> {
+    let conflict = Conflict::Duplicate {
+        name: "n.note".into(),
+        places: Box::new([origin("a", "1.0.0", 1), origin("b", "1.0.0", 2)]),
+    };
+    let not_json = ToolCall::parse("{").unwrap_err();
+    let not_a_call = ToolCall::parse("{}").unwrap_err();
+    let serialization = serde_json::to_string(&std::collections::HashMap::from([((1, 2), 3)])).unwrap_err();
+    let fault = Fault {
+        path: "/a".into(),
+        expected: "integer".into(),
+        got: Some("\"x\"".into()),
+        message: "send an integer".into(),
+    };
+    vec![
+        (RegistrationError::from(RegistrationProblem::from(conflict)).into(), "RegistrationError", -32603, -32603, 500),
+        (ToolNotFoundError { name: "x".into(), did_you_mean: vec![] }.into(), "ToolNotFoundError", -32602, -32602, 404),
+        (SchemaError { tool: "calc.add".into(), faults: vec![fault] }.into(), "SchemaError", -32602, -32602, 400),
+        (not_a_call.into(), "ValidationError", -32602, -32602, 400),
+        (not_json.into(), "ValidationError", -32700, -32700, 400),
+        (SerializationError::new("the result", serialization).into(), "SerializationError", -32603, -32603, 500),
+        (TimeoutError { tool: "t".into(), limit: Duration::from_secs(30) }.into(), "TimeoutError", 40000, -32000, 504),
+        (TransportError::Closed.into(), "TransportError", 40000, -32000, 502),
+        (ToolError::new("ToolExecutionError", "m").into(), "ToolExecutionError", 40000, -32000, 500),
+        (ToolError::new("AuthenticationError", "m").into(), "AuthenticationError", 40100, -32001, 401),
+        (ToolError::new("PermissionError", "m").into(), "PermissionError", 40300, -32003, 403),
+        (ToolError::new("ApiLimitExceeded", "m").into(), "ApiLimitExceeded", 40000, -32000, 429),
+        (ToolError::new("FileNotFoundError", "m").into(), "FileNotFoundError", 40000, -32000, 404),
+        (ToolError::new("ResourceNotFound", "m").into(), "ResourceNotFound", 40000, -32000, 404),
+        (ToolError::new("UnsupportedEncodingError", "m").into(), "UnsupportedEncodingError", 40000, -32000, 415),
+        (ToolError::new("FileTooLargeError", "m").into(), "FileTooLargeError", 40000, -32000, 413),
+        (ToolError::new("MyOwnError", "m").into(), "MyOwnError", 40000, -32000, 500),
+    ]
+}
+
+#[test]
+fn c13_c16_s2_11_to_s2_13_every_error_has_its_type_codes_and_status() {
+    for (error, error_type, extended, standard, http) in every_error() {
+        assert_eq!(error.error_type(), error_type);
+        assert_eq!(error.code(CodeProfile::Extended), extended, "{error_type}");
+        assert_eq!(error.code(CodeProfile::Standard), standard, "{error_type}");
+        assert_eq!(error.http_status(), http, "{error_type}");
+        let rpc = error.to_rpc(CodeProfile::Standard);
+        assert_eq!(rpc.code, standard);
+        assert!(rpc.data.unwrap()["error_type"].is_string(), "{error_type}");
+    }
+}
+
+#[test]
+fn c16_the_table_reads_back() {
+    for kind in ErrorKind::all().filter(|kind| *kind != ErrorKind::Parse) {
+        assert_eq!(ErrorKind::of(&kind.error_type()), kind);
+    }
+    for (number, kind) in [
+        (code::PARSE_ERROR, ErrorKind::Parse),
+        (code::INVALID_PARAMS, ErrorKind::Validation),
+        (code::INVALID_REQUEST, ErrorKind::Validation),
+        (code::TOOL_EXECUTION_ERROR, ErrorKind::Execution),
+        (code::AUTHENTICATION_ERROR, ErrorKind::Authentication),
+        (code::SERVER_AUTHENTICATION_ERROR, ErrorKind::Authentication),
+        (code::PERMISSION_DENIED, ErrorKind::Permission),
+        (code::SERVER_PERMISSION_DENIED, ErrorKind::Permission),
+        (code::INTERNAL_ERROR, ErrorKind::Execution),
+        (-1, ErrorKind::Execution),
+    ] {
+        assert_eq!(ErrorKind::of_code(number), kind, "{number}");
+    }
+    assert_eq!(ErrorKind::of(&ErrorType::from("FileNotFound")), ErrorKind::FileNotFound);
+    assert_eq!(ErrorKind::Permission.short_code(), "ACCESS_DENIED");
+}
+
+#[test]
+fn s1_23_s3_12_to_s3_18_s4_5_every_name_has_a_constant_and_a_row() {
+    let names = [
+        "ValidationError",
+        "FileNotFoundError",
+        "AuthenticationError",
+        "ResourceNotFound",
+        "ToolExecutionError",
+        "ApiLimitExceeded",
+        "TimeoutError",
+        "PermissionError",
+        "TransportError",
+        "ToolNotFoundError",
+        "SchemaError",
+        "SerializationError",
+        "RegistrationError",
+        "UnsupportedEncodingError",
+        "FileTooLargeError",
+    ];
+    assert_eq!(ErrorType::STANDARD.len(), names.len());
+    for name in names {
+        assert!(ErrorType::STANDARD.contains(&ErrorType::from(name)), "{name}");
+        assert_eq!(ErrorKind::of(&ErrorType::from(name)).error_type(), name);
+    }
+}
+
+#[test]
+fn c15_bad_arguments_are_a_schema_error_in_rust_and_a_validation_error_on_the_flat_wire() {
+    let fault = |path: &str| Fault {
+        path: path.into(),
+        expected: "integer".into(),
+        got: None,
+        message: "send an integer".into(),
+    };
+    let error = Error::from(SchemaError { tool: "calc.add".into(), faults: vec![fault("/a"), fault("")] });
+    assert_eq!(error.error_type(), ErrorType::SCHEMA_ERROR);
+    let result = ToolResult::from(error);
+    assert!(result.validate().is_ok());
+    assert_eq!(
+        result.error.unwrap().to_value().unwrap(),
+        json!({
+            "error_type": "ValidationError",
+            "error_message": "the arguments of `calc.add` do not match its schema: `/a`: send an integer; send an integer",
+            "error_details": { "kind": "SchemaError", "tool": "calc.add", "faults": [
+                { "path": "/a", "expected": "integer", "message": "send an integer" },
+                { "path": "", "expected": "integer", "message": "send an integer" },
+            ]},
+        })
+    );
+}
+
+#[test]
+fn s3_13_an_unknown_tool_is_told_with_the_way_on() {
+    let error = |near: &[&str]| ToolNotFoundError {
+        name: "calc.ad".into(),
+        did_you_mean: near.iter().map(|n| (*n).into()).collect(),
+    };
+    assert_eq!(error(&[]).to_string(), "no tool is named `calc.ad`; `list_registered_tools()` names those there are");
+    assert_eq!(error(&["calc.add"]).to_string(), "no tool is named `calc.ad`; did you mean `calc.add`?");
+    assert_eq!(error(&["a", "b", "c"]).to_string(), "no tool is named `calc.ad`; did you mean `a`, `b` or `c`?");
+}
+
+#[test]
+fn s3_18_a_registration_error_is_a_page_with_both_places_and_the_way_out() {
+    let problems = vec![
+        Conflict::Schema {
+            name: "notes.note".into(),
+            places: Box::new([origin("dup-a", "1.0.0", 3), origin("dup-b", "0.2.0", 9)]),
+        }
+        .into(),
+        Conflict::Duplicate {
+            name: "n.x".into(),
+            places: Box::new([origin("dup", "1.0.0", 3), origin("dup", "2.0.0", 3)]),
+        }
+        .into(),
+        Conflict::WireName {
+            wire: "a_b_c".into(),
+            names: ["a.b_c".into(), "a_b.c".into()],
+            places: Box::new([origin("p", "1.0.0", 1), origin("p", "1.0.0", 2)]),
+        }
+        .into(),
+        RegistrationProblem::Name { error: NameError::Empty, origin: Box::new(origin("p", "1.0.0", 4)) },
+    ];
+    let page = RegistrationError::new(problems).unwrap();
+    assert_eq!(page.problems().len(), 4);
+    assert_eq!(
+        page.to_string(),
+        r#"the tools cannot be registered, for 4 reasons:
+  - two tools are named `notes.note`, with different schemas
+    first  at dup-a/src/lib.rs:3 (dup-a::notes::note, dup-a 1.0.0)
+    second at dup-b/src/lib.rs:9 (dup-b::notes::note, dup-b 0.2.0)
+    rename one with `name = "…"`, or in the builder: .rename("dup-b", "notes.note", "…") or .exclude("dup-b", "notes.note") or .prefix("dup-b", "…")
+  - two tools are named `n.x`
+    first  at dup/src/lib.rs:3 (dup::notes::note, dup 1.0.0)
+    second at dup/src/lib.rs:3 (dup::notes::note, dup 2.0.0)
+    rename one with `name = "…"`, or in the builder: .rename("dup@2.0.0", "n.x", "…") or .exclude("dup@2.0.0", "n.x")
+  - `a.b_c` and `a_b.c` are both called by `a_b_c`
+    first  at p/src/lib.rs:1 (p::notes::note, p 1.0.0)
+    second at p/src/lib.rs:2 (p::notes::note, p 1.0.0)
+    rename one with `name = "…"`, or in the builder: .rename("p", "a_b.c", "…") or .exclude("p", "a_b.c")
+  - the name is empty; write `module.tool`
+    at p/src/lib.rs:4 (p::notes::note, p 1.0.0)"#
+    );
+    assert!(RegistrationError::new(vec![]).is_none());
+}
+
+#[test]
+fn an_error_survives_json_rpc() {
+    let detail = ErrorDetail::new("QuotaError", "enough for today").details(json!({ "left": 0 }));
+    let rpc = RpcError::from_detail(&detail, CodeProfile::Extended);
+    assert_eq!(rpc.code, 40000);
+    assert_eq!(rpc.to_detail(), detail);
+    let strange = RpcError::new(code::PERMISSION_DENIED, "no").data(json!({ "why": "because" }));
+    assert_eq!(strange.to_detail(), ErrorDetail::new("PermissionError", "no").details(json!({ "why": "because" })));
+}
+
+#[test]
+fn a_tool_error_is_a_std_error_with_type_message_and_details() {
+    let error = ToolError::new("FileNotFoundError", "no such file").details(json!({ "path": "a" }));
+    assert_eq!(error.to_string(), "FileNotFoundError: no such file");
+    assert_eq!((error.error_type().as_str(), error.message()), ("FileNotFoundError", "no such file"));
+    assert!(!error.is_foreign());
+    let boxed: Box<dyn StdError + Send + Sync> = error.into();
+    assert_eq!(ToolError::from(boxed).detail().error_details, Some(json!({ "path": "a" })));
+}
+
+#[test]
+fn io_errors_keep_their_kind() {
+    for (kind, error_type) in [
+        (io::ErrorKind::NotFound, ErrorType::FILE_NOT_FOUND_ERROR),
+        (io::ErrorKind::PermissionDenied, ErrorType::PERMISSION_ERROR),
+        (io::ErrorKind::TimedOut, ErrorType::TIMEOUT_ERROR),
+        (io::ErrorKind::FileTooLarge, ErrorType::FILE_TOO_LARGE_ERROR),
+        (io::ErrorKind::ConnectionRefused, ErrorType::TRANSPORT_ERROR),
+        (io::ErrorKind::Other, ErrorType::TOOL_EXECUTION_ERROR),
+    ] {
+        let error = ToolError::from(io::Error::new(kind, "why"));
+        assert_eq!(*error.error_type(), error_type);
+        assert_eq!(error.message(), "why");
+        assert!(error.is_foreign() && error.source().is_some());
+    }
+}
+
+#[derive(Debug)]
+struct Wrapper(Box<dyn StdError + Send + Sync>);
+
+impl std::fmt::Display for Wrapper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("while loading")
+    }
+}
+
+impl StdError for Wrapper {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.0)
+    }
+}
+
+#[test]
+fn a_tool_error_is_recovered_from_a_chain_of_sources() {
+    let inner = ToolError::new("QuotaError", "enough").details(json!({ "left": 0 }));
+    let error = ToolError::from_error(Wrapper(Box::new(Wrapper(inner.into()))));
+    assert_eq!(error.error_type(), &ErrorType::from("QuotaError"));
+    assert_eq!(error.detail().error_details, Some(json!({ "left": 0 })));
+    assert!(!error.is_foreign());
+}
+
+#[test]
+fn another_error_is_told_with_its_sources_and_the_kind_of_the_first_that_has_one() {
+    let error = ToolError::from_error(Wrapper(Box::new(io::Error::new(io::ErrorKind::NotFound, "no disk"))));
+    assert_eq!(error.to_string(), "FileNotFoundError: while loading: no disk");
+    assert!(error.is_foreign());
+}
+
+#[test]
+fn question_mark_works_on_anything() {
+    fn with_tool_error(text: &str) -> Result<i32, ToolError> {
+        if text.is_empty() {
+            return Err("say a number".into());
+        }
+        Ok(text.parse()?)
+    }
+    fn with_any_error(text: &str) -> mcp_core::Result<i32> {
+        Ok(with_tool_error(text)? + text.parse::<i32>()?)
+    }
+    assert_eq!(with_any_error("21").unwrap(), 42);
+    let worded = with_tool_error("").unwrap_err();
+    assert_eq!((worded.error_type().as_str(), worded.message()), ("ToolExecutionError", "say a number"));
+    assert!(!worded.is_foreign());
+    assert!(with_tool_error("x").unwrap_err().is_foreign());
+    assert_eq!(ToolError::from(with_any_error("").unwrap_err()).message(), "say a number");
+}

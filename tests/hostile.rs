@@ -1,0 +1,134 @@
+//! Input from someone who means harm: a clear error of bounded size, no panic, no surprise.
+
+use mcp_core::serde_json::json;
+use mcp_core::{
+    CallToolResult, Error, ErrorDetail, MAX_DEPTH, RpcMessage, Rule, Strictness, ToolCall, ToolNotFoundError,
+    ToolResult, ValidationError, code,
+};
+
+/// No error is longer than this, whatever came in.
+const BOUND: usize = 4096;
+
+fn refused(message: &[u8]) -> ValidationError {
+    let errors = [
+        ToolCall::parse(message).unwrap_err(),
+        ToolResult::parse(message).unwrap_err(),
+        ErrorDetail::parse(message).unwrap_err(),
+    ];
+    for error in &errors {
+        assert!(error.to_string().len() < BOUND, "{} bytes", error.to_string().len());
+    }
+    errors.into_iter().next().unwrap()
+}
+
+#[test]
+fn a_megabyte_where_a_name_belongs_is_refused_in_a_line() {
+    let megabyte = "n".repeat(1 << 20);
+    let error = ToolCall::new(megabyte.clone(), json!({})).validate().unwrap_err().to_string();
+    assert!(error.contains("has 1048576 characters; use at most 128") && error.len() < 256, "{error}");
+    let error = ToolNotFoundError { name: megabyte.clone(), did_you_mean: vec![] };
+    assert!(error.to_string().len() < 256);
+    assert!(Error::from(error).to_detail().to_json().unwrap().len() < 1024);
+
+    let key = format!(r#"{{"tool_name":"a.b","arguments":{{}},"{megabyte}":1}}"#);
+    let error = ToolCall::parse_with(key, Strictness::Strict).unwrap_err().to_string();
+    assert!(error.len() < 256, "{error}");
+    let twice = format!(r#"{{"{megabyte}":1,"{megabyte}":1}}"#);
+    assert!(refused(twice.as_bytes()).to_string().len() < 256);
+}
+
+#[test]
+fn a_megabyte_where_text_belongs_is_taken() {
+    let megabyte = "é".repeat(1 << 19);
+    let call = ToolCall::new("a.b", json!({ "text": megabyte }));
+    assert_eq!(ToolCall::parse(call.to_json().unwrap()).unwrap(), call);
+    let result = ToolResult::failure(ErrorDetail::new("E", megabyte.clone()).details(megabyte));
+    assert_eq!(ToolResult::parse(result.to_json().unwrap()).unwrap(), result);
+}
+
+#[test]
+fn deep_nesting_is_refused_with_its_path() {
+    for (open, close) in [("[", "]"), (r#"{"k":"#, "}")] {
+        let deep =
+            format!(r#"{{"tool_name":"a.b","arguments":{{"x":{}1{}}}}}"#, open.repeat(10_000), close.repeat(10_000));
+        let error = refused(deep.as_bytes());
+        assert_eq!(error.violations()[0].rule, Rule::Depth);
+        assert!(error.violations()[0].path.starts_with("arguments.x"), "{error}");
+        CallToolResult::parse(&deep).unwrap_err();
+        // Never closed: the depth is found out before the end is.
+        let endless = format!(r#"{{"arguments":{}"#, open.repeat(100_000));
+        assert_eq!(refused(endless.as_bytes()).violations()[0].rule, Rule::Depth);
+    }
+    let allowed = format!(
+        r#"{{"tool_name":"a.b","arguments":{{"x":{}1{}}}}}"#,
+        "[".repeat(MAX_DEPTH - 2),
+        "]".repeat(MAX_DEPTH - 2)
+    );
+    ToolCall::parse(allowed).unwrap();
+}
+
+#[test]
+fn deep_nesting_in_json_rpc_is_left_to_whoever_reads_the_params() {
+    let nested = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+    let text =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a.b","arguments":{nested}}}}}"#);
+    let Ok(RpcMessage::Request(request)) = RpcMessage::parse(text.as_bytes()) else { panic!("not a request") };
+    let error = ToolCall::from_params(request.params.as_deref()).unwrap_err();
+    assert_eq!(error.violations()[0].rule, Rule::Depth);
+    let rejection = RpcMessage::parse(nested.as_bytes()).unwrap_err();
+    assert_eq!(rejection.error.code, code::INVALID_REQUEST);
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_refused_with_their_place() {
+    let error = refused(b"{\"tool_name\":\"a\xc3\x28\"}");
+    assert_eq!(error, ValidationError::Encoding { offset: 15 });
+    refused(b"\xff\xfe{\x00}\x00");
+    refused("\u{feff}{}".as_bytes());
+    assert!(matches!(ToolCall::parse(r#"{"tool_name":"\ud800","arguments":{}}"#), Err(ValidationError::Syntax { .. })));
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused_at_every_depth() {
+    for (message, path) in [
+        (r#"{"tool_name":"a.b","tool_name":"c.d","arguments":{}}"#, "tool_name"),
+        (r#"{"tool_name":"a.b","arguments":{"x":1,"x":1}}"#, "arguments.x"),
+        (r#"{"tool_name":"a.b","arguments":{"l":[0,{"deep":{"y":1,"\u0079":2}}]}}"#, "arguments.l[1].deep.y"),
+        (r#"{"tool_name":"a.b","arguments":{},"extra":{"z":1,"z":2}}"#, "extra.z"),
+    ] {
+        let error = refused(message.as_bytes());
+        assert_eq!(error.to_string(), format!("`{path}` stands twice in one object; keep one of the two"));
+    }
+}
+
+#[test]
+fn what_is_not_one_object_is_refused() {
+    for message in ["null", "true", "[]", "[{}]", "\"{}\"", "12"] {
+        let error = refused(message.as_bytes());
+        assert!(error.to_string().starts_with("the message must be an object, but is "), "{error}");
+    }
+    for message in ["", " ", "{", "{}{}", "{} x", "{'a':1}", "{\"a\":1,}", "undefined"] {
+        let error = refused(message.as_bytes());
+        assert!(matches!(error, ValidationError::Syntax { .. }), "{message}");
+        assert!(error.to_string().contains("at line 1, column"), "{error}");
+    }
+}
+
+#[test]
+fn a_message_of_many_faults_gets_a_short_answer() {
+    let keys: Vec<String> = (0..100_000).map(|index| format!("\"k{index}\":1")).collect();
+    let message = format!(r#"{{"tool_name":"a.b","arguments":{{}},{}}}"#, keys.join(","));
+    let error = ToolCall::parse_with(&message, Strictness::Strict).unwrap_err();
+    assert!(error.to_string().len() < BOUND && error.violations().len() == 20);
+
+    let blocks = vec!["1"; 100_000].join(",");
+    let error = ToolResult::parse(format!(r#"{{"status":"success","content":[{blocks}]}}"#)).unwrap_err();
+    assert_eq!(error.violations().len(), 20);
+}
+
+#[test]
+fn numbers_out_of_range_are_refused_or_kept_as_floats() {
+    assert!(ToolCall::parse(r#"{"tool_name":"a.b","arguments":{"n":1e999}}"#).is_err());
+    let call = ToolCall::parse(r#"{"tool_name":"a.b","arguments":{"n":18446744073709551615}}"#).unwrap();
+    assert_eq!(call.arguments["n"], u64::MAX);
+}
