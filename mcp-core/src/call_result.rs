@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::content::{Content, read_blocks, unwrapped, wrapped};
 use crate::error::{ValidationError, Violations};
 use crate::message::{
-    ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolResult, expect, serialize_with_extra,
+    Entries, ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolResult, expect, serialize_with_extra,
 };
 
 const FIELDS: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
@@ -50,24 +50,18 @@ pub struct CallToolResult {
 }
 
 impl CallToolResult {
-    fn read(value: Value, _: Strictness) -> Result<Self, ValidationError> {
-        let mut violations = Violations::default();
-        let result = Self::read_fields(value, &mut violations);
-        violations.finish(result)
-    }
-
-    fn read_fields(value: Value, violations: &mut Violations) -> Option<Self> {
-        let mut result = Self::default();
-        for (key, value) in expect::object(value, "", violations)? {
-            match key.as_str() {
-                "content" => result.content = read_blocks(value, "content", violations).unwrap_or_default(),
+    fn read(entries: Entries, _: Strictness) -> Result<Self, ValidationError> {
+        let (mut result, mut violations) = (Self::default(), Violations::default());
+        for (key, value) in entries {
+            match &*key {
+                "content" => result.content = read_blocks(value, "content", &mut violations).unwrap_or_default(),
                 "structuredContent" => result.structured_content = Some(value),
-                "isError" => result.is_error = expect::boolean(&value, "isError", violations).unwrap_or_default(),
-                "_meta" => result.meta = expect::object(value, "_meta", violations).unwrap_or_default(),
-                _ => _ = result.extra.insert(key, value),
+                "isError" => result.is_error = expect::boolean(&value, "isError", &mut violations).unwrap_or_default(),
+                "_meta" => result.meta = expect::object(value, "_meta", &mut violations).unwrap_or_default(),
+                _ => _ = result.extra.insert(key.into_owned(), value),
             }
         }
-        Some(result)
+        violations.finish(Some(result))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What all messages offer, written once.
 
-/// The reading and writing side of a message. The type brings
-/// `fn read(Value, Strictness) -> Result<Self, ValidationError>` and `Serialize`.
+/// The reading and writing side of a message. The type brings `const FIELDS`, `Serialize` and
+/// `fn read(Entries, Strictness) -> Result<Self, ValidationError>`.
 macro_rules! message_api {
     ($message:ident, $what:literal) => {
         impl $message {
@@ -15,12 +15,12 @@ macro_rules! message_api {
                 json: impl AsRef<[u8]>,
                 strictness: $crate::Strictness,
             ) -> Result<Self, $crate::ValidationError> {
-                Self::read($crate::message::parse(json.as_ref())?, strictness)
+                Self::read($crate::message::parse_entries(json.as_ref(), &FIELDS)?, strictness)
             }
 
             #[doc = concat!("Reads ", $what, " from a JSON value, keeping fields that it does not know.")]
             pub fn from_value(value: ::serde_json::Value) -> Result<Self, $crate::ValidationError> {
-                Self::read(value, $crate::Strictness::Lenient)
+                Self::from_value_with(value, $crate::Strictness::Lenient)
             }
 
             #[doc = concat!("Reads ", $what, " from a JSON value.")]
@@ -28,7 +28,7 @@ macro_rules! message_api {
                 value: ::serde_json::Value,
                 strictness: $crate::Strictness,
             ) -> Result<Self, $crate::ValidationError> {
-                Self::read(value, strictness)
+                Self::read($crate::message::entries_of(value)?, strictness)
             }
 
             /// As a JSON value.
@@ -73,7 +73,7 @@ macro_rules! message_api {
 }
 
 /// The rules of a flat message. The type brings
-/// `fn read_fields(Value, Strictness, &mut Violations) -> Option<Self>`, which takes the fields by type, and
+/// `fn read_fields(Entries, Strictness, &mut Violations) -> Self`, which takes the fields by type, and
 /// `fn check(&self, Strictness, &mut Violations)`, which looks at what they say.
 macro_rules! message_rules {
     ($message:ident) => {
@@ -91,15 +91,13 @@ macro_rules! message_rules {
             }
 
             fn read(
-                value: ::serde_json::Value,
+                entries: $crate::message::Entries,
                 strictness: $crate::Strictness,
             ) -> Result<Self, $crate::ValidationError> {
                 let mut violations = $crate::error::Violations::default();
-                let message = Self::read_fields(value, strictness, &mut violations);
-                if let Some(message) = &message {
-                    message.check(strictness, &mut violations);
-                }
-                violations.finish(message)
+                let message = Self::read_fields(entries, strictness, &mut violations);
+                message.check(strictness, &mut violations);
+                violations.finish(Some(message))
             }
         }
     };

@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::read::{check_extra, kind_of};
-use super::{JsonObject, Strictness, expect, serialize_with_extra};
+use super::{Entries, JsonObject, Strictness, expect, serialize_with_extra};
 use crate::error::{Rule, Violations};
 use crate::name;
 
@@ -45,12 +45,12 @@ impl ToolCall {
     }
 
     /// Reads the fields under either spelling; `arguments` stays null where there is none.
-    pub(crate) fn read_fields(value: Value, strictness: Strictness, violations: &mut Violations) -> Option<Self> {
+    fn read_fields(entries: Entries, strictness: Strictness, violations: &mut Violations) -> Self {
         let (mut tool_name, mut arguments, mut extra) =
             (Spelt::new("tool_name", "name"), Spelt::new("arguments", "args"), JsonObject::new());
-        for (key, value) in expect::object(value, "", violations)? {
+        for (key, value) in entries {
             if let Some(value) = tool_name.take(&key, value).and_then(|value| arguments.take(&key, value)) {
-                extra.insert(key, value);
+                extra.insert(key.into_owned(), value);
             }
         }
         let tool_name = tool_name.resolve(strictness, violations);
@@ -59,7 +59,7 @@ impl ToolCall {
             violations.add("arguments", Rule::Missing { expected: "an object, `{}` if there are none" });
             Value::Null
         });
-        Some(Self { tool_name, arguments, extra })
+        Self { tool_name, arguments, extra }
     }
 
     fn check(&self, strictness: Strictness, violations: &mut Violations) {

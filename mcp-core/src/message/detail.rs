@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::read::{check_extra, kind_of};
-use super::{JsonObject, Strictness, expect, serialize_with_extra};
+use super::{Entries, JsonObject, Strictness, expect, serialize_with_extra};
 use crate::error::{Rule, Violations, join};
 
 const FIELDS: [&str; 3] = ["error_type", "error_message", "error_details"];
@@ -54,24 +54,32 @@ impl ErrorDetail {
         self
     }
 
-    fn read_fields(value: Value, _: Strictness, violations: &mut Violations) -> Option<Self> {
-        Self::read_at("", value, violations)
+    fn read_fields(entries: Entries, _: Strictness, violations: &mut Violations) -> Self {
+        Self::read_entries("", entries, violations)
     }
 
     pub(crate) fn read_at(path: &str, value: Value, violations: &mut Violations) -> Option<Self> {
+        expect::object(value, path, violations).map(|object| Self::read_entries(path, object, violations))
+    }
+
+    fn read_entries<K: Into<String> + AsRef<str>>(
+        path: &str,
+        entries: impl IntoIterator<Item = (K, Value)>,
+        violations: &mut Violations,
+    ) -> Self {
         let (mut error_type, mut error_message, mut error_details, mut extra) = (None, None, None, JsonObject::new());
-        for (key, value) in expect::object(value, path, violations)? {
-            match key.as_str() {
+        for (key, value) in entries {
+            match key.as_ref() {
                 "error_type" => error_type = Some(value),
                 "error_message" => error_message = Some(value),
                 "error_details" => error_details = Some(value).filter(|value| !value.is_null()),
-                _ => _ = extra.insert(key, value),
+                _ => _ = extra.insert(key.into(), value),
             }
         }
         let mut text = |value, key| expect::required_string(value, &join(path, key), violations).unwrap_or_default();
         let error_type = ErrorType::from(text(error_type, "error_type"));
         let error_message = text(error_message, "error_message");
-        Some(Self { error_type, error_message, error_details, extra })
+        Self { error_type, error_message, error_details, extra }
     }
 
     fn check(&self, strictness: Strictness, violations: &mut Violations) {

@@ -11,7 +11,9 @@ mod status;
 
 pub use self::call::ToolCall;
 pub use self::detail::{ErrorDetail, ErrorType};
-pub(crate) use self::read::{expect, parse, serialize_with_extra, syntax, utf8, value as read_value};
+pub(crate) use self::read::{
+    Entries, entries_of, expect, parse, parse_entries, serialize_with_extra, syntax, utf8, value as read_value,
+};
 pub use self::result::ToolResult;
 pub use self::status::Status;
 

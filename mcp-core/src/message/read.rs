@@ -1,25 +1,53 @@
 //! Reading JSON with the rules that serde leaves out: no key twice, bounded depth, the path in the error.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Error as _, SerializeMap};
 use serde_json::Value;
+use serde_json::de::StrRead;
 
 use super::{JsonObject, Strictness};
 use crate::error::{MAX_DEPTH, Rule, ValidationError, Violation, Violations, join};
 use crate::text::shown;
 
+/// The fields of a message, each once, in the order in which they came.
+pub(crate) type Entries = Vec<(Cow<'static, str>, Value)>;
+
 /// Reads one JSON text.
 pub(crate) fn parse(input: &[u8]) -> Result<Value, ValidationError> {
+    parse_with(utf8(input)?, |root, json| root.deserialize(json))
+}
+
+/// Reads the JSON text of one message. The names of its own `fields` are not copied, and nothing is hashed.
+pub(crate) fn parse_entries(input: &[u8], fields: &'static [&'static str]) -> Result<Entries, ValidationError> {
     let text = utf8(input)?;
+    if !text.trim_start().starts_with('{') {
+        return entries_of(parse(input)?);
+    }
+    parse_with(text, |root, json| Root { root, fields }.deserialize(json))
+}
+
+fn parse_with<T>(
+    text: &str,
+    read: impl FnOnce(Node<'_>, &mut serde_json::Deserializer<StrRead<'_>>) -> Result<T, serde_json::Error>,
+) -> Result<T, ValidationError> {
     let violation = RefCell::new(None);
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    Node { depth: 0, violation: &violation }
-        .deserialize(&mut deserializer)
+    read(Node { depth: 0, violation: &violation }, &mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| violation.take().map_or_else(|| syntax(&error), ValidationError::from))
+}
+
+/// The fields of a message that is already a value.
+pub(crate) fn entries_of(value: Value) -> Result<Entries, ValidationError> {
+    let mut violations = Violations::default();
+    let object = expect::object(value, "", &mut violations);
+    let object = violations.finish(object)?;
+    Ok(object.into_iter().map(|(key, value)| (Cow::Owned(key), value)).collect())
 }
 
 /// Reads a value from any deserializer.
@@ -149,6 +177,77 @@ impl<'de> Visitor<'de> for Node<'_> {
             }
         }
         Ok(Value::Object(object))
+    }
+}
+
+/// The message itself: its fields are not put into a map.
+struct Root<'a> {
+    root: Node<'a>,
+    fields: &'static [&'static str],
+}
+
+impl<'de> DeserializeSeed<'de> for Root<'_> {
+    type Value = Entries;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entries, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Root<'_> {
+    type Value = Entries;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Entries, A::Error> {
+        let Self { root, fields } = self;
+        let child = root.child()?;
+        let mut entries = Entries::new();
+        while let Some(key) = object.next_key_seed(Key(fields))? {
+            let value = object.next_value_seed(child).map_err(root.located(|| key.to_string()))?;
+            entries.push((key, value));
+        }
+        match twice(&entries) {
+            Some(key) => Err(root.refuse(key, Rule::Duplicate)),
+            None => Ok(entries),
+        }
+    }
+}
+
+/// A key that stands twice. Messages have few, so that comparing beats hashing.
+fn twice(entries: &Entries) -> Option<&str> {
+    let keys = || entries.iter().map(|(key, _)| &**key);
+    if entries.len() <= 16 {
+        keys().enumerate().find(|(index, key)| keys().take(*index).any(|before| before == *key)).map(|(_, key)| key)
+    } else {
+        let mut seen = HashSet::new();
+        keys().find(|key| !seen.insert(*key))
+    }
+}
+
+/// A key that is not copied if it is one of these.
+struct Key(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Cow<'static, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key {
+    type Value = Cow<'static, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        let known = self.0.iter().find(|known| **known == key);
+        Ok(known.map_or_else(|| Cow::Owned(key.to_owned()), |known| Cow::Borrowed(*known)))
     }
 }
 

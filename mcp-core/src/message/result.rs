@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::read::{check_extra, kind_of};
-use super::{ErrorDetail, JsonObject, Status, Strictness, expect, serialize_with_extra};
+use super::{Entries, ErrorDetail, JsonObject, Status, Strictness, expect, serialize_with_extra};
 use crate::content::{self, Content};
 use crate::error::{Error, Rule, SerializationError, Violations};
 
@@ -116,11 +116,11 @@ impl ToolResult {
         self.status.is_failure()
     }
 
-    fn read_fields(value: Value, strictness: Strictness, violations: &mut Violations) -> Option<Self> {
+    fn read_fields(entries: Entries, strictness: Strictness, violations: &mut Violations) -> Self {
         let mut result = Self::default();
         let mut status = None;
-        for (key, value) in expect::object(value, "", violations)? {
-            match (key.as_str(), value) {
+        for (key, value) in entries {
+            match (&*key, value) {
                 ("status", value) => status = Some(value),
                 ("content" | "_meta", _) if strictness == Strictness::Strict => {
                     violations.add(key, Rule::Unknown { message: MESSAGE });
@@ -131,13 +131,13 @@ impl ToolResult {
                 ("explanation", value) => result.explanation = expect::string(value, "explanation", violations),
                 ("content", value) => result.content = content::read_blocks(value, "content", violations),
                 ("_meta", value) => result.meta = expect::object(value, "_meta", violations).unwrap_or_default(),
-                (_, value) => _ = result.extra.insert(key, value),
+                (_, value) => _ = result.extra.insert(key.into_owned(), value),
             }
         }
         if let Some(status) = expect::required_string(status, "status", violations) {
             result.status = Status::from(status);
         }
-        Some(result)
+        result
     }
 
     fn check(&self, strictness: Strictness, violations: &mut Violations) {
