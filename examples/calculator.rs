@@ -21,7 +21,7 @@ fn answer(line: &str) -> Result<ToolResult, Error> {
 fn main() -> mcp_core::Result<()> {
     for line in io::stdin().lines() {
         let result = answer(&line?).unwrap_or_else(ToolResult::failure);
-        println!("{}", result.to_json()?);
+        println!("{}", result.to_json());
     }
     Ok(())
 }

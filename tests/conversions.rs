@@ -17,7 +17,7 @@ fn mcp(value: Value) -> CallToolResult {
 fn s3_20_s3_21_s3_22_c6_a_success_becomes_text_and_structured_content() {
     let result = CallToolResult::from(ToolResult::data(json!({ "temperature": 22.5 })));
     assert_eq!(
-        result.to_value().unwrap(),
+        result.to_value(),
         json!({
             "content": [{ "type": "text", "text": "{\"temperature\":22.5}" }],
             "structuredContent": { "temperature": 22.5 },
@@ -32,7 +32,7 @@ fn c6_a_failure_becomes_an_error_that_the_model_reads_and_the_program_too() {
         ErrorDetail::new(ErrorType::FILE_NOT_FOUND_ERROR, "there is no such file").details(json!({ "path": "a.txt" }));
     let result = CallToolResult::from(ToolResult::failure(error));
     assert_eq!(
-        result.to_value().unwrap(),
+        result.to_value(),
         json!({
             "content": [{ "type": "text", "text": "FileNotFoundError: there is no such file\n{\"path\":\"a.txt\"}" }],
             "isError": true,
@@ -49,7 +49,7 @@ fn c6_a_failure_becomes_an_error_that_the_model_reads_and_the_program_too() {
 fn c6_status_and_explanation_travel_in_meta() {
     let result = CallToolResult::from(ToolResult::no_change_needed().explanation("it was so already"));
     assert_eq!(
-        result.to_value().unwrap(),
+        result.to_value(),
         json!({
             "content": [{ "type": "text", "text": "it was so already" }],
             "isError": false,
@@ -132,6 +132,50 @@ fn s2_20_c6_the_legacy_answer_is_the_bare_data_or_an_error() {
             "data": { "error_type": "ValidationError", "details": details },
         }})
     );
+}
+
+#[test]
+fn s3_43_a_failure_without_an_error_is_still_a_failure_in_every_dialect() {
+    let unsaid = ToolResult::success().status(Status::Failure);
+    let legacy = unsaid.to_response(1, Dialect::Legacy, Dialect::Legacy.code_profile()).unwrap().unwrap();
+    assert_eq!(legacy.outcome.unwrap_err().code, 40000);
+    assert!(CallToolResult::from(unsaid).is_error);
+}
+
+#[test]
+fn a_result_that_was_put_together_wrongly_is_converted_without_a_panic() {
+    let mut detail = ErrorDetail::new("E", "m");
+    detail.extra.insert("error_type".into(), json!(1));
+    assert!(CallToolResult::from(ToolResult::failure(detail)).is_error);
+    let mut result = ToolResult::success();
+    result.extra.insert("content".into(), json!(1));
+    assert!(!CallToolResult::from(result).is_error);
+    let mut strange = CallToolResult::default();
+    strange.content = vec![Content::text("a").with("text", "b")];
+    strange.meta.insert("status".into(), json!(1));
+    assert_eq!(ToolResult::from(strange).status, Status::Success);
+}
+
+#[test]
+fn s3_20_a_result_of_another_shape_is_not_read_as_an_empty_success() {
+    let error = CallToolResult::parse(r#"{"temperature":3}"#).unwrap_err();
+    assert_eq!(error.to_string(), "`content` is missing; add an array of content blocks");
+    let nulls =
+        r#"{"content":[{"type":"text","text":"t","annotations":null,"_meta":null}],"isError":null,"_meta":null}"#;
+    assert_eq!(CallToolResult::parse(nulls).unwrap().content, [Content::text("t")]);
+    assert_eq!(serde_json::from_value::<Content>(json!({ "type": "text", "text": "t" })).unwrap(), Content::text("t"));
+}
+
+#[test]
+fn the_deepest_flat_result_survives_mcp() {
+    let deep = format!(
+        r#"{{"status":"failure","error":{{"error_type":"E","error_message":"m","error_details":{{"x":{}1{}}}}}}}"#,
+        "[".repeat(97),
+        "]".repeat(97)
+    );
+    let flat = ToolResult::parse(deep).unwrap();
+    let there = CallToolResult::parse(CallToolResult::from(flat.clone()).to_json()).unwrap();
+    assert_eq!(ToolResult::from(there), flat);
 }
 
 #[test]
@@ -248,7 +292,7 @@ proptest! {
     fn c6_a_flat_result_comes_back_from_mcp_as_it_was(result in flat_results()) {
         prop_assert!(result.validate().is_ok());
         let there = CallToolResult::from(result.clone());
-        let wire = there.to_json().unwrap();
+        let wire = there.to_json();
         prop_assert_eq!(CallToolResult::parse(wire).unwrap(), there.clone());
         prop_assert_eq!(normal(ToolResult::from(there)), normal(result));
     }
@@ -257,7 +301,7 @@ proptest! {
     fn c6_an_mcp_result_comes_back_from_the_flat_form_as_it_was(result in mcp_results()) {
         let there = ToolResult::from(result.clone());
         prop_assert!(there.validate().is_ok(), "{:?}", there.validate());
-        let wire = there.to_json().unwrap();
+        let wire = there.to_json();
         prop_assert_eq!(ToolResult::parse(wire).unwrap(), there.clone());
         prop_assert_eq!(CallToolResult::from(there), result);
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mcp_core::serde_json::json;
 use mcp_core::{
-    CodeProfile, Conflict, Error, ErrorDetail, ErrorKind, ErrorType, Fault, NameError, Origin, RegistrationError,
-    RegistrationProblem, RpcError, SchemaError, SerializationError, TimeoutError, ToolCall, ToolError,
-    ToolNotFoundError, ToolResult, TransportError, code, serde_json,
+    BoxError, CodeProfile, Conflict, Error, ErrorDetail, ErrorKind, ErrorType, Fault, NameError, Origin,
+    RegistrationError, RegistrationProblem, RpcError, SchemaError, SerializationError, TimeoutError, ToolCall,
+    ToolError, ToolNotFoundError, ToolResult, TransportError, code, serde_json,
 };
 
 fn origin(package: &'static str, version: &'static str, line: u32) -> Origin {
@@ -59,7 +59,7 @@ fn every_error() -> Vec<(Error, &'static str, i64, i64, u16)> {
 }
 
 #[test]
-fn c13_c16_s2_11_to_s2_13_every_error_has_its_type_codes_and_status() {
+fn c13_c14_c16_s2_11_to_s2_13_every_error_has_its_type_codes_and_status() {
     for (error, error_type, extended, standard, http) in every_error() {
         assert_eq!(error.error_type(), error_type);
         assert_eq!(error.code(CodeProfile::Extended), extended, "{error_type}");
@@ -133,7 +133,7 @@ fn c15_bad_arguments_are_a_schema_error_in_rust_and_a_validation_error_on_the_fl
     let result = ToolResult::from(error);
     assert!(result.validate().is_ok());
     assert_eq!(
-        result.error.unwrap().to_value().unwrap(),
+        result.error.unwrap().to_value(),
         json!({
             "error_type": "ValidationError",
             "error_message": "the arguments of `calc.add` do not match its schema: `/a`: send an integer; send an integer",
@@ -206,6 +206,9 @@ fn an_error_survives_json_rpc() {
     let rpc = RpcError::from_detail(&detail, CodeProfile::Extended);
     assert_eq!(rpc.code, 40000);
     assert_eq!(rpc.to_detail(), detail);
+    let mut more = detail.clone();
+    more.extra.insert("hint".into(), json!("tomorrow"));
+    assert_eq!(RpcError::from_detail(&more, CodeProfile::Extended).to_detail(), more);
     let strange = RpcError::new(code::PERMISSION_DENIED, "no").data(json!({ "why": "because" }));
     assert_eq!(strange.to_detail(), ErrorDetail::new("PermissionError", "no").details(json!({ "why": "because" })));
 }
@@ -266,6 +269,45 @@ fn another_error_is_told_with_its_sources_and_the_kind_of_the_first_that_has_one
     let error = ToolError::from_error(Wrapper(Box::new(io::Error::new(io::ErrorKind::NotFound, "no disk"))));
     assert_eq!(error.to_string(), "FileNotFoundError: while loading: no disk");
     assert!(error.is_foreign());
+}
+
+#[test]
+fn an_error_of_the_registry_keeps_its_type_inside_a_tool() {
+    let inner = ToolError::new("PermissionError", "no").details(json!({ "a": 1 }));
+    let error = ToolError::from_error(Error::from(inner));
+    assert_eq!((error.error_type().as_str(), error.message()), ("PermissionError", "no"));
+    assert_eq!(error.detail().error_details, Some(json!({ "a": 1 })));
+    assert!(!error.is_foreign());
+    let late = || TimeoutError { tool: "t".into(), limit: Duration::from_secs(1) };
+    for error in [ToolError::from(late()), ToolError::from_error(Wrapper(late().into())), Error::from(late()).into()] {
+        assert_eq!((error.error_type(), error.is_foreign()), (&ErrorType::TIMEOUT_ERROR, false));
+    }
+    assert_eq!(ToolResult::failure(late()).error.unwrap().error_type, ErrorType::TIMEOUT_ERROR);
+}
+
+#[test]
+fn a_text_is_the_authors_word_also_in_a_box() {
+    for error in [ToolError::from_error("say"), ToolError::from(BoxError::from("say")), ToolError::from("say")] {
+        assert_eq!((error.message(), error.is_foreign()), ("say", false));
+    }
+}
+
+#[test]
+fn s3_16_only_writing_json_is_a_serialization_error() {
+    let reading = serde_json::from_str::<i32>("x").unwrap_err();
+    assert_eq!(*ToolError::from(reading).error_type(), ErrorType::TOOL_EXECUTION_ERROR);
+    let writing = serde_json::to_string(&std::collections::HashMap::from([((1, 2), 3)])).unwrap_err();
+    assert_eq!(*ToolError::from(writing).error_type(), ErrorType::SERIALIZATION_ERROR);
+    let file = serde_json::from_reader::<_, i32>(Unreadable).unwrap_err();
+    assert_eq!(*ToolError::from(file).error_type(), ErrorType::PERMISSION_ERROR);
+}
+
+struct Unreadable;
+
+impl io::Read for Unreadable {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
 }
 
 #[test]

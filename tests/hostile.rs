@@ -28,7 +28,7 @@ fn a_megabyte_where_a_name_belongs_is_refused_in_a_line() {
     assert!(error.contains("has 1048576 characters; use at most 128") && error.len() < 256, "{error}");
     let error = ToolNotFoundError { name: megabyte.clone(), did_you_mean: vec![] };
     assert!(error.to_string().len() < 256);
-    assert!(Error::from(error).to_detail().to_json().unwrap().len() < 1024);
+    assert!(Error::from(error).to_detail().to_json().len() < 1024);
 
     let key = format!(r#"{{"tool_name":"a.b","arguments":{{}},"{megabyte}":1}}"#);
     let error = ToolCall::parse_with(key, Strictness::Strict).unwrap_err().to_string();
@@ -41,9 +41,9 @@ fn a_megabyte_where_a_name_belongs_is_refused_in_a_line() {
 fn a_megabyte_where_text_belongs_is_taken() {
     let megabyte = "é".repeat(1 << 19);
     let call = ToolCall::new("a.b", json!({ "text": megabyte }));
-    assert_eq!(ToolCall::parse(call.to_json().unwrap()).unwrap(), call);
+    assert_eq!(ToolCall::parse(call.to_json()).unwrap(), call);
     let result = ToolResult::failure(ErrorDetail::new("E", megabyte.clone()).details(megabyte));
-    assert_eq!(ToolResult::parse(result.to_json().unwrap()).unwrap(), result);
+    assert_eq!(ToolResult::parse(result.to_json()).unwrap(), result);
 }
 
 #[test]
@@ -124,6 +124,43 @@ fn a_message_of_many_faults_gets_a_short_answer() {
     let blocks = vec!["1"; 100_000].join(",");
     let error = ToolResult::parse(format!(r#"{{"status":"success","content":[{blocks}]}}"#)).unwrap_err();
     assert_eq!(error.violations().len(), 20);
+}
+
+#[test]
+fn every_error_is_short_whatever_the_keys_and_values() {
+    let key = "🥊".repeat(64);
+    let deep = format!("{}1{}", format!(r#"{{"{key}":"#).repeat(200), "}".repeat(200));
+    let error = Error::from(refused(deep.as_bytes()));
+    assert!(error.to_string().len() < 512, "{}", error.to_string().len());
+    assert!(error.to_detail().to_json().len() < BOUND);
+    let extras: Vec<String> = (0..50).map(|index| format!(r#""{key}{index}":1"#)).collect();
+    let many = format!(r#"{{"tool_name":"a.b","arguments":{{}},{}}}"#, extras.join(","));
+    let error = ToolCall::parse_with(many, Strictness::Strict).unwrap_err();
+    assert!(error.to_string().len() < BOUND);
+
+    let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":"{}"}}}}"#, "v".repeat(1 << 20));
+    let Ok(RpcMessage::Request(request)) = RpcMessage::parse(&text) else { panic!("not a request") };
+    let error = request.params_as::<std::collections::HashMap<String, i32>>().unwrap_err();
+    assert!(error.message.len() < 512);
+}
+
+#[test]
+fn an_error_stays_on_its_line() {
+    let error = ToolCall::new("a\n[INFO] forged\u{1b}[2J", json!({})).validate().unwrap_err().to_string();
+    assert!(!error.contains(char::is_control), "{error:?}");
+    let error = refused(b"{\"a\\n\":{\"b\":1,\"b\":2}}").to_string();
+    assert!(!error.contains(char::is_control), "{error:?}");
+}
+
+#[test]
+fn numbers_are_numbers_whatever_features_serde_json_has() {
+    use serde::Deserialize as _;
+    // What a deserializer of serde_json gives with `arbitrary_precision`, which any crate of a program can turn on.
+    let number = [("$serde_json::private::Number", "1.50")];
+    let number = serde::de::value::MapDeserializer::<_, serde::de::value::Error>::new(number.into_iter());
+    let message = serde::de::value::MapDeserializer::new([("error_type", number)].into_iter());
+    let error = ErrorDetail::deserialize(message).unwrap_err().to_string();
+    assert!(error.contains("`error_type` must be a string, but is a number"), "{error}");
 }
 
 #[test]

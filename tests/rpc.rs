@@ -3,7 +3,7 @@
 mod support;
 
 use mcp_core::serde_json::{self, Value, json};
-use mcp_core::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
+use mcp_core::{Id, Incoming, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
 use proptest::prelude::*;
 
 fn rejected(message: &str) -> Box<RpcRejection> {
@@ -164,7 +164,7 @@ fn s2_6_what_is_json_but_not_a_request_is_an_invalid_request() {
         (r#"{"jsonrpc":"2.0","id":4}"#, Some(4), "`method` is missing"),
         (r#"{"jsonrpc":"2.0","id":5,"method":7}"#, Some(5), "`method` must be a string"),
         (r#"{"jsonrpc":"2.0","id":6,"method":"a","method":"b"}"#, Some(6), "`method` stands twice"),
-        (r#"{"jsonrpc":"2.0","id":7,"id":7,"method":"a"}"#, Some(7), "`id` stands twice"),
+        (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"a"}"#, None, "`id` stands twice"),
         (r#"{"jsonrpc":"2.0","id":8,"method":"a","result":{}}"#, Some(8), "a message has a `method`, or"),
         (r#"{"jsonrpc":"2.0","id":9,"result":{},"error":{}}"#, Some(9), "a response has `result` or `error`"),
         (r#"{"jsonrpc":"2.0","id":10,"error":{"code":"x"}}"#, Some(10), "`error` must be an object"),
@@ -176,12 +176,55 @@ fn s2_6_what_is_json_but_not_a_request_is_an_invalid_request() {
         assert_eq!(rejection.error.code, code::INVALID_REQUEST, "{text}");
         assert_eq!(rejection.id, id.map(Id::from), "{text}");
         assert!(rejection.error.message.starts_with(message), "{text}: {}", rejection.error.message);
+        assert_eq!(rejection.error.data, Some(json!({ "error_type": "ValidationError" })));
     }
 }
 
 #[test]
+fn c1_what_does_not_say_jsonrpc_is_a_flat_call() {
+    let flat = |text: &str| match Incoming::parse(text.as_bytes()) {
+        Ok(Incoming::Flat(call)) => call,
+        other => panic!("{text}: {other:?}"),
+    };
+    assert_eq!(flat(r#"{"tool_name":"a.b","arguments":{}}"#).unwrap().tool_name, "a.b");
+    assert_eq!(flat(r#"{"tool_name":"a.b"}"#).unwrap_err().violations()[0].path, "arguments");
+    assert!(matches!(Incoming::parse(br#"{"jsonrpc":"2.0","id":1,"method":"m"}"#), Ok(Incoming::Rpc(_))));
+    assert_eq!(Incoming::parse(b"[]").unwrap_err().error.code, code::INVALID_REQUEST);
+    assert_eq!(Incoming::parse(b"{").unwrap_err().error.code, code::PARSE_ERROR);
+}
+
+#[test]
+fn a_malformed_notification_is_not_answered() {
+    for text in [r#"{"jsonrpc":"2.0","method":"m","params":[1]}"#, r#"{"jsonrpc":"2.0","method":7}"#] {
+        assert!(rejected(text).into_response().is_none(), "{text}");
+    }
+    assert!(rejected("{}").into_response().is_some());
+}
+
+#[test]
+fn an_error_without_an_id_is_a_response() {
+    let text = r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}"#;
+    let Ok(RpcMessage::Response(response)) = RpcMessage::parse(text) else { panic!("no response") };
+    assert_eq!((response.id, response.outcome.unwrap_err().code), (None, -32700));
+}
+
+#[test]
+fn an_id_is_read_from_anything_that_serde_reads() {
+    assert_eq!(serde_json::from_value::<Id<'static>>(json!(7)).unwrap(), Id::from(7));
+    assert_eq!(serde_json::from_str::<Id<'static>>("\"a\"").unwrap(), Id::from("a"));
+    assert!(serde_json::from_value::<Id<'static>>(json!(null)).is_err());
+    assert!(serde_json::from_value::<Id<'static>>(json!(1.5)).is_err());
+}
+
+#[test]
+fn params_that_are_not_an_object_are_not_made() {
+    assert!(RpcRequest::new(1, "m").params([1]).is_err());
+    assert!(RpcNotification::new("m").params(()).is_err());
+}
+
+#[test]
 fn c13_a_rejection_is_answered_with_the_id_that_could_be_read_or_null() {
-    let answer = |text| serde_json::to_value(RpcResponse::from(rejected(text))).unwrap();
+    let answer = |text| serde_json::to_value(rejected(text).into_response()).unwrap();
     assert_eq!(answer("{")["id"], Value::Null);
     assert_eq!(answer(r#"{"jsonrpc":"2.0","id":5,"method":7}"#)["id"], 5);
 }

@@ -4,12 +4,14 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use crate::content::{Content, read_blocks, unwrapped, wrapped};
-use crate::error::{ValidationError, Violations};
+use crate::error::{MAX_DEPTH, Rule, ValidationError, Violations};
 use crate::message::{
     Entries, ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolResult, expect, serialize_with_extra,
 };
 
 const FIELDS: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
+/// A little more than a flat result may nest, which may travel inside this one.
+const DEPTH: usize = MAX_DEPTH + 8;
 
 /// MCP's result of `tools/call`: `{"content": […], "structuredContent": …, "isError": …}`.
 ///
@@ -23,7 +25,7 @@ const FIELDS: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
 /// let flat = ToolResult::data(json!({ "sum": 3 })).explanation("added");
 /// let mcp = CallToolResult::from(flat.clone());
 /// assert_eq!(
-///     mcp.to_value()?,
+///     mcp.to_value(),
 ///     json!({
 ///         "content": [{ "type": "text", "text": "{\"sum\":3}" }],
 ///         "structuredContent": { "sum": 3 },
@@ -32,7 +34,6 @@ const FIELDS: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
 ///     }),
 /// );
 /// assert_eq!(ToolResult::from(mcp), flat);
-/// # Ok::<(), mcp_core::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -52,14 +53,24 @@ pub struct CallToolResult {
 impl CallToolResult {
     fn read(entries: Entries, _: Strictness) -> Result<Self, ValidationError> {
         let (mut result, mut violations) = (Self::default(), Violations::default());
+        let mut content = None;
         for (key, value) in entries {
-            match &*key {
-                "content" => result.content = read_blocks(value, "content", &mut violations).unwrap_or_default(),
-                "structuredContent" => result.structured_content = Some(value),
-                "isError" => result.is_error = expect::boolean(&value, "isError", &mut violations).unwrap_or_default(),
-                "_meta" => result.meta = expect::object(value, "_meta", &mut violations).unwrap_or_default(),
-                _ => _ = result.extra.insert(key.into_owned(), value),
+            match (&*key, value) {
+                ("content", value) => content = Some(value),
+                ("structuredContent", value) => result.structured_content = Some(value),
+                ("isError" | "_meta", Value::Null) => {}
+                ("isError", value) => {
+                    result.is_error = expect::boolean(&value, "isError", &mut violations).unwrap_or_default();
+                }
+                ("_meta", value) => {
+                    result.meta = expect::object(value, "_meta", &mut violations).unwrap_or_default();
+                }
+                (_, value) => _ = result.extra.insert(key.into_owned(), value),
             }
+        }
+        match content {
+            Some(content) => result.content = read_blocks(content, "content", &mut violations).unwrap_or_default(),
+            None => violations.add("content", Rule::Missing { expected: "an array of content blocks" }),
         }
         violations.finish(Some(result))
     }
@@ -161,6 +172,9 @@ fn from_plain(flat: ToolResult) -> CallToolResult {
 /// The inverse of [`from_plain`], where there may be one.
 fn to_plain(mcp: CallToolResult) -> Option<ToolResult> {
     let CallToolResult { content, structured_content: data, is_error, mut meta, extra } = mcp;
+    if data.as_ref().is_some_and(|data| !data.is_object()) {
+        return None;
+    }
     let text = |value| match value {
         Value::String(text) => Some(text),
         _ => None,

@@ -2,11 +2,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::{Rule, Violations, join};
-use crate::message::{JsonObject, expect, serialize_with_extra};
+use crate::message::{JsonObject, Strictness, check_extra, expect, kind_of, read_value, serialize_with_extra};
+
+const RESOURCE_FIELDS: [&str; 3] = ["uri", "text", "blob"];
 
 /// One block of what a model is shown.
 ///
@@ -192,11 +195,38 @@ impl Content {
         }
     }
 
+    /// The fields that the type of the block has of its own.
+    fn fields(&self) -> &'static [&'static str] {
+        match self {
+            Self::Text { .. } => &["type", "text"],
+            Self::Image { .. } | Self::Audio { .. } => &["type", "data", "mimeType"],
+            Self::ResourceLink { .. } => &["type", "uri", "name"],
+            Self::Resource { .. } => &["type", "resource"],
+            Self::Other { .. } => &["type"],
+        }
+    }
+
+    /// Checks what was put together by hand.
+    pub(crate) fn check(&self, path: &str, violations: &mut Violations) {
+        let mut extra = |path: &str, fields, extra: &JsonObject| {
+            check_extra(path, "the block", fields, extra.keys(), Strictness::Lenient, violations);
+        };
+        extra(path, self.fields(), self.extra());
+        if let Self::Resource { resource, .. } = self {
+            extra(&join(path, "resource"), &RESOURCE_FIELDS, &resource.extra);
+        }
+    }
+
     fn read(value: Value, path: &str, violations: &mut Violations) -> Option<Self> {
         let mut extra = expect::object(value, path, violations)?;
         for key in ["annotations", "_meta"] {
-            if let Some(value) = extra.get(key).filter(|value| !value.is_object()) {
-                expect::object(value.clone(), &join(path, key), violations);
+            match extra.get(key) {
+                Some(Value::Null) => _ = extra.shift_remove(key),
+                Some(Value::Object(_)) | None => {}
+                Some(other) => {
+                    let rule = Rule::Type { expected: "an object", got: kind_of(other) };
+                    violations.add(join(path, key), rule);
+                }
             }
         }
         let mut text = |extra: &mut JsonObject, key: &str| {
@@ -231,6 +261,11 @@ impl Content {
 }
 
 impl Resource {
+    /// A resource.
+    pub fn new(uri: impl Into<String>, body: ResourceBody) -> Self {
+        Self { uri: uri.into(), body, extra: JsonObject::new() }
+    }
+
     fn read(value: Value, path: &str, violations: &mut Violations) -> Option<Self> {
         let mut extra = expect::object(value, path, violations)?;
         let uri = expect::required_string(extra.shift_remove("uri"), &join(path, "uri"), violations);
@@ -239,7 +274,7 @@ impl Resource {
             (Some(text), None) => expect::string(text, &join(path, "text"), violations).map(ResourceBody::Text),
             (None, Some(blob)) => expect::string(blob, &join(path, "blob"), violations).map(ResourceBody::Blob),
             (Some(_), Some(_)) => {
-                violations.add(join(path, "blob"), Rule::Ambiguous { other: "text" });
+                violations.add(join(path, "blob"), Rule::Both { other: "text" });
                 None
             }
             (None, None) => {
@@ -275,28 +310,20 @@ impl Serialize for Content {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", self.kind())?;
-        let fields: &[&str] = match self {
-            Self::Text { text, .. } => {
-                map.serialize_entry("text", text)?;
-                &["type", "text"]
-            }
+        match self {
+            Self::Text { text, .. } => map.serialize_entry("text", text)?,
             Self::Image { data, mime_type, .. } | Self::Audio { data, mime_type, .. } => {
                 map.serialize_entry("data", data)?;
                 map.serialize_entry("mimeType", mime_type)?;
-                &["type", "data", "mimeType"]
             }
             Self::ResourceLink { uri, name, .. } => {
                 map.serialize_entry("uri", uri)?;
                 map.serialize_entry("name", name)?;
-                &["type", "uri", "name"]
             }
-            Self::Resource { resource, .. } => {
-                map.serialize_entry("resource", resource)?;
-                &["type", "resource"]
-            }
-            Self::Other { .. } => &["type"],
-        };
-        serialize_with_extra(map, fields, self.extra())
+            Self::Resource { resource, .. } => map.serialize_entry("resource", resource)?,
+            Self::Other { .. } => {}
+        }
+        serialize_with_extra(map, self.fields(), self.extra())
     }
 }
 
@@ -308,6 +335,14 @@ impl Serialize for Resource {
             ResourceBody::Text(text) => map.serialize_entry("text", text)?,
             ResourceBody::Blob(blob) => map.serialize_entry("blob", blob)?,
         }
-        serialize_with_extra(map, &["uri", "text", "blob"], &self.extra)
+        serialize_with_extra(map, &RESOURCE_FIELDS, &self.extra)
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut violations = Violations::default();
+        let block = Self::read(read_value(deserializer)?, "", &mut violations);
+        violations.finish(block).map_err(serde::de::Error::custom)
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::call_result::CallToolResult;
 use crate::error::{CodeProfile, Error, SerializationError, TransportError, ValidationError};
-use crate::message::{ToolCall, ToolResult, parse};
-use crate::rpc::{Id, RpcError, RpcRequest, RpcResponse};
+use crate::message::{ErrorDetail, ErrorType, ToolCall, ToolResult, parse};
+use crate::rpc::{Id, Members, RpcError, RpcMessage, RpcRejection, RpcRequest, RpcResponse};
 
 /// How a call is put on the wire. A call is answered in the dialect that it came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +30,14 @@ impl Dialect {
         }
     }
 
+    /// The numbers for the errors of tools that its clients expect.
+    pub const fn code_profile(self) -> CodeProfile {
+        match self {
+            Self::Flat | Self::Mcp => CodeProfile::Standard,
+            Self::Legacy => CodeProfile::Extended,
+        }
+    }
+
     /// The JSON-RPC method that lists tools; a flat message cannot.
     pub const fn list_method(self) -> Option<&'static str> {
         match self {
@@ -46,6 +54,32 @@ impl Dialect {
             Self::Mcp => Some("tools/call"),
             Self::Legacy => Some("call_tool"),
         }
+    }
+}
+
+/// A message from a client, in whichever dialect it came: what does not say `jsonrpc` is a flat call.
+///
+/// ```
+/// use mcp_core::Incoming;
+///
+/// let Incoming::Flat(call) = Incoming::parse(br#"{"tool_name": "calc.add", "arguments": {}}"#)? else { panic!() };
+/// assert_eq!(call?.tool_name, "calc.add");
+/// assert!(matches!(Incoming::parse(br#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#)?, Incoming::Rpc(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub enum Incoming<'a> {
+    /// A flat call, or what is wrong with it; answered by a flat result.
+    Flat(Result<ToolCall, ValidationError>),
+    /// A JSON-RPC message.
+    Rpc(RpcMessage<'a>),
+}
+
+impl<'a> Incoming<'a> {
+    /// Reads one message.
+    pub fn parse(message: &'a [u8]) -> Result<Self, Box<RpcRejection>> {
+        let members = Members::parse(message)?;
+        Ok(if members.is_rpc() { Self::Rpc(members.interpret()?) } else { Self::Flat(ToolCall::parse(message)) })
     }
 }
 
@@ -108,12 +142,13 @@ impl ToolResult {
         match dialect {
             Dialect::Flat => Ok(None),
             Dialect::Mcp => RpcResponse::success(id, CallToolResult::from(self.clone())).map(Some),
-            Dialect::Legacy => match &self.error {
-                Some(error) if self.is_failure() => {
-                    Ok(Some(RpcResponse::failure(Some(id), RpcError::from_detail(error, profile))))
-                }
-                _ => RpcResponse::success(id, self.data.as_ref().unwrap_or(&json!({}))).map(Some),
-            },
+            Dialect::Legacy if self.is_failure() => {
+                let unsaid =
+                    || ErrorDetail::new(ErrorType::TOOL_EXECUTION_ERROR, "the tool failed and did not say why");
+                let error = self.error.clone().unwrap_or_else(unsaid);
+                Ok(Some(RpcResponse::failure(Some(id), RpcError::from_detail(&error, profile))))
+            }
+            Dialect::Legacy => RpcResponse::success(id, self.data.as_ref().unwrap_or(&json!({}))).map(Some),
         }
     }
 
@@ -125,7 +160,7 @@ impl ToolResult {
         };
         let malformed = |error: ValidationError| TransportError::Malformed(error.to_string());
         Ok(match dialect {
-            Dialect::Flat => Self::parse(result)?,
+            Dialect::Flat => Self::parse(result).map_err(malformed)?,
             Dialect::Mcp => CallToolResult::parse(result).map_err(malformed)?.into(),
             Dialect::Legacy => Self::data(parse(result).map_err(malformed)?),
         })

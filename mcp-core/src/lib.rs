@@ -23,7 +23,7 @@ pub use serde_json;
 
 pub use self::call_result::CallToolResult;
 pub use self::content::{Content, Resource, ResourceBody};
-pub use self::dialect::Dialect;
+pub use self::dialect::{Dialect, Incoming};
 pub use self::error::{
     BoxError, CodeProfile, Conflict, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
     RegistrationProblem, Rule, SchemaError, SerializationError, TimeoutError, ToolError, ToolNotFoundError,

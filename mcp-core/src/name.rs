@@ -108,11 +108,6 @@ impl ToolName {
         &self.0
     }
 
-    /// The same as [`canonical`](Self::canonical).
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// All before the last dot, if there is one.
     pub fn module(&self) -> Option<&str> {
         self.0.rsplit_once('.').map(|(module, _)| module)
@@ -120,7 +115,7 @@ impl ToolName {
 
     /// What follows the last dot.
     pub fn last_segment(&self) -> &str {
-        self.0.rsplit_once('.').map_or(self.as_str(), |(_, last)| last)
+        self.0.rsplit_once('.').map_or(self.canonical(), |(_, last)| last)
     }
 
     /// The name under which hosts see the tool. One that is too long for them is refused, never cut.
@@ -180,6 +175,21 @@ impl fmt::Display for ToolName {
     }
 }
 
+impl TryFrom<String> for ToolName {
+    type Error = NameError;
+
+    fn try_from(name: String) -> Result<Self, NameError> {
+        check(&name)?;
+        Ok(Self(name))
+    }
+}
+
+impl From<ToolName> for String {
+    fn from(name: ToolName) -> Self {
+        name.0
+    }
+}
+
 impl AsRef<str> for ToolName {
     fn as_ref(&self) -> &str {
         &self.0
@@ -214,8 +224,6 @@ impl Serialize for ToolName {
 
 impl<'de> Deserialize<'de> for ToolName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        check(&name).map_err(serde::de::Error::custom)?;
-        Ok(Self(name))
+        Self::try_from(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }

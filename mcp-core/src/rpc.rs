@@ -6,12 +6,12 @@ use std::fmt;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 use crate::error::{CodeProfile, ErrorKind, SerializationError, ValidationError};
-use crate::message::{ErrorDetail, ErrorType, JsonObject, syntax, utf8};
-use crate::text::shown;
+use crate::message::{ErrorDetail, ErrorType, read_value, syntax, utf8};
+use crate::text::{cut, shown};
 
 /// The codes of JSON-RPC errors.
 pub mod code {
@@ -118,7 +118,7 @@ pub struct RpcError {
     /// What went wrong, in a sentence.
     pub message: String,
     /// More on it; `error_type` among it, where it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_value")]
     pub data: Option<Value>,
 }
 
@@ -130,24 +130,21 @@ pub struct RpcRejection {
     pub id: Option<Id<'static>>,
     /// What is wrong.
     pub error: RpcError,
+    /// Whether the message was a notification, which is never answered.
+    pub is_notification: bool,
+}
+
+impl RpcRejection {
+    /// The answer that is due, if one is.
+    pub fn into_response(self) -> Option<RpcResponse<'static>> {
+        (!self.is_notification).then(|| RpcResponse::failure(self.id, self.error))
+    }
 }
 
 impl<'a> RpcMessage<'a> {
     /// Reads one message in one pass, without looking into `params`.
-    pub fn parse(message: &'a [u8]) -> Result<Self, Box<RpcRejection>> {
-        let text = utf8(message).map_err(|error| not_json(&error))?;
-        let json = |error: serde_json::Error| not_json(&syntax(&error));
-        let members: Members<'_> = match text.trim_start().as_bytes().first() {
-            Some(b'{') => serde_json::from_str(text).map_err(json)?,
-            first => {
-                serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
-                return Err(match first {
-                    Some(b'[') => invalid("a batch is not taken; send each message on its own").into(),
-                    _ => invalid("a message is a JSON object; send `{\"jsonrpc\": \"2.0\", …}`").into(),
-                });
-            }
-        };
-        members.interpret()
+    pub fn parse(message: &'a (impl AsRef<[u8]> + ?Sized)) -> Result<Self, Box<RpcRejection>> {
+        Members::parse(message.as_ref())?.interpret()
     }
 
     /// The message with nothing borrowed.
@@ -162,7 +159,7 @@ impl<'a> RpcMessage<'a> {
 
 /// The members of a message as they stand, before anything is made of them.
 #[derive(Default)]
-struct Members<'a> {
+pub(crate) struct Members<'a> {
     jsonrpc: Option<&'a RawValue>,
     id: Option<&'a RawValue>,
     method: Option<&'a RawValue>,
@@ -170,6 +167,29 @@ struct Members<'a> {
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     twice: Option<&'static str>,
+}
+
+impl<'a> Members<'a> {
+    /// Whether the message says that it is JSON-RPC.
+    pub(crate) fn is_rpc(&self) -> bool {
+        self.jsonrpc.is_some()
+    }
+
+    pub(crate) fn parse(message: &'a [u8]) -> Result<Self, Box<RpcRejection>> {
+        let text = utf8(message).map_err(|error| not_json(&error))?;
+        let json = |error: serde_json::Error| not_json(&syntax(&error));
+        let members: Members<'_> = match text.trim_start().as_bytes().first() {
+            Some(b'{') => serde_json::from_str(text).map_err(json)?,
+            first => {
+                serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
+                return Err(match first {
+                    Some(b'[') => invalid("a batch is not taken; send each message on its own").into(),
+                    _ => invalid("a message is a JSON object; send `{\"jsonrpc\": \"2.0\", …}`").into(),
+                });
+            }
+        };
+        Ok(members)
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -224,13 +244,15 @@ enum Key {
 }
 
 impl<'a> Members<'a> {
-    fn interpret(self) -> Result<RpcMessage<'a>, Box<RpcRejection>> {
+    pub(crate) fn interpret(self) -> Result<RpcMessage<'a>, Box<RpcRejection>> {
         let (id, id_fault) = match self.id.map(Id::read) {
             None => (None, None),
             Some(Ok(id)) => (Some(id), None),
             Some(Err(error)) => (None, Some(error)),
         };
-        let reject = |error: RpcError| Box::new(RpcRejection { id: id.clone().map(Id::into_owned), error });
+        let is_notification = self.id.is_none() && self.method.is_some();
+        let told_id = id.clone().filter(|_| self.twice != Some("id")).map(Id::into_owned);
+        let reject = |error: RpcError| Box::new(RpcRejection { id: told_id.clone(), error, is_notification });
         if let Some(name) = self.twice {
             return Err(reject(invalid(format!("`{name}` stands twice; keep one of the two"))));
         }
@@ -248,7 +270,7 @@ impl<'a> Members<'a> {
             let answered = id.is_some() || null_id;
             let outcome = match (self.result, self.error) {
                 (Some(result), None) if answered => Ok(Cow::Borrowed(result)),
-                (None, Some(error)) if answered => Err(RpcError::read(error).map_err(&reject)?),
+                (None, Some(error)) => Err(RpcError::read(error).map_err(&reject)?),
                 (Some(_), Some(_)) => return Err(reject(invalid("a response has `result` or `error`; send one"))),
                 (None, None) => return Err(reject(invalid("`method` is missing; add the method's name"))),
                 _ => return Err(reject(invalid("`id` is missing; add the id of the request"))),
@@ -266,7 +288,7 @@ impl<'a> Members<'a> {
             Some(params) if params.get().starts_with('{') => Some(Cow::Borrowed(params)),
             // Some clients write what they leave out as null.
             Some(params) if params.get() == "null" => None,
-            Some(_) => return Err(reject(RpcError::new(code::INVALID_PARAMS, "`params` must be an object"))),
+            Some(_) => return Err(reject(malformed(code::INVALID_PARAMS, "`params` must be an object; send one"))),
             None => None,
         };
         Ok(match id {
@@ -284,12 +306,16 @@ fn is_string(raw: &RawValue, expected: &str) -> bool {
     serde_json::from_str::<Text<'_>>(raw.get()).is_ok_and(|text| text.0 == expected)
 }
 
+fn malformed(code: i64, message: impl Into<String>) -> RpcError {
+    RpcError::new(code, message).data(json!({ "error_type": ErrorType::VALIDATION_ERROR }))
+}
+
 fn invalid(message: impl Into<String>) -> RpcError {
-    RpcError::new(code::INVALID_REQUEST, message)
+    malformed(code::INVALID_REQUEST, message)
 }
 
 fn not_json(error: &ValidationError) -> Box<RpcRejection> {
-    RpcError::new(code::PARSE_ERROR, error.to_string()).into()
+    malformed(code::PARSE_ERROR, error.to_string()).into()
 }
 
 impl<'a> Id<'a> {
@@ -366,10 +392,35 @@ impl Serialize for Id<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Id<'a> {
+impl<'de> Deserialize<'de> for Id<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        Self::read(raw).map_err(|error| serde::de::Error::custom(error.message))
+        struct StringOrInteger;
+
+        impl Visitor<'_> for StringOrInteger {
+            type Value = Id<'static>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or an integer")
+            }
+
+            fn visit_i64<E>(self, id: i64) -> Result<Id<'static>, E> {
+                Ok(id.into())
+            }
+
+            fn visit_u64<E>(self, id: u64) -> Result<Id<'static>, E> {
+                Ok(id.into())
+            }
+
+            fn visit_str<E>(self, id: &str) -> Result<Id<'static>, E> {
+                Ok(id.to_owned().into())
+            }
+
+            fn visit_string<E>(self, id: String) -> Result<Id<'static>, E> {
+                Ok(id.into())
+            }
+        }
+
+        deserializer.deserialize_any(StringOrInteger)
     }
 }
 
@@ -381,7 +432,7 @@ impl<'a> RpcRequest<'a> {
 
     /// Sets the parameters, which must serialise to an object.
     pub fn params(mut self, params: impl Serialize) -> Result<Self, SerializationError> {
-        self.params = Some(to_raw("the params", &params)?);
+        self.params = Some(to_params(&params)?);
         Ok(self)
     }
 
@@ -405,7 +456,7 @@ impl<'a> RpcNotification<'a> {
 
     /// Sets the parameters, which must serialise to an object.
     pub fn params(mut self, params: impl Serialize) -> Result<Self, SerializationError> {
-        self.params = Some(to_raw("the params", &params)?);
+        self.params = Some(to_params(&params)?);
         Ok(self)
     }
 
@@ -443,9 +494,18 @@ fn to_raw(what: &str, value: &impl Serialize) -> Result<Cow<'static, RawValue>, 
     to_raw_value(value).map(Cow::Owned).map_err(|error| SerializationError::new(what, error))
 }
 
+fn to_params(params: &impl Serialize) -> Result<Cow<'static, RawValue>, SerializationError> {
+    let raw = to_raw("the params", params)?;
+    if raw.get().starts_with('{') {
+        return Ok(raw);
+    }
+    let error = serde::ser::Error::custom("they are not an object");
+    Err(SerializationError::new("the params", error))
+}
+
 fn params_as<'p, T: Deserialize<'p>>(params: Option<&'p RawValue>) -> Result<T, RpcError> {
     serde_json::from_str(params.map_or("{}", RawValue::get))
-        .map_err(|error| RpcError::new(code::INVALID_PARAMS, format!("`params`: {error}")))
+        .map_err(|error| malformed(code::INVALID_PARAMS, format!("`params`: {}", cut(&error.to_string(), 200))))
 }
 
 fn owned_text(text: Cow<'_, str>) -> Cow<'static, str> {
@@ -522,9 +582,11 @@ impl RpcError {
         self
     }
 
-    /// The error for a failed result: the code by its `error_type`, which also stands in `data`, beside the `details`.
+    /// The error for a failed result: the code by its `error_type`, which also stands in `data`, beside the `details`
+    /// and the extra fields.
     pub fn from_detail(detail: &ErrorDetail, profile: CodeProfile) -> Self {
-        let mut data = JsonObject::from_iter([("error_type".to_owned(), detail.error_type.as_str().into())]);
+        let mut data = detail.extra.clone();
+        data.insert("error_type".to_owned(), detail.error_type.as_str().into());
         if let Some(details) = &detail.error_details {
             data.insert("details".to_owned(), details.clone());
         }
@@ -533,16 +595,22 @@ impl RpcError {
 
     /// The error of a result that this one tells of.
     pub fn to_detail(&self) -> ErrorDetail {
-        let told = |key| self.data.as_ref().and_then(|data| data.get(key));
-        let error_type = match told("error_type") {
-            Some(Value::String(name)) => ErrorType::from(name.as_str()),
-            _ => ErrorKind::of_code(self.code).error_type(),
-        };
-        let details = match told("error_type").or_else(|| told("details")) {
-            Some(_) => told("details"),
-            None => self.data.as_ref(),
-        };
-        ErrorDetail::new(error_type, &self.message).details(details.cloned().unwrap_or_default())
+        let mut detail = ErrorDetail::new(ErrorKind::of_code(self.code).error_type(), &self.message);
+        match self.data.clone() {
+            Some(Value::Object(mut data)) if data.get("error_type").is_some_and(Value::is_string) => {
+                if let Some(Value::String(error_type)) = data.shift_remove("error_type") {
+                    detail.error_type = error_type.into();
+                }
+                detail = detail.details(data.shift_remove("details").unwrap_or_default());
+                data.retain(|key, _| !matches!(key.as_str(), "error_message" | "error_details"));
+                detail.extra = data;
+                detail
+            }
+            Some(Value::Object(data)) if data.len() == 1 && data.contains_key("details") => {
+                detail.details(data["details"].clone())
+            }
+            data => detail.details(data.unwrap_or_default()),
+        }
     }
 
     fn read(raw: &RawValue) -> Result<Self, Self> {
@@ -554,12 +622,10 @@ impl RpcError {
 /// The rejection of a message whose id could not be read.
 impl From<RpcError> for Box<RpcRejection> {
     fn from(error: RpcError) -> Self {
-        Self::new(RpcRejection { id: None, error })
+        Self::new(RpcRejection { id: None, error, is_notification: false })
     }
 }
 
-impl From<Box<RpcRejection>> for RpcResponse<'static> {
-    fn from(rejection: Box<RpcRejection>) -> Self {
-        Self::failure(rejection.id, rejection.error)
-    }
+fn some_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    read_value(deserializer).map(Some)
 }

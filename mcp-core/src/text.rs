@@ -1,30 +1,53 @@
-//! Showing what came in: errors quote the sender's text, but never more of it than a line.
+//! Showing what came in: errors quote the sender's text, but never more of it than a line, and nothing that moves a cursor.
 
 use std::borrow::Cow;
 
-/// The most characters of foreign text that an error shows.
+/// The most bytes of foreign text that an error shows.
 const SHOWN: usize = 64;
 
-/// The text, or its beginning and its size if it is long.
+/// The text on one line, or its beginning and its size if it is long.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(SHOWN) {
-        None => Cow::Borrowed(text),
-        Some((end, _)) => Cow::Owned(format!("{}… ({} bytes)", &text[..end], text.len())),
+    cut(text, SHOWN)
+}
+
+/// The text on one line, or its first `limit` bytes and its size.
+pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let line = plain(&text[..end]);
+    if end == text.len() { line } else { Cow::Owned(format!("{line}… ({} bytes)", text.len())) }
+}
+
+/// The text with control characters escaped.
+fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
     }
+    let escaped = text.chars().flat_map(|c| {
+        let escape = c.is_control().then(|| c.escape_default());
+        let same = (!c.is_control()).then_some(c);
+        escape.into_iter().flatten().chain(same)
+    });
+    Cow::Owned(escaped.collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{cut, shown};
 
     #[test]
     fn short_text_is_shown_as_it_is() {
         assert_eq!(shown("zwölf"), "zwölf");
-        assert_eq!(shown(&"é".repeat(64)), "é".repeat(64));
+        assert_eq!(shown(&"n".repeat(64)), "n".repeat(64));
     }
 
     #[test]
     fn long_text_is_cut_between_characters() {
-        assert_eq!(shown(&"é".repeat(65)), format!("{}… (130 bytes)", "é".repeat(64)));
+        assert_eq!(shown(&format!("{}éé", "n".repeat(63))), format!("{}… (67 bytes)", "n".repeat(63)));
+        assert_eq!(cut("éa", 1), "… (3 bytes)");
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(shown("a\n[INFO] forged\u{1b}[2J"), "a\\n[INFO] forged\\u{1b}[2J");
     }
 }

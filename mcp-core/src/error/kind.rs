@@ -96,6 +96,10 @@ const TOOL: (i64, i64) = (code::TOOL_EXECUTION_ERROR, code::SERVER_ERROR);
 const AUTHENTICATION: (i64, i64) = (code::AUTHENTICATION_ERROR, code::SERVER_AUTHENTICATION_ERROR);
 const PERMISSION: (i64, i64) = (code::PERMISSION_DENIED, code::SERVER_PERMISSION_DENIED);
 
+/// Codes of the protocol alone, which no error of a call has: the message was at fault.
+const MALFORMED: [i64; 4] =
+    [code::INVALID_REQUEST, code::HEADER_MISMATCH, code::MISSING_CLIENT_CAPABILITY, code::UNSUPPORTED_PROTOCOL_VERSION];
+
 /// In the order of the variants. Where several rows share an `error_type` or a code, the first is the one it is read as.
 static TABLE: [Row; 16] = {
     use ErrorKind as K;
@@ -140,7 +144,7 @@ impl ErrorKind {
         let found = TABLE.iter().find(|row| code == row.extended || code == row.standard);
         match found {
             Some(row) if code != code::INTERNAL_ERROR => row.kind,
-            None if code == code::INVALID_REQUEST => Self::Validation,
+            None if MALFORMED.contains(&code) => Self::Validation,
             _ => Self::Execution,
         }
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use self::kind::{CodeProfile, ErrorKind};
 pub use self::registration::{Conflict, Origin, RegistrationError, RegistrationProblem};
@@ -87,28 +87,50 @@ impl Error {
     /// As the error of a flat result. Bad arguments are a `ValidationError` there, with `"kind": "SchemaError"` and
     /// every fault among the details.
     pub fn to_detail(&self) -> ErrorDetail {
-        let plain = || ErrorDetail::new(self.error_type(), self.to_string());
         match self {
+            Self::Registration(error) => error.into(),
+            Self::ToolNotFound(error) => error.into(),
+            Self::Schema(error) => error.into(),
+            Self::Validation(error) => error.into(),
+            Self::Serialization(error) => error.into(),
+            Self::Timeout(error) => error.into(),
+            Self::Transport(error) => error.into(),
             Self::Tool(error) => error.detail().clone(),
-            Self::Schema(error) => ErrorDetail::new(ErrorType::VALIDATION_ERROR, self.to_string())
-                .details(json!({ "kind": "SchemaError", "tool": error.tool, "faults": error.faults })),
-            Self::ToolNotFound(error) => {
-                plain().details(json!({ "name": shown(&error.name), "did_you_mean": error.did_you_mean }))
-            }
-            Self::Validation(error) => match error.violations() {
-                [] => plain(),
-                violations => plain().details(json!({
-                    "faults": violations
-                        .iter()
-                        .map(|v| json!({ "path": v.path, "message": v.to_string() }))
-                        .collect::<Vec<_>>()
-                })),
-            },
-            Self::Timeout(error) => {
-                plain().details(json!({ "tool": error.tool, "timeout_seconds": error.limit.as_secs_f64() }))
-            }
-            _ => plain(),
         }
+    }
+}
+
+macro_rules! details {
+    ($($error:ident, $kind:ident => |$name:ident| $details:expr;)*) => {$(
+        impl From<&$error> for ErrorDetail {
+            fn from($name: &$error) -> Self {
+                Self::new(ErrorKind::$kind.error_type(), $name.to_string()).details($details)
+            }
+        }
+
+        impl From<$error> for ErrorDetail {
+            fn from(error: $error) -> Self {
+                Self::from(&error)
+            }
+        }
+    )*};
+}
+
+details! {
+    RegistrationError, Registration => |_error| Value::Null;
+    ToolNotFoundError, ToolNotFound => |error| json!({ "name": shown(&error.name), "did_you_mean": error.did_you_mean });
+    SchemaError, Validation => |error| json!({ "kind": "SchemaError", "tool": error.tool, "faults": error.faults });
+    ValidationError, Validation => |error| faults(error.violations());
+    SerializationError, Serialization => |_error| Value::Null;
+    TimeoutError, Timeout => |error| json!({ "tool": error.tool, "timeout_seconds": error.limit.as_secs_f64() });
+    TransportError, Transport => |_error| Value::Null;
+}
+
+fn faults(violations: &[Violation]) -> Value {
+    let fault = |violation: &Violation| json!({ "path": violation.path, "message": violation.rule.to_string() });
+    match violations {
+        [] => Value::Null,
+        violations => json!({ "faults": violations.iter().map(fault).collect::<Vec<_>>() }),
     }
 }
 

@@ -6,6 +6,10 @@ use std::io;
 
 use serde_json::Value;
 
+use super::{
+    Error, RegistrationError, SchemaError, SerializationError, TimeoutError, ToolNotFoundError, TransportError,
+    ValidationError,
+};
 use crate::message::{ErrorDetail, ErrorType};
 
 /// Any error that can cross threads; what `?` makes of a failure in a tool that returns [`crate::Result`].
@@ -76,22 +80,52 @@ impl ToolError {
         self.foreign
     }
 
-    /// Makes a tool error of any error. A `ToolError` anywhere in its chain of sources is taken as it is.
+    /// Makes a tool error of any error. A `ToolError`, or another error of this crate, is taken as it is wherever it
+    /// stands in the chain of sources; so is a text.
     pub fn from_error(error: impl Into<BoxError>) -> Self {
         let error = match error.into().downcast::<Self>() {
             Ok(found) => return *found,
             Err(error) => error,
         };
-        let mut source = error.source();
-        while let Some(inner) = source {
-            if let Some(found) = inner.downcast_ref::<Self>() {
-                return Self { detail: found.detail.clone(), foreign: found.foreign, source: Some(error) };
+        let mut link: Option<&(dyn StdError + 'static)> = Some(&*error);
+        while let Some(inner) = link {
+            if let Some((detail, foreign)) = own(inner) {
+                return Self { detail: Box::new(detail), foreign, source: Some(error) };
             }
-            source = inner.source();
+            link = inner.source();
+        }
+        if is_text(&*error) {
+            return Self::from(error.to_string());
         }
         let detail = ErrorDetail::new(type_of(&*error), chain(&*error));
         Self { detail: Box::new(detail), foreign: true, source: Some(error) }
     }
+}
+
+/// What an error of this crate says of itself.
+fn own(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)> {
+    if let Some(error) = error.downcast_ref::<ToolError>() {
+        return Some((error.detail().clone(), error.is_foreign()));
+    }
+    let detail = match error.downcast_ref::<Error>() {
+        Some(Error::Tool(error)) => return own(error),
+        Some(error) => error.to_detail(),
+        None => error
+            .downcast_ref::<ValidationError>()
+            .map(ErrorDetail::from)
+            .or_else(|| error.downcast_ref::<SchemaError>().map(ErrorDetail::from))
+            .or_else(|| error.downcast_ref::<ToolNotFoundError>().map(ErrorDetail::from))
+            .or_else(|| error.downcast_ref::<TimeoutError>().map(ErrorDetail::from))
+            .or_else(|| error.downcast_ref::<RegistrationError>().map(ErrorDetail::from))
+            .or_else(|| error.downcast_ref::<SerializationError>().map(ErrorDetail::from))
+            .or_else(|| error.downcast_ref::<TransportError>().map(ErrorDetail::from))?,
+    };
+    Some((detail, false))
+}
+
+/// Whether the error is nothing but a text: the standard library's type for it has no name, but debugs like a string.
+fn is_text(error: &(dyn StdError + 'static)) -> bool {
+    error.source().is_none() && format!("{error:?}") == format!("{:?}", error.to_string())
 }
 
 /// The error's text and that of its sources, each said once.
@@ -116,8 +150,13 @@ fn type_of(error: &(dyn StdError + 'static)) -> ErrorType {
         if let Some(io) = error.downcast_ref::<io::Error>() {
             return type_of_io(io.kind());
         }
-        if error.is::<serde_json::Error>() {
-            return ErrorType::SERIALIZATION_ERROR;
+        if let Some(json) = error.downcast_ref::<serde_json::Error>() {
+            return match json.io_error_kind() {
+                Some(kind) => type_of_io(kind),
+                // What is written has no line yet.
+                None if json.line() == 0 && json.is_syntax() => ErrorType::SERIALIZATION_ERROR,
+                None => ErrorType::TOOL_EXECUTION_ERROR,
+            };
         }
         link = error.source();
     }
@@ -186,7 +225,7 @@ impl From<ToolError> for ErrorDetail {
     }
 }
 
-macro_rules! from_std_errors {
+macro_rules! from_errors {
     ($($error:ty),* $(,)?) => {$(
         impl From<$error> for ToolError {
             fn from(error: $error) -> Self {
@@ -196,7 +235,15 @@ macro_rules! from_std_errors {
     )*};
 }
 
-from_std_errors! {
+from_errors! {
+    Error,
+    RegistrationError,
+    SchemaError,
+    SerializationError,
+    TimeoutError,
+    ToolNotFoundError,
+    TransportError,
+    ValidationError,
     io::Error,
     fmt::Error,
     serde_json::Error,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::name::NameError;
-use crate::text::shown;
+use crate::text::{cut, shown};
 
 /// How deep a message may nest.
 pub const MAX_DEPTH: usize = 100;
@@ -85,6 +85,12 @@ pub enum Rule {
     #[error("differs from `{other}`, which means the same; send one of them")]
     Ambiguous {
         /// The field that it contradicts.
+        other: &'static str,
+    },
+    /// Two fields of which only one may be there.
+    #[error("and `{other}` are both there; send one of them")]
+    Both {
+        /// The other one.
         other: &'static str,
     },
     /// The other spelling of a field, in strict mode.
@@ -172,9 +178,12 @@ impl From<Violation> for ValidationError {
     }
 }
 
-/// `outer` + `inner`, as `outer.inner` or `outer[0]`; a long key is cut.
+/// The most bytes of a path that an error shows.
+const PATH: usize = 160;
+
+/// `outer` + `inner`, as `outer.inner` or `outer[0]`; a long key is cut, and a long path.
 pub(crate) fn join(outer: &str, inner: &str) -> String {
-    let outer = shown(outer);
+    let (outer, inner) = (shown(outer), &*cut(inner, PATH));
     match inner {
         "" => outer.into_owned(),
         _ if outer.is_empty() || inner.starts_with('[') => format!("{outer}{inner}"),

@@ -1,49 +1,34 @@
 //! What all messages offer, written once.
 
-/// The reading and writing side of a message. The type brings `const FIELDS`, `Serialize` and
+/// The reading and writing side of a message. The module brings `FIELDS` and `DEPTH`, the type `Serialize` and
 /// `fn read(Entries, Strictness) -> Result<Self, ValidationError>`.
 macro_rules! message_api {
     ($message:ident, $what:literal) => {
         impl $message {
             #[doc = concat!("Reads ", $what, " from JSON text or bytes, keeping fields that it does not know.")]
             pub fn parse(json: impl AsRef<[u8]>) -> Result<Self, $crate::ValidationError> {
-                Self::parse_with(json, $crate::Strictness::Lenient)
-            }
-
-            #[doc = concat!("Reads ", $what, " from JSON text or bytes.")]
-            pub fn parse_with(
-                json: impl AsRef<[u8]>,
-                strictness: $crate::Strictness,
-            ) -> Result<Self, $crate::ValidationError> {
-                Self::read($crate::message::parse_entries(json.as_ref(), &FIELDS)?, strictness)
+                let entries = $crate::message::parse_entries(json.as_ref(), &FIELDS, DEPTH)?;
+                Self::read(entries, $crate::Strictness::Lenient)
             }
 
             #[doc = concat!("Reads ", $what, " from a JSON value, keeping fields that it does not know.")]
             pub fn from_value(value: ::serde_json::Value) -> Result<Self, $crate::ValidationError> {
-                Self::from_value_with(value, $crate::Strictness::Lenient)
-            }
-
-            #[doc = concat!("Reads ", $what, " from a JSON value.")]
-            pub fn from_value_with(
-                value: ::serde_json::Value,
-                strictness: $crate::Strictness,
-            ) -> Result<Self, $crate::ValidationError> {
-                Self::read($crate::message::entries_of(value)?, strictness)
+                Self::read($crate::message::entries_of(value)?, $crate::Strictness::Lenient)
             }
 
             /// As a JSON value.
-            pub fn to_value(&self) -> Result<::serde_json::Value, $crate::SerializationError> {
-                ::serde_json::to_value(self).map_err(|error| $crate::SerializationError::new($what, error))
+            pub fn to_value(&self) -> ::serde_json::Value {
+                ::serde_json::to_value(self).expect("a message is made of JSON values")
             }
 
             /// As compact JSON, for the wire.
-            pub fn to_json(&self) -> Result<String, $crate::SerializationError> {
-                ::serde_json::to_string(self).map_err(|error| $crate::SerializationError::new($what, error))
+            pub fn to_json(&self) -> String {
+                ::serde_json::to_string(self).expect("a message is made of JSON values")
             }
 
             /// As indented JSON, for documents.
-            pub fn to_json_pretty(&self) -> Result<String, $crate::SerializationError> {
-                ::serde_json::to_string_pretty(self).map_err(|error| $crate::SerializationError::new($what, error))
+            pub fn to_json_pretty(&self) -> String {
+                ::serde_json::to_string_pretty(self).expect("a message is made of JSON values")
             }
         }
 
@@ -88,6 +73,22 @@ macro_rules! message_rules {
                 let mut violations = $crate::error::Violations::default();
                 self.check(strictness, &mut violations);
                 violations.finish(Some(()))
+            }
+
+            /// Reads the message from JSON text or bytes, as strictly as you say.
+            pub fn parse_with(
+                json: impl AsRef<[u8]>,
+                strictness: $crate::Strictness,
+            ) -> Result<Self, $crate::ValidationError> {
+                Self::read($crate::message::parse_entries(json.as_ref(), &FIELDS, DEPTH)?, strictness)
+            }
+
+            /// Reads the message from a JSON value, as strictly as you say.
+            pub fn from_value_with(
+                value: ::serde_json::Value,
+                strictness: $crate::Strictness,
+            ) -> Result<Self, $crate::ValidationError> {
+                Self::read($crate::message::entries_of(value)?, strictness)
             }
 
             fn read(

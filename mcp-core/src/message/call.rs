@@ -3,12 +3,13 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::read::{check_extra, kind_of};
-use super::{Entries, JsonObject, Strictness, expect, serialize_with_extra};
-use crate::error::{Rule, Violations};
+use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, serialize_with_extra};
+use crate::error::{MAX_DEPTH, Rule, Violations};
 use crate::name;
 
-const FIELDS: [&str; 2] = ["tool_name", "arguments"];
+/// The fields under both their spellings.
+const FIELDS: [&str; 4] = ["tool_name", "arguments", "name", "args"];
+const DEPTH: usize = MAX_DEPTH;
 const MESSAGE: &str = "a tool call";
 
 /// A call of a tool: `{"tool_name": …, "arguments": {…}}`.
@@ -21,7 +22,7 @@ const MESSAGE: &str = "a tool call";
 /// use serde_json::json;
 ///
 /// let call = ToolCall::new("file_utility.read_file_content", json!({ "file_path": "src/main.rs" }));
-/// assert_eq!(ToolCall::parse(call.to_json()?)?, call);
+/// assert_eq!(ToolCall::parse(call.to_json())?, call);
 ///
 /// let error = ToolCall::parse(r#"{"tool_name": "no spaces", "arguments": []}"#).unwrap_err();
 /// assert_eq!(error.violations().len(), 2);
@@ -82,7 +83,7 @@ message_rules!(ToolCall);
 
 impl Serialize for ToolCall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(FIELDS.len() + self.extra.len()))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("tool_name", &self.tool_name)?;
         map.serialize_entry("arguments", &self.arguments)?;
         serialize_with_extra(map, &FIELDS, &self.extra)

@@ -7,11 +7,11 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::read::{check_extra, kind_of};
-use super::{Entries, JsonObject, Strictness, expect, serialize_with_extra};
-use crate::error::{Rule, Violations, join};
+use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, serialize_with_extra};
+use crate::error::{MAX_DEPTH, Rule, Violations, join};
 
 const FIELDS: [&str; 3] = ["error_type", "error_message", "error_details"];
+const DEPTH: usize = MAX_DEPTH;
 const MESSAGE: &str = "an error detail";
 
 /// The error in a result: a machine-readable type, a message for people and models, and details.
@@ -88,7 +88,7 @@ impl ErrorDetail {
 
     pub(crate) fn check_at(&self, path: &str, strictness: Strictness, violations: &mut Violations) {
         if let Some(details) = &self.error_details {
-            if !matches!(details, Value::Object(_) | Value::String(_)) {
+            if !matches!(details, Value::Object(_) | Value::String(_) | Value::Null) {
                 let rule = Rule::Type { expected: "an object, a string or null", got: kind_of(details) };
                 violations.add(join(path, "error_details"), rule);
             }
@@ -166,6 +166,11 @@ error_types! {
 }
 
 impl ErrorType {
+    /// A type of your own, for a constant.
+    pub const fn from_static(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
+    }
+
     /// The name as it stands in a message.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -12,7 +12,8 @@ mod status;
 pub use self::call::ToolCall;
 pub use self::detail::{ErrorDetail, ErrorType};
 pub(crate) use self::read::{
-    Entries, entries_of, expect, parse, parse_entries, serialize_with_extra, syntax, utf8, value as read_value,
+    Entries, check_extra, entries_of, expect, kind_of, parse, parse_entries, serialize_with_extra, syntax, utf8,
+    value as read_value,
 };
 pub use self::result::ToolResult;
 pub use self::status::Status;

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Error as _, SerializeMap};
-use serde_json::Value;
+use serde::ser::SerializeMap;
 use serde_json::de::StrRead;
+use serde_json::{Number, Value};
 
 use super::{JsonObject, Strictness};
 use crate::error::{MAX_DEPTH, Rule, ValidationError, Violation, Violations, join};
@@ -19,25 +19,30 @@ pub(crate) type Entries = Vec<(Cow<'static, str>, Value)>;
 
 /// Reads one JSON text.
 pub(crate) fn parse(input: &[u8]) -> Result<Value, ValidationError> {
-    parse_with(utf8(input)?, |root, json| root.deserialize(json))
+    parse_with(utf8(input)?, MAX_DEPTH, |root, json| root.deserialize(json))
 }
 
 /// Reads the JSON text of one message. The names of its own `fields` are not copied, and nothing is hashed.
-pub(crate) fn parse_entries(input: &[u8], fields: &'static [&'static str]) -> Result<Entries, ValidationError> {
+pub(crate) fn parse_entries(
+    input: &[u8],
+    fields: &'static [&'static str],
+    limit: usize,
+) -> Result<Entries, ValidationError> {
     let text = utf8(input)?;
     if !text.trim_start().starts_with('{') {
         return entries_of(parse(input)?);
     }
-    parse_with(text, |root, json| Root { root, fields }.deserialize(json))
+    parse_with(text, limit, |root, json| Root { root, fields }.deserialize(json))
 }
 
 fn parse_with<T>(
     text: &str,
+    limit: usize,
     read: impl FnOnce(Node<'_>, &mut serde_json::Deserializer<StrRead<'_>>) -> Result<T, serde_json::Error>,
 ) -> Result<T, ValidationError> {
     let violation = RefCell::new(None);
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    read(Node { depth: 0, violation: &violation }, &mut deserializer)
+    read(Node { depth: 0, limit, violation: &violation }, &mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| violation.take().map_or_else(|| syntax(&error), ValidationError::from))
 }
@@ -53,7 +58,7 @@ pub(crate) fn entries_of(value: Value) -> Result<Entries, ValidationError> {
 /// Reads a value from any deserializer.
 pub(crate) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     let violation = RefCell::new(None);
-    Node { depth: 0, violation: &violation }
+    Node { depth: 0, limit: MAX_DEPTH, violation: &violation }
         .deserialize(deserializer)
         .map_err(|error| violation.take().map_or(error, D::Error::custom))
 }
@@ -70,10 +75,14 @@ pub(crate) fn syntax(error: &serde_json::Error) -> ValidationError {
     ValidationError::Syntax { reason, line, column }
 }
 
+/// What `serde_json` calls a number if any crate of the program turns its feature `arbitrary_precision` on.
+const ARBITRARY_PRECISION: &str = "$serde_json::private::Number";
+
 /// A `Value` in the making. What it refuses it also notes in `violation`, since serde's errors are only text.
 #[derive(Clone, Copy)]
 struct Node<'a> {
     depth: usize,
+    limit: usize,
     violation: &'a RefCell<Option<Violation>>,
 }
 
@@ -96,7 +105,7 @@ impl Node<'_> {
     }
 
     fn child<E: serde::de::Error>(self) -> Result<Self, E> {
-        if self.depth == MAX_DEPTH {
+        if self.depth == self.limit {
             Err(self.refuse("", Rule::Depth))
         } else {
             Ok(Self { depth: self.depth + 1, ..self })
@@ -168,6 +177,10 @@ impl<'de> Visitor<'de> for Node<'_> {
         let child = self.child()?;
         let mut object = JsonObject::new();
         while let Some(key) = entries.next_key::<String>()? {
+            if object.is_empty() && key == ARBITRARY_PRECISION {
+                let number: Number = entries.next_value::<String>()?.parse().map_err(A::Error::custom)?;
+                return Ok(Value::Number(number));
+            }
             let value = entries.next_value_seed(child).map_err(self.located(|| key.clone()))?;
             match object.entry(key) {
                 serde_json::map::Entry::Vacant(entry) => {
@@ -309,19 +322,14 @@ pub(crate) mod expect {
     }
 }
 
-/// Writes the extra fields of a message after its own. One that has the name of a field would make a second key: an
-/// error.
+/// Writes the extra fields of a message after its own. One that has the name of a field, which `validate` refuses, would
+/// make a second key: it is left out.
 pub(crate) fn serialize_with_extra<M: SerializeMap>(
     mut map: M,
     fields: &[&str],
     extra: &JsonObject,
 ) -> Result<M::Ok, M::Error> {
-    for (key, value) in extra {
-        if fields.contains(&key.as_str()) {
-            return Err(M::Error::custom(format_args!(
-                "the extra field `{key}` has the name of a field of the message"
-            )));
-        }
+    for (key, value) in extra.iter().filter(|(key, _)| !fields.contains(&key.as_str())) {
         map.serialize_entry(key, value)?;
     }
     map.end()

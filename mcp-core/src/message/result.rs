@@ -3,13 +3,13 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::read::{check_extra, kind_of};
-use super::{Entries, ErrorDetail, JsonObject, Status, Strictness, expect, serialize_with_extra};
+use super::{Entries, ErrorDetail, JsonObject, Status, Strictness, check_extra, expect, kind_of, serialize_with_extra};
 use crate::content::{self, Content};
-use crate::error::{Error, Rule, SerializationError, Violations};
+use crate::error::{Error, MAX_DEPTH, Rule, SerializationError, Violations};
 
 /// The fields of the specified form, then the two that carry what it cannot express.
 const FIELDS: [&str; 6] = ["status", "data", "error", "explanation", "content", "_meta"];
+const DEPTH: usize = MAX_DEPTH;
 const MESSAGE: &str = "a tool result";
 
 /// The result of a call: `{"status": …, "data": …, "error": …, "explanation": …}`.
@@ -145,6 +145,7 @@ impl ToolResult {
             violations.add("status", Rule::Status);
         }
         match &self.data {
+            None | Some(Value::Null) => {}
             Some(_) if self.is_failure() => violations.add("data", Rule::DataOnFailure),
             Some(data) if !data.is_object() => {
                 violations.add("data", Rule::Type { expected: "an object or null", got: kind_of(data) });
@@ -155,6 +156,9 @@ impl ToolResult {
             Some(error) => error.check_at("error", strictness, violations),
             None if self.is_failure() => violations.add("error", Rule::ErrorOnFailure),
             None => {}
+        }
+        for (index, block) in self.content.iter().flatten().enumerate() {
+            block.check(&format!("content[{index}]"), violations);
         }
         check_extra("", MESSAGE, &FIELDS, self.extra.keys(), strictness, violations);
         if strictness == Strictness::Strict {

@@ -78,7 +78,7 @@ pub fn tool_result(strictness: Strictness) -> Value {
         },
         "required": ["status"],
         "additionalProperties": strictness == Strictness::Lenient,
-        "if": { "properties": { "status": { "pattern": "[fF][aA][iI][lL]" } } },
+        "if": { "required": ["status"], "properties": { "status": { "pattern": "[fF][aA][iI][lL]" } } },
         "then": { "required": ["error"], "properties": { "error": error, "data": { "type": "null" } } },
         "definitions": { "MCPErrorDetail": error_object(strictness) },
     });
@@ -104,9 +104,8 @@ pub fn error_detail(strictness: Strictness) -> Value {
         "title": "MCP Error Detail",
         "description": "Standard structure for detailed error information in MCP responses.",
     });
-    let mut object = error_object(strictness);
-    for key in ["type", "properties", "required", "additionalProperties"] {
-        schema[key] = object[key].take();
+    if let (Value::Object(schema), Value::Object(object)) = (&mut schema, error_object(strictness)) {
+        schema.extend(object);
     }
     schema
 }
@@ -159,8 +158,8 @@ fn content() -> Value {
         "type": "object",
         "properties": {
             "type": text,
-            "annotations": { "type": "object" },
-            "_meta": { "type": "object" },
+            "annotations": { "type": ["object", "null"] },
+            "_meta": { "type": ["object", "null"] },
         },
         "required": ["type"],
         "allOf": [
