@@ -9,21 +9,32 @@
 #[macro_use]
 pub mod message;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod call_result;
 mod content;
+mod context;
 mod dialect;
+mod entry;
 mod error;
 mod name;
+mod output;
+mod param;
 mod rpc;
+pub mod schema;
 mod text;
 mod version;
 
+pub use mcp_macros::{mcp_tool, tools};
 pub use schemars;
 pub use serde_json;
 
 pub use self::call_result::CallToolResult;
 pub use self::content::{Content, Resource, ResourceBody};
+pub use self::context::{BoxFuture, Extensions, FromContext, ToolContext};
 pub use self::dialect::{Dialect, Incoming};
+pub use self::entry::{Call, CallError, Hints, MetaValue, Registration, StateType, Timeout, ToolEntry, entries};
 pub use self::error::{
     BoxError, CodeProfile, Conflict, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
     RegistrationProblem, Rule, SchemaError, SerializationError, TimeoutError, ToolError, ToolNotFoundError,
@@ -31,6 +42,8 @@ pub use self::error::{
 };
 pub use self::message::{ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolCall, ToolResult};
 pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolicy, ToolName};
+pub use self::output::{Json, Returned, ToolFailure, ToolOutput};
+pub use self::param::{Bound, Constraint, Param, ToolParam};
 pub use self::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
 pub use self::version::{MESSAGE_FORMAT_VERSION, Version, VersionError};
 

@@ -22,6 +22,27 @@ pub struct Origin {
     pub line: u32,
 }
 
+impl Origin {
+    /// A place in the source, as the attribute notes it.
+    pub const fn new(
+        package: &'static str,
+        package_version: &'static str,
+        module_path: &'static str,
+        function: &'static str,
+        file: &'static str,
+        line: u32,
+    ) -> Self {
+        Self {
+            package: Cow::Borrowed(package),
+            package_version: Cow::Borrowed(package_version),
+            module_path: Cow::Borrowed(module_path),
+            function: Cow::Borrowed(function),
+            file: Cow::Borrowed(file),
+            line,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { package, package_version, module_path, function, file, line } = self;

@@ -1,0 +1,281 @@
+//! What the attribute writes down of a tool: a plain `static`, gathered by the linker.
+
+use std::any::TypeId;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::context::{BoxFuture, ToolContext};
+use crate::error::{Fault, Origin, SerializationError, ToolError};
+use crate::output::Returned;
+use crate::param::Param;
+
+/// A tool as it was defined: data and one function pointer.
+///
+/// `#[mcp_tool]` makes one; [`entries`] gives all that are linked into the program.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ToolEntry {
+    /// The canonical name.
+    pub name: &'static str,
+    /// Where the tool is defined.
+    pub origin: Origin,
+    /// How the tool is called.
+    pub call: Call,
+    /// The name for people.
+    pub title: Option<&'static str>,
+    /// What a model reads before it calls the tool.
+    pub description: &'static str,
+    /// The other sections of the function's documentation, by heading.
+    pub sections: &'static [(&'static str, &'static str)],
+    /// The tool's version.
+    pub version: &'static str,
+    /// What the tool does to the world, as far as its author says.
+    pub hints: Hints,
+    /// The version of the tool in which it was deprecated.
+    pub deprecated_in: Option<&'static str>,
+    /// The tool to use instead.
+    pub replaced_by: Option<&'static str>,
+    /// Older names by which it can still be called.
+    pub aliases: &'static [&'static str],
+    /// Words to select tools by.
+    pub tags: &'static [&'static str],
+    /// Remarks for programs.
+    pub meta: &'static [(&'static str, MetaValue)],
+    /// Whether it can be called but is not listed on the wire.
+    pub hidden: bool,
+    /// How long a call may take, where the tool says.
+    pub timeout: Option<Timeout>,
+    /// For how many seconds a listing of the tool may be kept.
+    pub cache_ttl: u32,
+    /// Whether it promises to be quick and runs where it is called.
+    pub inline: bool,
+    /// Whether arguments that it does not know are passed over.
+    pub allow_unknown_arguments: bool,
+    /// The lint rules that its author has set aside.
+    pub allow: &'static [&'static str],
+    /// What it takes.
+    pub params: &'static [Param],
+    /// Whether its one parameter is a struct whose fields are the arguments.
+    pub flatten: bool,
+    /// The input schema, where the author wrote it out.
+    pub input_schema: Option<fn() -> Value>,
+    /// The output schema: of the return type, or written out.
+    pub output_schema: fn() -> Option<Value>,
+    /// The application state that it needs.
+    pub needs: &'static [fn(&mut Vec<StateType>)],
+}
+
+/// How a tool is called: the arguments as a JSON object, the result as JSON behind what stands in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub enum Call {
+    /// A plain function.
+    Sync(fn(&ToolContext, &str, &mut Vec<u8>) -> Result<Returned, CallError>),
+    /// An `async` function.
+    Async(for<'a> fn(&'a ToolContext, &'a str, &'a mut Vec<u8>) -> BoxFuture<'a, Result<Returned, CallError>>),
+}
+
+/// Why a call brought no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The arguments do not fit.
+    Arguments(Vec<Fault>),
+    /// The tool said no.
+    Tool(ToolError),
+    /// The result cannot become JSON.
+    Serialization(SerializationError),
+}
+
+/// What a tool does to the world; none of it is said unless its author says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// It may destroy something.
+    pub destructive: Option<bool>,
+    /// A second call with the same arguments changes nothing more.
+    pub idempotent: Option<bool>,
+    /// It deals with things outside this program.
+    pub open_world: Option<bool>,
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeout {
+    /// As long as it likes.
+    Never,
+    /// This long.
+    After(Duration),
+}
+
+/// A remark for programs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum MetaValue {
+    /// A text.
+    Str(&'static str),
+    /// Yes or no.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// Another number.
+    Float(f64),
+}
+
+impl From<MetaValue> for Value {
+    fn from(value: MetaValue) -> Self {
+        match value {
+            MetaValue::Str(text) => text.into(),
+            MetaValue::Bool(yes) => yes.into(),
+            MetaValue::Int(number) => number.into(),
+            MetaValue::Float(number) => number.into(),
+        }
+    }
+}
+
+/// A type of application state that a tool needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateType {
+    /// The type.
+    pub id: TypeId,
+    /// Its name, for errors.
+    pub name: &'static str,
+}
+
+impl StateType {
+    /// The type of some state.
+    pub fn of<T: 'static>() -> Self {
+        Self { id: TypeId::of::<T>(), name: std::any::type_name::<T>() }
+    }
+}
+
+impl ToolEntry {
+    /// A tool of a name, with nothing else said of it.
+    pub const fn new(name: &'static str, origin: Origin, call: Call) -> Self {
+        Self {
+            name,
+            origin,
+            call,
+            title: None,
+            description: "",
+            sections: &[],
+            version: "1.0.0",
+            hints: Hints { read_only: None, destructive: None, idempotent: None, open_world: None },
+            deprecated_in: None,
+            replaced_by: None,
+            aliases: &[],
+            tags: &[],
+            meta: &[],
+            hidden: false,
+            timeout: None,
+            cache_ttl: 300,
+            inline: false,
+            allow_unknown_arguments: false,
+            allow: &[],
+            params: &[],
+            flatten: false,
+            input_schema: None,
+            output_schema: no_schema,
+            needs: &[],
+        }
+    }
+}
+
+fn no_schema() -> Option<Value> {
+    None
+}
+
+/// Builds an entry in a `static`, one fact a call.
+macro_rules! entry_setters {
+    ($($(#[$doc:meta])* $field:ident: $type:ty;)*) => {
+        impl ToolEntry {
+            $($(#[$doc])* #[doc(hidden)] #[must_use] pub const fn $field(mut self, $field: $type) -> Self {
+                self.$field = $field;
+                self
+            })*
+        }
+    };
+}
+
+entry_setters! {
+    description: &'static str;
+    sections: &'static [(&'static str, &'static str)];
+    version: &'static str;
+    aliases: &'static [&'static str];
+    tags: &'static [&'static str];
+    meta: &'static [(&'static str, MetaValue)];
+    hidden: bool;
+    cache_ttl: u32;
+    inline: bool;
+    allow_unknown_arguments: bool;
+    allow: &'static [&'static str];
+    params: &'static [Param];
+    flatten: bool;
+    output_schema: fn() -> Option<Value>;
+    needs: &'static [fn(&mut Vec<StateType>)];
+}
+
+impl ToolEntry {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn title(mut self, title: &'static str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn hints(mut self, read_only: i8, destructive: i8, idempotent: i8, open_world: i8) -> Self {
+        const fn hint(said: i8) -> Option<bool> {
+            if said < 0 { None } else { Some(said > 0) }
+        }
+        self.hints = Hints {
+            read_only: hint(read_only),
+            destructive: hint(destructive),
+            idempotent: hint(idempotent),
+            open_world: hint(open_world),
+        };
+        self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn deprecated_in(mut self, version: &'static str) -> Self {
+        self.deprecated_in = Some(version);
+        self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn replaced_by(mut self, tool: &'static str) -> Self {
+        self.replaced_by = Some(tool);
+        self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Timeout) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn input_schema(mut self, schema: fn() -> Value) -> Self {
+        self.input_schema = Some(schema);
+        self
+    }
+}
+
+/// A tool, handed to the linker.
+#[derive(Debug)]
+pub struct Registration(pub &'static ToolEntry);
+
+inventory::collect!(Registration);
+
+/// Every tool that is linked into this program, in no particular order.
+pub fn entries() -> impl Iterator<Item = &'static ToolEntry> {
+    inventory::iter::<Registration>.into_iter().map(|registration| registration.0)
+}

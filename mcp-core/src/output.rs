@@ -1,0 +1,282 @@
+//! What a tool returns, on its way to a result.
+
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::content::Content;
+use crate::entry::CallError;
+use crate::error::{BoxError, SerializationError, ToolError};
+use crate::message::ToolResult;
+use crate::schema;
+
+/// What a call left behind.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Returned {
+    /// A value, as JSON at the end of the buffer.
+    Json,
+    /// Nothing.
+    Nothing,
+    /// Content blocks.
+    Content(Vec<Content>),
+    /// A whole result.
+    Result(Box<ToolResult>),
+}
+
+/// A structured value without an output schema, for what has no `JsonSchema`.
+///
+/// ```
+/// use mcp_core::Json;
+/// use mcp_core::serde_json::{Value, json};
+///
+/// fn anything() -> Json<Value> {
+///     Json(json!({ "free": "form" }))
+/// }
+/// # assert_eq!(anything().0["free"], "form");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+/// A type that a tool can return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned by a tool",
+    label = "needs `Serialize` and `JsonSchema`",
+    note = "derive both: `#[derive(serde::Serialize, schemars::JsonSchema)]`",
+    note = "or return `Json<T>` for a value without a schema, `Content`, `ToolResult` or `()`"
+)]
+pub trait ToolOutput: Serialize + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + JsonSchema> ToolOutput for T {}
+
+/// A type that a tool can fail with.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot fail with `{Self}`",
+    label = "is neither `Into<ToolError>` nor an error",
+    note = "implement `From<{Self}> for ToolError`, or `std::error::Error` for it; `String` and `ToolError` are fine too"
+)]
+pub trait ToolFailure: Into<BoxError> {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<BoxError>> ToolFailure for E {}
+
+// The types decide by what the compiler finds first: an inherent method before one of a trait. Each step is taken in the
+// expansion, where the types are known.
+
+/// Tells a `Result` from any other value.
+pub struct Outcome<T>(PhantomData<T>);
+
+/// A `Result`.
+pub struct IsResult<T, E>(PhantomData<(T, E)>);
+
+/// Not a `Result`.
+pub struct IsValue<T>(PhantomData<T>);
+
+impl<T> Outcome<T> {
+    /// For the type.
+    pub const NEW: Self = Self(PhantomData);
+
+    /// For the type of a value.
+    pub const fn of(_: &T) -> Self {
+        Self::NEW
+    }
+}
+
+impl<T, E> Outcome<Result<T, E>> {
+    /// What it is.
+    pub const fn kind(&self) -> IsResult<T, E> {
+        IsResult(PhantomData)
+    }
+}
+
+/// Everything that is not a `Result`.
+pub trait AnyOutcome<T> {
+    /// What it is.
+    fn kind(&self) -> IsValue<T>;
+}
+
+impl<T> AnyOutcome<T> for Outcome<T> {
+    fn kind(&self) -> IsValue<T> {
+        IsValue(PhantomData)
+    }
+}
+
+impl<T> IsValue<T> {
+    /// The value.
+    pub fn split(self, value: T) -> Result<T, ToolError> {
+        Ok(value)
+    }
+
+    /// The type of the value.
+    pub fn success(self) -> Success<T> {
+        Success(PhantomData)
+    }
+}
+
+impl<T, E> IsResult<T, E> {
+    /// The type of the value.
+    pub fn success(self) -> Success<T> {
+        Success(PhantomData)
+    }
+}
+
+impl<T, E: Into<ToolError>> IsResult<T, E> {
+    /// The value, or the error as it was made.
+    pub fn split(self, value: Result<T, E>) -> Result<T, ToolError> {
+        value.map_err(Into::into)
+    }
+}
+
+/// Every error that is not made into a tool error by its author.
+pub trait AnyFailure<T, E> {
+    /// The value, or the error.
+    fn split(self, value: Result<T, E>) -> Result<T, ToolError>
+    where
+        E: ToolFailure;
+}
+
+impl<T, E> AnyFailure<T, E> for IsResult<T, E> {
+    fn split(self, value: Result<T, E>) -> Result<T, ToolError>
+    where
+        E: ToolFailure,
+    {
+        value.map_err(ToolError::from_error)
+    }
+}
+
+/// What a tool returns when all goes well.
+pub struct Success<T>(PhantomData<T>);
+
+impl<T> Success<T> {
+    /// For the type of a value.
+    pub const fn of(_: &T) -> Self {
+        Self(PhantomData)
+    }
+}
+
+type Written = Result<Returned, CallError>;
+
+impl Success<()> {
+    /// Nothing.
+    pub fn write(self, (): (), _: &mut Vec<u8>) -> Written {
+        Ok(Returned::Nothing)
+    }
+
+    /// None.
+    pub fn schema(self) -> Option<Value> {
+        None
+    }
+}
+
+impl Success<Content> {
+    /// One block.
+    pub fn write(self, value: Content, _: &mut Vec<u8>) -> Written {
+        Ok(Returned::Content(vec![value]))
+    }
+
+    /// None.
+    pub fn schema(self) -> Option<Value> {
+        None
+    }
+}
+
+impl Success<Vec<Content>> {
+    /// Several blocks.
+    pub fn write(self, value: Vec<Content>, _: &mut Vec<u8>) -> Written {
+        Ok(Returned::Content(value))
+    }
+
+    /// None.
+    pub fn schema(self) -> Option<Value> {
+        None
+    }
+}
+
+impl Success<ToolResult> {
+    /// The result itself.
+    pub fn write(self, value: ToolResult, _: &mut Vec<u8>) -> Written {
+        Ok(Returned::Result(Box::new(value)))
+    }
+
+    /// None.
+    pub fn schema(self) -> Option<Value> {
+        None
+    }
+}
+
+impl<T: Serialize> Success<Json<T>> {
+    /// The value as JSON.
+    pub fn write(self, value: Json<T>, out: &mut Vec<u8>) -> Written {
+        write_json(&value.0, out)
+    }
+
+    /// None.
+    pub fn schema(self) -> Option<Value> {
+        None
+    }
+}
+
+/// Every other type.
+pub trait AnySuccess<T> {
+    /// The value as JSON.
+    fn write(self, value: T, out: &mut Vec<u8>) -> Written
+    where
+        T: ToolOutput;
+}
+
+impl<T> AnySuccess<T> for Success<T> {
+    fn write(self, value: T, out: &mut Vec<u8>) -> Written
+    where
+        T: ToolOutput,
+    {
+        write_json(&value, out)
+    }
+}
+
+/// Every other type that has a schema. (One that has none is refused where it is written; see [`AnySuccess`].)
+pub trait SchemaSuccess<T> {
+    /// The schema of the type.
+    fn schema(self) -> Option<Value>;
+}
+
+impl<T: ToolOutput> SchemaSuccess<T> for Success<T> {
+    fn schema(self) -> Option<Value> {
+        Some(schema::output_of::<T>())
+    }
+}
+
+/// The rest.
+pub trait NoSchema<T> {
+    /// None.
+    fn schema(&self) -> Option<Value> {
+        None
+    }
+}
+
+impl<T> NoSchema<T> for Success<T> {}
+
+fn write_json(value: &impl Serialize, out: &mut Vec<u8>) -> Written {
+    let start = out.len();
+    match serde_json::to_writer(&mut *out, value) {
+        Ok(()) => Ok(Returned::Json),
+        Err(error) => {
+            out.truncate(start);
+            Err(CallError::Serialization(SerializationError::new("what the tool returned", error)))
+        }
+    }
+}
+
+impl From<ToolError> for CallError {
+    fn from(error: ToolError) -> Self {
+        Self::Tool(error)
+    }
+}
+
+impl From<Vec<crate::error::Fault>> for CallError {
+    fn from(faults: Vec<crate::error::Fault>) -> Self {
+        Self::Arguments(faults)
+    }
+}

@@ -1,0 +1,159 @@
+//! The only names that an expansion uses. Nothing here is for people.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+pub use core::option::Option::{self, None, Some};
+pub use core::result::Result::{self, Err, Ok};
+pub use std::boxed::Box;
+pub use std::string::String;
+pub use std::vec::Vec;
+
+pub use inventory;
+pub use serde_json::{Value, to_value};
+
+pub use crate::context::{BoxFuture, FromContext, ToolContext};
+pub use crate::entry::{Call, CallError, MetaValue, Registration, StateType, Timeout, ToolEntry};
+pub use crate::error::{Origin, ToolError};
+pub use crate::output::{AnyFailure, AnyOutcome, AnySuccess, NoSchema, Outcome, Returned, SchemaSuccess, Success};
+pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, read_arguments};
+pub use std::time::Duration;
+
+use crate::context::missing_state;
+
+/// A `#[ctx]` parameter that is borrowed: the context itself, or application state.
+pub struct CtxRef<T>(core::marker::PhantomData<T>);
+
+impl<T> CtxRef<T> {
+    /// For the type.
+    pub const NEW: Self = Self(core::marker::PhantomData);
+}
+
+impl CtxRef<ToolContext> {
+    /// The context.
+    pub fn get<'a>(&self, cx: &'a ToolContext) -> Result<&'a ToolContext, ToolError> {
+        Ok(cx)
+    }
+
+    /// It needs no state.
+    pub fn needs(&self, _: &mut Vec<StateType>) {}
+}
+
+/// Every other type: state.
+pub trait CtxState<T> {
+    /// The state.
+    fn get<'a>(&self, cx: &'a ToolContext) -> Result<&'a T, ToolError>;
+
+    /// The type.
+    fn needs(&self, needs: &mut Vec<StateType>);
+}
+
+impl<T: Send + Sync + 'static> CtxState<T> for CtxRef<T> {
+    fn get<'a>(&self, cx: &'a ToolContext) -> Result<&'a T, ToolError> {
+        cx.state().ok_or_else(missing_state::<T>)
+    }
+
+    fn needs(&self, needs: &mut Vec<StateType>) {
+        needs.push(StateType::of::<T>());
+    }
+}
+
+/// Reads all arguments as one struct.
+pub fn read_flattened<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, CallError> {
+    serde_json::from_str(json).map_err(|error| CallError::Arguments(vec![crate::param::whole(&error)]))
+}
+
+/// A clone of application state.
+pub fn cloned_state<T: Clone + Send + Sync + 'static>(cx: &ToolContext) -> Result<T, ToolError> {
+    cx.state().cloned().ok_or_else(missing_state::<T>)
+}
+
+/// A value as JSON, for defaults and examples. What cannot become JSON is null, and refused when the registry is built.
+pub fn json<T: serde::Serialize>(value: T) -> Value {
+    to_value(value).unwrap_or_default()
+}
+
+/// Waits for a future on this thread.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        thread::park();
+    }
+}
+
+/// What a parameter's type is, as far as the compiler can tell while it compiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TypeKind {
+    /// A number.
+    Number,
+    /// A text.
+    Text,
+    /// A list.
+    List,
+    /// None of them.
+    Other,
+    /// Who knows.
+    Unknown,
+}
+
+/// Asks for the kind of a type.
+pub struct KindOf<T: ?Sized>(core::marker::PhantomData<T>);
+
+/// Every type that is not listed.
+pub trait UnknownKind {
+    /// Who knows.
+    const KIND: TypeKind = TypeKind::Unknown;
+}
+
+impl<T: ?Sized> UnknownKind for KindOf<T> {}
+
+macro_rules! kinds {
+    ($($kind:ident: $($type:ty),*;)*) => {$($(
+        impl KindOf<$type> {
+            /// Known.
+            pub const KIND: TypeKind = TypeKind::$kind;
+        }
+        impl KindOf<Option<$type>> {
+            /// Known.
+            pub const KIND: TypeKind = TypeKind::$kind;
+        }
+    )*)*};
+}
+
+kinds! {
+    Number: i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64;
+    Text: String, std::path::PathBuf, char;
+    Other: bool, ();
+}
+
+impl<T> KindOf<Vec<T>> {
+    /// Known.
+    pub const KIND: TypeKind = TypeKind::List;
+}
+
+impl<T> KindOf<Option<Vec<T>>> {
+    /// Known.
+    pub const KIND: TypeKind = TypeKind::List;
+}
+
+/// Stops the compiler with the text where a constraint does not fit the type.
+pub const fn fits(kind: TypeKind, wanted: TypeKind, text: &str) {
+    let known = !matches!(kind, TypeKind::Unknown);
+    assert!(!known || kind as u8 == wanted as u8, "{}", text);
+}

@@ -1,0 +1,246 @@
+//! The keys in an attribute: `#[mcp_tool(name = "a.b", read_only, tags("x"))]`, `#[arg(min = 1)]`.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt as _;
+use syn::parse::{ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprLit, ExprUnary, Lit, LitStr, Path, Token, UnOp};
+
+use crate::errors::{Errors, listed, nearest};
+
+/// One key with what was set to it.
+///
+/// ```text
+/// key                 a flag
+/// key = expression
+/// key(anything)
+/// ```
+pub(crate) struct Key {
+    pub(crate) name: Ident,
+    value: Value,
+}
+
+enum Value {
+    Flag,
+    Expr(Box<Expr>),
+    List(TokenStream),
+}
+
+impl ToTokens for Key {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.name.to_tokens(tokens);
+        match &self.value {
+            Value::Flag => {}
+            Value::Expr(value) => tokens.extend(quote!(= #value)),
+            Value::List(list) => tokens.extend(quote!((#list))),
+        }
+    }
+}
+
+/// Reads all keys of an attribute. One that is unknown or set twice is reported and left out.
+pub(crate) fn read(tokens: TokenStream, known: &[&str], repeatable: &[&str], errors: &mut Errors) -> Vec<Key> {
+    let parser = |input: ParseStream<'_>| Punctuated::<Key, Token![,]>::parse_terminated_with(input, Key::parse);
+    let mut seen = HashSet::new();
+    let mut keys = Vec::new();
+    for key in errors.take(parser.parse2(tokens)).into_iter().flatten() {
+        let name = key.name();
+        if !known.contains(&&*name) {
+            let near = nearest(&name, known.iter().copied());
+            let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            errors.at(&key.name, format!("unknown key `{name}`; {near}the keys are {}", listed(known.iter().copied())));
+        } else if !seen.insert(name.clone()) && !repeatable.contains(&&*name) {
+            errors.at(&key.name, format!("`{name}` is set twice; keep one of them"));
+        } else {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+impl Key {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let name = input.call(Ident::parse_any)?;
+        let value = if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            Value::Expr(Box::new(input.parse()?))
+        } else if input.peek(syn::token::Paren) {
+            let list;
+            syn::parenthesized!(list in input);
+            Value::List(list.parse()?)
+        } else {
+            Value::Flag
+        };
+        Ok(Self { name, value })
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.name.unraw().to_string()
+    }
+
+    fn wrong(&self, form: &str) -> syn::Error {
+        syn::Error::new_spanned(self, format!("`{}` is written `{form}`", self.name()))
+    }
+
+    /// `key`.
+    pub(crate) fn flag(&self) -> syn::Result<()> {
+        match self.value {
+            Value::Flag => Ok(()),
+            _ => Err(self.wrong(&self.name())),
+        }
+    }
+
+    /// `key`, `key = true` or `key = false`.
+    pub(crate) fn bool(&self) -> syn::Result<bool> {
+        match &self.value {
+            Value::Flag => Ok(true),
+            Value::Expr(value) => match &**value {
+                Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => Ok(value.value),
+                _ => Err(self.wrong(&format!("{0}` or `{0} = false", self.name()))),
+            },
+            Value::List(_) => Err(self.wrong(&format!("{0}` or `{0} = false", self.name()))),
+        }
+    }
+
+    /// `key = "text"`.
+    pub(crate) fn text(&self) -> syn::Result<LitStr> {
+        match self.lit() {
+            Some(Lit::Str(text)) => Ok(text.clone()),
+            _ => Err(self.wrong(&format!("{} = \"…\"", self.name()))),
+        }
+    }
+
+    /// `key = 300`.
+    pub(crate) fn count(&self) -> syn::Result<u64> {
+        match self.lit() {
+            Some(Lit::Int(number)) => number.base10_parse(),
+            _ => Err(self.wrong(&format!("{} = 10", self.name()))),
+        }
+    }
+
+    /// `key = -1.5`.
+    pub(crate) fn number(&self) -> syn::Result<Number> {
+        let wrong = || self.wrong(&format!("{} = 1", self.name()));
+        let Value::Expr(value) = &self.value else { return Err(wrong()) };
+        number(value).ok_or_else(wrong)
+    }
+
+    /// `key = any_expression`.
+    pub(crate) fn expr(&self) -> syn::Result<Expr> {
+        match &self.value {
+            Value::Expr(value) => Ok((**value).clone()),
+            _ => Err(self.wrong(&format!("{} = …", self.name()))),
+        }
+    }
+
+    /// `key` or `key = any_expression`.
+    pub(crate) fn optional_expr(&self) -> syn::Result<Option<Expr>> {
+        match &self.value {
+            Value::Flag => Ok(None),
+            Value::Expr(value) => Ok(Some((**value).clone())),
+            Value::List(_) => Err(self.wrong(&format!("{0}` or `{0} = …", self.name()))),
+        }
+    }
+
+    /// `key = path::to::it`.
+    pub(crate) fn path(&self) -> syn::Result<Path> {
+        match &self.value {
+            Value::Expr(value) => match &**value {
+                Expr::Path(path) if path.qself.is_none() => Ok(path.path.clone()),
+                _ => Err(self.wrong(&format!("{} = path::to::it", self.name()))),
+            },
+            _ => Err(self.wrong(&format!("{} = path::to::it", self.name()))),
+        }
+    }
+
+    /// `key("a", "b")`, at least one.
+    pub(crate) fn texts(&self) -> syn::Result<Vec<LitStr>> {
+        let wrong = || self.wrong(&format!("{}(\"…\", \"…\")", self.name()));
+        let Value::List(list) = &self.value else { return Err(wrong()) };
+        let parser = Punctuated::<LitStr, Token![,]>::parse_terminated;
+        match parser.parse2(list.clone()) {
+            Ok(texts) if !texts.is_empty() => Ok(texts.into_iter().collect()),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// `key(owner = "pay", pii = true)`.
+    pub(crate) fn pairs(&self) -> syn::Result<Vec<(LitStr, MetaLit)>> {
+        let wrong = || self.wrong(&format!("{}(owner = \"…\", level = 3, checked = true)", self.name()));
+        let Value::List(list) = &self.value else { return Err(wrong()) };
+        let parser = |input: ParseStream<'_>| Punctuated::<Self, Token![,]>::parse_terminated_with(input, Self::parse);
+        let mut pairs: Vec<(LitStr, MetaLit)> = Vec::new();
+        for pair in parser.parse2(list.clone()).map_err(|_| wrong())? {
+            let key = LitStr::new(&pair.name(), pair.name.span());
+            if pairs.iter().any(|(known, _)| known.value() == key.value()) {
+                return Err(syn::Error::new_spanned(
+                    &pair.name,
+                    format!("`{}` is set twice; keep one of them", pair.name()),
+                ));
+            }
+            let value = match (&pair.value, pair.lit()) {
+                (Value::Flag, _) => MetaLit::Bool(true),
+                (_, Some(Lit::Str(text))) => MetaLit::Str(text.clone()),
+                (_, Some(Lit::Bool(value))) => MetaLit::Bool(value.value),
+                (Value::Expr(value), _) => match number(value) {
+                    Some(Number::Int(number)) => MetaLit::Int(i64::try_from(number).map_err(|_| wrong())?),
+                    Some(Number::Float(number)) => MetaLit::Float(number),
+                    None => return Err(wrong()),
+                },
+                _ => return Err(wrong()),
+            };
+            pairs.push((key, value));
+        }
+        Ok(pairs)
+    }
+
+    fn lit(&self) -> Option<&Lit> {
+        match &self.value {
+            Value::Expr(value) => match &**value {
+                Expr::Lit(lit) => Some(&lit.lit),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// A number as it was written.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Number {
+    Int(i128),
+    Float(f64),
+}
+
+impl Number {
+    #[allow(clippy::cast_precision_loss, reason = "only compared with other numbers that were written by hand")]
+    pub(crate) fn as_f64(self) -> f64 {
+        match self {
+            Self::Int(number) => number as f64,
+            Self::Float(number) => number,
+        }
+    }
+}
+
+/// A literal number, perhaps with a minus.
+pub(crate) fn number(expr: &Expr) -> Option<Number> {
+    match expr {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok().map(Number::Int),
+        Expr::Lit(ExprLit { lit: Lit::Float(number), .. }) => number.base10_parse().ok().map(Number::Float),
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => Some(match number(expr)? {
+            Number::Int(number) => Number::Int(-number),
+            Number::Float(number) => Number::Float(-number),
+        }),
+        _ => None,
+    }
+}
+
+/// A value in `meta(…)`.
+pub(crate) enum MetaLit {
+    Str(LitStr),
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+}

@@ -1,0 +1,433 @@
+//! Tool → tokens: the function as it was written, a static beside it, and one registration.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Expr, ExprLit, Lit};
+
+use crate::args::{MetaLit, Number};
+use crate::errors::Errors;
+use crate::item::Item;
+use crate::model::{Keys, Tool};
+use crate::param::{Arg, Constraint, Ctx, Default, Param};
+use crate::tools::static_of;
+
+/// The whole attribute: parse, build the model, expand. On a mistake the function is given back with the errors.
+pub(crate) fn tool(args: TokenStream, tokens: TokenStream, krate: &TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let keys = Keys::read(args, &mut errors);
+    let mut item = match Item::parse(tokens.clone()) {
+        Ok(item) => item,
+        Err(error) => {
+            let error =
+                syn::Error::new(error.span(), "`#[mcp_tool]` goes on a function; put it on an `fn`").to_compile_error();
+            return quote!(#tokens #error);
+        }
+    };
+    match Tool::build(keys, &item, &mut errors) {
+        Some(tool) => {
+            item.added = added_attributes(&tool, &item);
+            let entry = entry(&tool, &item, krate);
+            quote!(#item #entry)
+        }
+        None => {
+            let errors = errors.to_compile_errors();
+            quote!(#item #errors)
+        }
+    }
+}
+
+/// What the parameters say, for the function's page, and an excuse for their number.
+fn added_attributes(tool: &Tool, item: &Item) -> TokenStream {
+    let described: Vec<&Arg> = tool.args().filter(|arg| !arg.description.is_empty()).collect();
+    let lines = described.iter().map(|arg| {
+        let line = format!(" - `{}`: {}", arg.ident, arg.description.replace('\n', "\n   "));
+        quote!(#[doc = #line])
+    });
+    let docs = if described.is_empty() || !tool.docs.arguments.is_empty() {
+        TokenStream::new()
+    } else {
+        quote!(#[doc = ""] #[doc = " # Arguments"] #[doc = ""] #(#lines)*)
+    };
+    let many = (item.sig.inputs.len() > 7).then(|| quote!(#[allow(clippy::too_many_arguments)]));
+    quote!(#docs #many)
+}
+
+fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
+    let private = match &tool.keys.krate {
+        Some(path) => quote!(#path::__private),
+        None => quote!(#krate::__private),
+    };
+    let Item { vis, .. } = item;
+    let (statik, function, name) = (static_of(&tool.function), tool.function.to_string(), &tool.name);
+    let function_name = function.trim_start_matches("r#");
+    let facts = facts(tool);
+    let params = params(tool);
+    let call = call(tool);
+    quote! {
+        #[doc(hidden)]
+        #[allow(non_upper_case_globals, missing_docs, deprecated, clippy::all, clippy::pedantic, clippy::nursery)]
+        #vis static #statik: #private::ToolEntry = {
+            use #private as __mcp;
+            #[allow(unused_imports)]
+            use __mcp::{AnyFailure as _, AnyOutcome as _, AnySlot as _, AnySuccess as _, CtxState as _, NoSchema as _, SchemaSuccess as _, UnknownKind as _};
+            #params
+            #call
+            __mcp::ToolEntry::new(
+                #name,
+                __mcp::Origin::new(
+                    ::core::env!("CARGO_PKG_NAME"),
+                    ::core::env!("CARGO_PKG_VERSION"),
+                    ::core::module_path!(),
+                    #function_name,
+                    ::core::file!(),
+                    ::core::line!(),
+                ),
+                __MCP_CALL,
+            )
+            #facts
+        };
+        const _: () = {
+            #private::inventory::submit! { #private::Registration(&#statik) }
+        };
+    }
+}
+
+/// Everything that the author said, one call each.
+fn facts(tool: &Tool) -> TokenStream {
+    let Keys {
+        title,
+        version,
+        read_only,
+        destructive,
+        idempotent,
+        open_world,
+        deprecated_in,
+        replaced_by,
+        aliases,
+        tags,
+        meta,
+        hidden,
+        timeout,
+        cache_ttl,
+        inline,
+        input_schema,
+        output_schema,
+        allow_unknown_arguments,
+        allow,
+        ..
+    } = &tool.keys;
+    let mut facts = TokenStream::new();
+    let mut fact = |tokens: TokenStream| facts.extend(tokens);
+    if !tool.docs.description.is_empty() {
+        let description = &tool.docs.description;
+        fact(quote!(.description(#description)));
+    }
+    if !tool.docs.sections.is_empty() {
+        let sections = tool.docs.sections.iter().map(|(heading, text)| quote!((#heading, #text)));
+        fact(quote!(.sections(&[#(#sections),*])));
+    }
+    if let Some(title) = title {
+        fact(quote!(.title(#title)));
+    }
+    if let Some(version) = version {
+        fact(quote!(.version(#version)));
+    }
+    let hints = [read_only, destructive, idempotent, open_world];
+    if hints.iter().any(|hint| hint.is_some()) {
+        let hints = hints.map(|hint| hint.map_or(-1_i8, i8::from));
+        fact(quote!(.hints(#(#hints),*)));
+    }
+    if let Some(version) = deprecated_in {
+        fact(quote!(.deprecated_in(#version)));
+    }
+    if let Some(tool) = replaced_by {
+        fact(quote!(.replaced_by(#tool)));
+    }
+    for (list, setter) in [(aliases, "aliases"), (tags, "tags"), (allow, "allow")] {
+        if !list.is_empty() {
+            let setter = format_ident!("{setter}");
+            fact(quote!(.#setter(&[#(#list),*])));
+        }
+    }
+    if !meta.is_empty() {
+        let pairs = meta.iter().map(|(key, value)| {
+            let value = match value {
+                MetaLit::Str(text) => quote!(Str(#text)),
+                MetaLit::Bool(yes) => quote!(Bool(#yes)),
+                MetaLit::Int(number) => quote!(Int(#number)),
+                MetaLit::Float(number) => quote!(Float(#number)),
+            };
+            quote!((#key, __mcp::MetaValue::#value))
+        });
+        fact(quote!(.meta(&[#(#pairs),*])));
+    }
+    match timeout {
+        Some(Some(limit)) => {
+            let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            fact(quote!(.timeout(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis)))));
+        }
+        Some(None) => fact(quote!(.timeout(__mcp::Timeout::Never))),
+        None => {}
+    }
+    if let Some(seconds) = cache_ttl {
+        fact(quote!(.cache_ttl(#seconds)));
+    }
+    for (flag, setter) in [(hidden, "hidden"), (inline, "inline"), (allow_unknown_arguments, "allow_unknown_arguments")]
+    {
+        if *flag {
+            let setter = format_ident!("{setter}");
+            fact(quote!(.#setter(true)));
+        }
+    }
+    if tool.args().next().is_some() {
+        fact(quote!(.params(&__MCP_PARAMS)));
+    }
+    if tool.args().any(|arg| arg.flatten.is_some()) {
+        fact(quote!(.flatten(true)));
+    }
+    if let Some(schema) = input_schema {
+        fact(quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
+    }
+    let returns = &tool.returns;
+    fact(match output_schema {
+        Some(schema) => quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::Value::from(#schema)))),
+        None => {
+            quote_spanned!(returns.span()=> .output_schema(|| __mcp::Outcome::<#returns>::NEW.kind().success().schema()))
+        }
+    });
+    let needs: Vec<TokenStream> = tool.params.iter().filter_map(needs).collect();
+    if !needs.is_empty() {
+        fact(quote!(.needs(&[#(#needs),*])));
+    }
+    facts
+}
+
+/// The state that a `#[ctx]` parameter needs.
+fn needs(param: &Param) -> Option<TokenStream> {
+    match param {
+        Param::Arg(_) => None,
+        Param::Ctx(Ctx::Ref(ty)) => Some(quote_spanned!(ty.span()=> |needs| __mcp::CtxRef::<#ty>::NEW.needs(needs))),
+        Param::Ctx(Ctx::Clone(ty)) => {
+            Some(quote_spanned!(ty.span()=> |needs| needs.push(__mcp::StateType::of::<#ty>())))
+        }
+        Param::Ctx(Ctx::From(ty)) => {
+            Some(quote_spanned!(ty.span()=> |needs| needs.extend(<#ty as __mcp::FromContext>::requires())))
+        }
+    }
+}
+
+/// The table of parameters, and the functions that it points to.
+fn params(tool: &Tool) -> TokenStream {
+    let count = tool.args().count();
+    if count == 0 {
+        return TokenStream::new();
+    }
+    let defaults = tool.args().enumerate().filter_map(|(index, arg)| default_fn(index, arg));
+    let checks = tool.args().flat_map(fitness);
+    let params = tool.args().enumerate().map(|(index, arg)| param(index, arg));
+    quote! {
+        #(#defaults)*
+        #(#checks)*
+        static __MCP_PARAMS: [__mcp::Param; #count] = [#(#params),*];
+    }
+}
+
+/// The type in which an argument is kept.
+fn slot_type(arg: &Arg) -> TokenStream {
+    let ty = &arg.ty;
+    if arg.borrowed { quote_spanned!(ty.span()=> <#ty as __mcp::RefParam>::Slot) } else { quote!(#ty) }
+}
+
+fn default_name(index: usize) -> Ident {
+    format_ident!("__mcp_default_{index}")
+}
+
+fn default_fn(index: usize, arg: &Arg) -> Option<TokenStream> {
+    let (name, slot) = (default_name(index), slot_type(arg));
+    let value = match arg.default.as_ref()? {
+        Default::OfType(span) => quote_spanned!(*span=> ::core::default::Default::default()),
+        Default::Expr(expr @ Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => {
+            quote_spanned!(expr.span()=> ::core::convert::Into::into(#expr))
+        }
+        Default::Expr(expr) => quote!(#expr),
+    };
+    Some(quote!(fn #name() -> #slot { #value }))
+}
+
+/// Stops the compiler where a constraint cannot fit the type.
+fn fitness(arg: &Arg) -> Vec<TokenStream> {
+    let slot = slot_type(arg);
+    let check = |(key, constraint): &(Ident, Constraint)| {
+        let (kind, what) = match constraint {
+            Constraint::Min(_) | Constraint::Max(_) => ("Number", "a number"),
+            Constraint::MinItems(_) | Constraint::MaxItems(_) => ("List", "a list"),
+            _ => ("Text", "a text"),
+        };
+        let kind = format_ident!("{kind}");
+        let text = format!("`{key}` does not fit the type of `{}`, which is not {what}; remove it", arg.ident);
+        quote_spanned!(key.span()=> const _: () = __mcp::fits(__mcp::KindOf::<#slot>::KIND, __mcp::TypeKind::#kind, #text);)
+    };
+    arg.constraints.iter().map(check).collect()
+}
+
+fn param(index: usize, arg: &Arg) -> TokenStream {
+    let (name, slot, description) = (&arg.name, slot_type(arg), &arg.description);
+    let mut param = quote_spanned!(arg.ty.span()=> __mcp::Param::of::<#slot>(#name));
+    if !arg.aliases.is_empty() {
+        let aliases = &arg.aliases;
+        param.extend(quote!(.aliases(&[#(#aliases),*])));
+    }
+    if !description.is_empty() {
+        param.extend(quote!(.description(#description)));
+    }
+    if arg.default.is_some() {
+        let default = default_name(index);
+        param.extend(quote_spanned!(arg.ty.span()=> .default(|| __mcp::json(#default()))));
+    }
+    if !arg.examples.is_empty() {
+        let examples = arg.examples.iter().map(|example| quote_spanned!(example.span()=> || __mcp::json(#example)));
+        param.extend(quote!(.examples(&[#(#examples),*])));
+    }
+    if !arg.constraints.is_empty() {
+        let constraints = arg.constraints.iter().map(|(_, constraint)| constraint_tokens(constraint));
+        param.extend(quote!(.constraints(&[#(#constraints),*])));
+    }
+    if let Some(header) = &arg.header {
+        param.extend(quote!(.header(#header)));
+    }
+    if arg.secret {
+        param.extend(quote!(.secret(true)));
+    }
+    if let Some(schema) = &arg.schema {
+        param.extend(quote_spanned!(schema.span()=> .explicit_schema(|| __mcp::Value::from(#schema))));
+    }
+    param
+}
+
+fn constraint_tokens(constraint: &Constraint) -> TokenStream {
+    let bound = |number: &Number| match number {
+        Number::Int(number) => quote!(__mcp::Bound::Int(#number)),
+        Number::Float(number) => quote!(__mcp::Bound::Float(#number)),
+    };
+    let constraint = match constraint {
+        Constraint::Min(number) => {
+            let bound = bound(number);
+            quote!(Min(#bound))
+        }
+        Constraint::Max(number) => {
+            let bound = bound(number);
+            quote!(Max(#bound))
+        }
+        Constraint::MinLength(length) => quote!(MinLength(#length)),
+        Constraint::MaxLength(length) => quote!(MaxLength(#length)),
+        Constraint::MinItems(count) => quote!(MinItems(#count)),
+        Constraint::MaxItems(count) => quote!(MaxItems(#count)),
+        Constraint::Pattern(pattern) => quote!(Pattern(#pattern)),
+        Constraint::Format(format) => quote!(Format(#format)),
+        Constraint::OneOf(values) => quote!(OneOf(&[#(#values),*])),
+    };
+    quote!(__mcp::Constraint::#constraint)
+}
+
+/// The function that reads the arguments, calls the tool, and writes what it returns.
+fn call(tool: &Tool) -> TokenStream {
+    let slots: Vec<Ident> = (0..tool.args().count()).map(|index| format_ident!("__a{index}")).collect();
+    let types = tool.args().map(slot_type);
+    let read = match (slots.is_empty(), tool.args().find(|arg| arg.flatten.is_some())) {
+        (_, Some(arg)) => {
+            let ty = slot_type(arg);
+            quote!(let __a0 = __mcp::read_flattened::<#ty>(__args)?;)
+        }
+        (empty, None) => {
+            let allow_unknown = tool.keys.allow_unknown_arguments;
+            let params = if empty { quote!(&[]) } else { quote!(&__MCP_PARAMS) };
+            quote! {
+                #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
+                __mcp::read_arguments(__args, #params, #allow_unknown, &mut [#(#slots.slot()),*])?;
+            }
+        }
+    };
+    let mut next = slots.iter().enumerate();
+    let mut keep = TokenStream::new();
+    let mut passed = Vec::new();
+    for (position, param) in tool.params.iter().enumerate() {
+        passed.push(match param {
+            Param::Arg(arg) => {
+                let (index, slot) = next.next().expect("there is a slot for each argument");
+                if arg.flatten.is_none() {
+                    let take = match &arg.default {
+                        Some(_) => {
+                            let default = default_name(index);
+                            quote!(take_or(#default))
+                        }
+                        None => quote!(take()),
+                    };
+                    keep.extend(quote!(let #slot = #slot.#take;));
+                }
+                let ty = &arg.ty;
+                if arg.borrowed {
+                    quote_spanned!(ty.span()=> <#ty as __mcp::RefParam>::get(&#slot))
+                } else {
+                    quote!(#slot)
+                }
+            }
+            Param::Ctx(ctx) => {
+                let name = format_ident!("__c{position}");
+                let value = match ctx {
+                    Ctx::Ref(ty) => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(__cx)?),
+                    Ctx::Clone(ty) => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(__cx)?),
+                    Ctx::From(ty) if tool.is_async => {
+                        quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(__cx).await?)
+                    }
+                    Ctx::From(ty) => {
+                        quote_spanned!(ty.span()=> __mcp::block_on(<#ty as __mcp::FromContext>::from_context(__cx))?)
+                    }
+                };
+                keep.extend(quote!(let #name = #value;));
+                quote!(#name)
+            }
+        });
+    }
+    let function = &tool.function;
+    let span = tool.returns.span();
+    let called = if tool.is_async {
+        quote_spanned!(function.span()=> #function(#(#passed),*).await)
+    } else {
+        quote_spanned!(function.span()=> #function(#(#passed),*))
+    };
+    let finish = quote_spanned! {span=>
+        let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
+        __mcp::Success::of(&__value).write(__value, __out)
+    };
+    let body = quote! {
+        #read
+        #keep
+        #[allow(clippy::let_unit_value)]
+        let __returned = #called;
+        #finish
+    };
+    if tool.is_async {
+        quote_spanned! {span=>
+            fn __mcp_call<'a>(
+                __cx: &'a __mcp::ToolContext,
+                __args: &'a str,
+                __out: &'a mut __mcp::Vec<u8>,
+            ) -> __mcp::BoxFuture<'a, __mcp::Result<__mcp::Returned, __mcp::CallError>> {
+                __mcp::Box::pin(async move { #body })
+            }
+            const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
+        }
+    } else {
+        quote! {
+            fn __mcp_call(
+                __cx: &__mcp::ToolContext,
+                __args: &str,
+                __out: &mut __mcp::Vec<u8>,
+            ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
+                #body
+            }
+            const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
+        }
+    }
+}

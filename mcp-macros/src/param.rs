@@ -1,0 +1,367 @@
+//! One parameter: what its attributes and its type say.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Attribute, Expr, ExprLit, FnArg, Lifetime, Lit, LitStr, Meta, Pat, PatType, Type};
+
+use crate::args::{self, Key, Number};
+use crate::doc;
+use crate::errors::{Errors, listed};
+use crate::item;
+
+const KEYS: [&str; 18] = [
+    "default",
+    "min",
+    "max",
+    "min_length",
+    "max_length",
+    "min_items",
+    "max_items",
+    "pattern",
+    "format",
+    "one_of",
+    "example",
+    "rename",
+    "alias",
+    "header",
+    "secret",
+    "description",
+    "schema",
+    "flatten",
+];
+
+/// A parameter that obeys every rule.
+pub(crate) enum Param {
+    /// What the caller sends.
+    Arg(Box<Arg>),
+    /// What the server has.
+    Ctx(Ctx),
+}
+
+/// A `#[ctx]` parameter, by how it is passed.
+pub(crate) enum Ctx {
+    /// `&T`: the context, or state.
+    Ref(Type),
+    /// `#[ctx(clone)] T`: a clone of state.
+    Clone(Type),
+    /// `T: FromContext`.
+    From(Type),
+}
+
+/// What the caller sends.
+pub(crate) struct Arg {
+    pub(crate) ident: Ident,
+    /// The type without `&`, its lifetimes `'static`.
+    pub(crate) ty: Type,
+    pub(crate) borrowed: bool,
+    pub(crate) name: LitStr,
+    pub(crate) aliases: Vec<LitStr>,
+    pub(crate) description: String,
+    pub(crate) default: Option<Default>,
+    pub(crate) examples: Vec<Expr>,
+    pub(crate) constraints: Vec<(Ident, Constraint)>,
+    pub(crate) header: Option<LitStr>,
+    pub(crate) secret: bool,
+    pub(crate) schema: Option<Expr>,
+    pub(crate) flatten: Option<Ident>,
+}
+
+/// What stands for an absent argument.
+pub(crate) enum Default {
+    /// `Default::default()`.
+    OfType(Span),
+    /// The expression.
+    Expr(Expr),
+}
+
+pub(crate) enum Constraint {
+    Min(Number),
+    Max(Number),
+    MinLength(u64),
+    MaxLength(u64),
+    MinItems(u64),
+    MaxItems(u64),
+    Pattern(LitStr),
+    Format(LitStr),
+    OneOf(Vec<LitStr>),
+}
+
+impl Param {
+    pub(crate) fn read(input: &FnArg, errors: &mut Errors) -> Option<Self> {
+        let typed = match input {
+            FnArg::Typed(typed) => typed,
+            FnArg::Receiver(receiver) => {
+                errors.at(receiver, "a tool cannot take `self`; take the state as a parameter: `#[ctx] state: &State`");
+                return None;
+            }
+        };
+        for attr in &typed.attrs {
+            if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
+                errors.at(attr, "a parameter cannot depend on `cfg`; write two functions and put `#[cfg]` on them");
+            } else if !item::is_ours(attr) && !item::is_plain(attr) {
+                let remedy = "a parameter takes `#[arg(…)]` or `#[ctx]`";
+                errors.at(attr, format!("{remedy}; for serde's attributes take one struct with `#[arg(flatten)]`"));
+            }
+        }
+        let ctx: Vec<&Attribute> = typed.attrs.iter().filter(|attr| attr.path().is_ident("ctx")).collect();
+        let arg: Vec<&Attribute> = typed.attrs.iter().filter(|attr| attr.path().is_ident("arg")).collect();
+        match (ctx.as_slice(), arg.as_slice()) {
+            ([ctx], []) => read_ctx(typed, ctx, errors).map(Self::Ctx),
+            ([], args) => Arg::read(typed, args, errors).map(|arg| Self::Arg(Box::new(arg))),
+            ([_, again, ..], _) => {
+                errors.at(again, "`#[ctx]` is set twice; keep one of them");
+                None
+            }
+            (_, [arg, ..]) => {
+                errors.at(arg, "a `#[ctx]` parameter does not come from the caller; remove `#[arg]`");
+                None
+            }
+        }
+    }
+}
+
+fn read_ctx(typed: &PatType, attr: &Attribute, errors: &mut Errors) -> Option<Ctx> {
+    let clone = match &attr.meta {
+        Meta::Path(_) => false,
+        Meta::List(list) if list.tokens.to_string() == "clone" => true,
+        _ => {
+            errors.at(attr, "write `#[ctx]`, or `#[ctx(clone)]` for a clone of state");
+            return None;
+        }
+    };
+    match &*typed.ty {
+        Type::Reference(reference) if clone => {
+            errors.at(reference, "`#[ctx(clone)]` gives a value; write the type without `&`");
+            None
+        }
+        Type::Reference(reference) if reference.mutability.is_some() => {
+            errors.at(reference, "state is shared between calls and cannot be `&mut`; take `&` and lock inside");
+            None
+        }
+        Type::Reference(reference) => Some(Ctx::Ref(owned(&reference.elem))),
+        ty if clone => Some(Ctx::Clone(owned(ty))),
+        ty => Some(Ctx::From(owned(ty))),
+    }
+}
+
+impl Arg {
+    fn read(typed: &PatType, attrs: &[&Attribute], errors: &mut Errors) -> Option<Self> {
+        let ident = match &*typed.pat {
+            Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(pat.ident.clone()),
+            pat => {
+                errors.at(pat, "an argument needs a name; write `name: Type` and take it apart in the body");
+                None
+            }
+        };
+        let ty = read_type(&typed.ty, errors);
+        let (ident, (ty, borrowed)) = (ident?, ty?);
+        let name = LitStr::new(&ident.unraw().to_string(), ident.span());
+        let description = doc::text(&typed.attrs);
+        let mut arg = Self {
+            ident,
+            ty,
+            borrowed,
+            name,
+            aliases: Vec::new(),
+            description,
+            default: None,
+            examples: Vec::new(),
+            constraints: Vec::new(),
+            header: None,
+            secret: false,
+            schema: None,
+            flatten: None,
+        };
+        let mut tokens = TokenStream::new();
+        for attr in attrs {
+            match &attr.meta {
+                Meta::List(list) => {
+                    if !tokens.is_empty() {
+                        tokens.extend(quote::quote!(,));
+                    }
+                    tokens.extend(list.tokens.clone());
+                }
+                _ => errors.at(attr, format!("write `#[arg(…)]`; the keys are {}", listed(KEYS))),
+            }
+        }
+        for key in args::read(tokens, &KEYS, &["example", "alias"], errors) {
+            let read = arg.set(&key);
+            errors.take(read);
+        }
+        arg.check(errors);
+        Some(arg)
+    }
+
+    fn set(&mut self, key: &Key) -> syn::Result<()> {
+        let constraint = match key.name().as_str() {
+            "default" => {
+                let default = key.optional_expr()?;
+                self.default = Some(default.map_or(Default::OfType(key.name.span()), Default::Expr));
+                return Ok(());
+            }
+            "example" => return key.expr().map(|example| self.examples.push(example)),
+            "rename" => return key.text().map(|name| self.name = name),
+            "alias" => return key.text().map(|alias| self.aliases.push(alias)),
+            "header" => return key.text().map(|header| self.header = Some(header)),
+            "secret" => return key.flag().map(|()| self.secret = true),
+            "schema" => return key.expr().map(|schema| self.schema = Some(schema)),
+            "flatten" => return key.flag().map(|()| self.flatten = Some(key.name.clone())),
+            "description" => {
+                let text = key.text()?;
+                if !self.description.is_empty() {
+                    return Err(syn::Error::new_spanned(
+                        &text,
+                        "the parameter has a doc comment as well; keep one of them",
+                    ));
+                }
+                self.description = text.value();
+                return Ok(());
+            }
+            "min" => Constraint::Min(key.number()?),
+            "max" => Constraint::Max(key.number()?),
+            "min_length" => Constraint::MinLength(key.count()?),
+            "max_length" => Constraint::MaxLength(key.count()?),
+            "min_items" => Constraint::MinItems(key.count()?),
+            "max_items" => Constraint::MaxItems(key.count()?),
+            "pattern" => Constraint::Pattern(key.text()?),
+            "format" => Constraint::Format(key.text()?),
+            "one_of" => Constraint::OneOf(key.texts()?),
+            other => unreachable!("`{other}` is a known key"),
+        };
+        self.constraints.push((key.name.clone(), constraint));
+        Ok(())
+    }
+
+    fn check(&self, errors: &mut Errors) {
+        for name in std::iter::once(&self.name).chain(&self.aliases) {
+            if name.value().is_empty() {
+                errors.at(name, "an argument needs a name; write one");
+            }
+        }
+        if let Some(header) = &self.header {
+            let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+            if header.value().is_empty() || !header.value().chars().all(token) {
+                errors.at(header, "not a header name; use letters, digits and `-`");
+            } else if self.secret {
+                errors.at(header, "a secret does not belong into a header; remove `header` or `secret`");
+            }
+        }
+        if let Some(flatten) = &self.flatten {
+            let alone =
+                self.constraints.is_empty() && self.default.is_none() && self.schema.is_none() && self.header.is_none();
+            if !alone {
+                errors.at(flatten, "`flatten` stands alone; put the other keys on the fields of the struct, as serde and schemars attributes");
+            }
+        }
+        self.check_bounds(errors);
+        self.check_default(errors);
+    }
+
+    /// Bounds that leave nothing.
+    fn check_bounds(&self, errors: &mut Errors) {
+        let number = |wanted: fn(&Constraint) -> Option<f64>| {
+            self.constraints.iter().find_map(|(key, constraint)| Some((key, wanted(constraint)?)))
+        };
+        #[allow(clippy::cast_precision_loss, reason = "only compared with each other")]
+        let pairs = [
+            (
+                number(|c| if let Constraint::Min(n) = c { Some(n.as_f64()) } else { None }),
+                number(|c| if let Constraint::Max(n) = c { Some(n.as_f64()) } else { None }),
+            ),
+            (
+                number(|c| if let Constraint::MinLength(n) = c { Some(*n as f64) } else { None }),
+                number(|c| if let Constraint::MaxLength(n) = c { Some(*n as f64) } else { None }),
+            ),
+            (
+                number(|c| if let Constraint::MinItems(n) = c { Some(*n as f64) } else { None }),
+                number(|c| if let Constraint::MaxItems(n) = c { Some(*n as f64) } else { None }),
+            ),
+        ];
+        for pair in pairs {
+            if let (Some((lower_key, lower)), Some((upper_key, upper))) = pair {
+                if lower > upper {
+                    errors.at(
+                        upper_key,
+                        format!("`{upper_key}` is less than `{lower_key}`, which leaves no value; change one"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// A default that breaks its own constraint, as far as the tokens show it.
+    fn check_default(&self, errors: &mut Errors) {
+        let Some(Default::Expr(default)) = &self.default else { return };
+        let text = match default {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        };
+        let number = args::number(default).map(Number::as_f64);
+        for (key, constraint) in &self.constraints {
+            let length = text.as_ref().map(|text| text.chars().count() as u64);
+            let broken = match constraint {
+                Constraint::Min(min) => number.is_some_and(|number| number < min.as_f64()),
+                Constraint::Max(max) => number.is_some_and(|number| number > max.as_f64()),
+                Constraint::MinLength(min) => length.is_some_and(|length| length < *min),
+                Constraint::MaxLength(max) => length.is_some_and(|length| length > *max),
+                Constraint::OneOf(values) => {
+                    text.as_ref().is_some_and(|text| values.iter().all(|value| value.value() != *text))
+                }
+                _ => false,
+            };
+            if broken {
+                errors.at(default, format!("the default breaks its own `{key}`; change one of them"));
+            }
+        }
+    }
+}
+
+/// The type without `&`, and whether there was one.
+fn read_type(ty: &Type, errors: &mut Errors) -> Option<(Type, bool)> {
+    let (inner, borrowed) = match ty {
+        Type::Reference(reference) if reference.mutability.is_some() => {
+            errors.at(ty, "an argument cannot be `&mut`; take it by value and make it `mut` in the body");
+            return None;
+        }
+        Type::Reference(reference) => (&*reference.elem, true),
+        Type::ImplTrait(_) => {
+            errors.at(ty, "an argument needs a type of its own; replace `impl Trait` by a concrete type");
+            return None;
+        }
+        other => (other, false),
+    };
+    let mut inner = inner.clone();
+    let mut nested = Nested { borrowed: None };
+    nested.visit_type_mut(&mut inner);
+    if let Some(span) = nested.borrowed {
+        errors.push(syn::Error::new(span, "an argument can be borrowed only as a whole, as `&str` or `&[T]`; use the owned type in here, such as `Option<String>`"));
+        return None;
+    }
+    Some((inner, borrowed))
+}
+
+/// The type with all its lifetimes `'static`, as statics need it.
+pub(crate) fn owned(ty: &Type) -> Type {
+    let mut ty = ty.clone();
+    Nested { borrowed: None }.visit_type_mut(&mut ty);
+    ty
+}
+
+/// Makes lifetimes `'static` and notes a reference.
+struct Nested {
+    borrowed: Option<Span>,
+}
+
+impl VisitMut for Nested {
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        *lifetime = Lifetime::new("'static", lifetime.span());
+    }
+
+    fn visit_type_reference_mut(&mut self, reference: &mut syn::TypeReference) {
+        self.borrowed.get_or_insert(reference.span());
+        reference.lifetime = Some(Lifetime::new("'static", reference.span()));
+        visit_mut::visit_type_mut(self, &mut reference.elem);
+    }
+}
