@@ -101,12 +101,12 @@ impl ToolContext {
 
 /// Values by their type; cheap to clone.
 #[derive(Clone, Default)]
-pub struct Extensions(HashMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>);
+pub struct Extensions(Arc<HashMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>>);
 
 impl Extensions {
     /// Puts a value in, in place of one of the same type.
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
-        self.0.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(value)));
+        Arc::make_mut(&mut self.0).insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(value)));
     }
 
     /// The value of a type.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::context::{BoxFuture, ToolContext};
-use crate::error::{Fault, Origin, SerializationError, ToolError};
+use crate::error::{Error, Fault, Origin, SchemaError, SerializationError, ToolError};
 use crate::output::Returned;
 use crate::param::Param;
 
@@ -85,6 +85,17 @@ pub enum CallError {
     Tool(ToolError),
     /// The result cannot become JSON.
     Serialization(SerializationError),
+}
+
+impl CallError {
+    /// The error of a call of the tool.
+    pub fn into_error(self, tool: &str) -> Error {
+        match self {
+            Self::Arguments(faults) => SchemaError { tool: tool.to_owned(), faults }.into(),
+            Self::Tool(error) => error.into(),
+            Self::Serialization(error) => error.into(),
+        }
+    }
 }
 
 /// What a tool does to the world; none of it is said unless its author says it.

@@ -1,5 +1,47 @@
-//! The place of the registry: entries → validated catalog → list, schema, call.
+//! Lists, checks and calls the tools that are linked into a program.
 //!
-//! For now it exports all of `mcp-core`, so that a program may depend on this crate alone.
+//! ```
+//! use mcp_registry::serde_json::json;
+//! use mcp_registry::{Registry, ToolCall, mcp_tool};
+//!
+//! /// Adds two numbers.
+//! #[mcp_tool(module = "calc")]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! let registry = Registry::linked()?;
+//! assert_eq!(registry.list_registered_tools()[0].name(), "calc.add");
+//! let result = registry.call_blocking(&ToolCall::new("calc.add", json!({ "a": 2, "b": 3 })));
+//! assert_eq!(result.data.unwrap()["result"], 5);
+//! # Ok::<(), mcp_registry::RegistrationError>(())
+//! ```
+//!
+//! - [`Catalog`] is every tool, sorted and free of conflicts: lists and schemas. It needs no state.
+//! - [`Registry`] adds the application's state and calls tools; tools come and go at run time.
+//! - [`link_tools!`] names the crates whose tools must be there.
+//!
+//! All of `mcp-core` is exported here too, so that a program may depend on this crate alone.
+
+mod builder;
+mod catalog;
+mod link;
+mod lint;
+mod registry;
+mod tool;
+
+#[doc(hidden)]
+pub mod __private {
+    pub use mcp_core::__private::*;
+
+    pub use crate::link::{Expected, name_of};
+}
 
 pub use mcp_core::*;
+pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
+
+pub use self::builder::RegistryBuilder;
+pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
+pub use self::lint::{Finding, LintPolicy, Severity};
+pub use self::registry::Registry;
+pub use self::tool::{IntoToolResult, RegisteredTool, Tool, ToolSchema};

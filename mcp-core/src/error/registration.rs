@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::name::NameError;
+use crate::version::VersionError;
 
 /// Where a tool was defined.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +71,92 @@ pub enum RegistrationProblem {
     Name {
         /// What is wrong with it.
         error: NameError,
+        /// Where the tool is defined.
+        origin: Box<Origin>,
+    },
+    /// A version that is none.
+    #[error("`{tool}`: {error}\n    at {origin}")]
+    Version {
+        /// The tool.
+        tool: String,
+        /// What is wrong with it.
+        error: VersionError,
+        /// Where the tool is defined.
+        origin: Box<Origin>,
+    },
+    /// A schema that hosts refuse, or that contradicts itself.
+    #[error("the {which} schema of `{tool}` {reason}\n    at {origin}")]
+    Schema {
+        /// The tool.
+        tool: String,
+        /// `input` or `output`.
+        which: &'static str,
+        /// What is wrong with it, and what to do.
+        reason: String,
+        /// Where the tool is defined.
+        origin: Box<Origin>,
+    },
+    /// A parameter whose constraints contradict its type or its default.
+    #[error("the parameter `{param}` of `{tool}` {reason}\n    at {origin}")]
+    Param {
+        /// The tool.
+        tool: String,
+        /// The parameter.
+        param: String,
+        /// What is wrong with it, and what to do.
+        reason: String,
+        /// Where the tool is defined.
+        origin: Box<Origin>,
+    },
+    /// Application state that a tool needs and the builder was not given.
+    #[error(
+        "`{tool}` needs state of type `{state}`; give it with `.state(…)`, or leave the tool out with `.select(…)`\n    at {origin}"
+    )]
+    State {
+        /// The tool.
+        tool: String,
+        /// The type.
+        state: &'static str,
+        /// Where the tool is defined.
+        origin: Box<Origin>,
+    },
+    /// A package that brought fewer tools than it should.
+    #[error(
+        "the package `{package}` brought {found} of at least {expected} tools{}: name it in the binary with `link_tools!({})`, or its functions with `tools![…]`{}",
+        if *.found == 0 { "; it is not linked, or has no `#[mcp_tool]`" } else { "" },
+        .package.replace('-', "_"),
+        .place.as_ref().map(|place| format!("\n    expected at {place}")).unwrap_or_default(),
+    )]
+    Unlinked {
+        /// The package.
+        package: String,
+        /// How many tools it should bring.
+        expected: usize,
+        /// How many it brought.
+        found: usize,
+        /// Where the expectation is written, if that is known.
+        place: Option<String>,
+    },
+    /// No tool at all.
+    #[error(
+        "there is no tool in this program: a crate that nothing names is not linked; name it in the binary with `link_tools!(its_name)`, or say `.allow_empty()`"
+    )]
+    Empty,
+    /// An instruction to the builder that concerns no tool.
+    #[error("`{call}` concerns no tool: {reason}; correct it, or remove it")]
+    Edit {
+        /// The instruction.
+        call: String,
+        /// What does not exist.
+        reason: String,
+    },
+    /// A lint error, under the strict policy.
+    #[error("{message}\n    at {origin} (lint rule `{rule}`; `allow(\"{rule}\")` on the tool sets it aside)")]
+    Lint {
+        /// The rule.
+        rule: &'static str,
+        /// What is wrong, and what to do.
+        message: String,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },

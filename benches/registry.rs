@@ -1,0 +1,55 @@
+//! Ten thousand tools: build and index, list, look up; and one call.
+//!
+//! `cargo bench -p mcp-benches --bench registry`
+
+use std::hint::black_box;
+
+use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
+use mcp_registry::serde_json::json;
+use mcp_registry::{Catalog, Origin, Registry, ToolCall, ToolEntry, mcp_tool};
+
+/// Adds two numbers.
+#[mcp_tool(module = "calc", inline)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Entries as the attribute makes them, under other names.
+fn entries(count: usize) -> Vec<&'static ToolEntry> {
+    let [add] = mcp_registry::tools![add];
+    let entry = |n: usize| -> &'static ToolEntry {
+        let name: &'static str = Box::leak(format!("module_{}.tool_number_{n}", n % 100).into_boxed_str());
+        let origin = Origin::new("bench", "1.0.0", "bench", name, file!(), line!());
+        Box::leak(Box::new(ToolEntry::new(name, origin, add.call).params(add.params).description("Adds two numbers.")))
+    };
+    (0..count).map(entry).collect()
+}
+
+fn registry(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("build and index");
+    for count in [10, 100, 1_000, 10_000] {
+        let entries = entries(count);
+        group.bench_with_input(BenchmarkId::from_parameter(count), &entries, |b, entries| {
+            b.iter_batched(
+                || entries.clone(),
+                |entries| Catalog::from_entries(entries).expect("no conflicts").len(),
+                BatchSize::LargeInput,
+            );
+        });
+    }
+    group.finish();
+
+    for count in [10, 10_000] {
+        let registry = Registry::builder_of(entries(count)).build().expect("no conflicts");
+        criterion.bench_function(&format!("list {count}"), |b| b.iter(|| registry.list_registered_tools().len()));
+        let name = black_box("module_7.tool_number_7");
+        criterion.bench_function(&format!("look up in {count}"), |b| b.iter(|| registry.get(name).is_ok()));
+        criterion.bench_function(&format!("schema in {count}"), |b| b.iter(|| registry.get_tool_schema(name).is_ok()));
+        let call = ToolCall::new(name, json!({ "a": 1, "b": 2 }));
+        criterion
+            .bench_function(&format!("call in {count}"), |b| b.iter(|| registry.call_blocking(&call).is_failure()));
+    }
+}
+
+criterion_group!(benches, registry);
+criterion_main!(benches);

@@ -1,0 +1,102 @@
+//! Tools that remember values by key.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mcp_core::serde_json::{Value, json};
+use mcp_core::{ErrorType, Json, ToolError, mcp_tool};
+
+/// What is remembered.
+#[derive(Debug, Default)]
+pub struct Memory(Mutex<BTreeMap<String, Value>>);
+
+impl Memory {
+    fn values(&self) -> MutexGuard<'_, BTreeMap<String, Value>> {
+        // Each change is one step, so that a panic leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a change did.
+#[derive(Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct Change {
+    /// The key.
+    pub key: String,
+    /// Whether there was a value under the key before.
+    pub existed: bool,
+}
+
+/// Remembers a value under a key, in place of what was there.
+#[mcp_tool(title = "Remember", destructive = false, idempotent, tags("memory"))]
+pub fn put(
+    #[ctx] memory: &Memory,
+    /// The key to remember it by.
+    #[arg(min_length = 1)]
+    key: String,
+    /// Any JSON value.
+    value: Value,
+) -> Change {
+    let existed = memory.values().insert(key.clone(), value).is_some();
+    Change { key, existed }
+}
+
+/// Recalls the value under a key.
+///
+/// # Errors
+/// - `ResourceNotFound`: nothing is remembered under the key.
+#[mcp_tool(title = "Recall", read_only, tags("memory"))]
+pub fn get(
+    #[ctx] memory: &Memory,
+    /// The key.
+    key: &str,
+) -> Result<Json<Value>, ToolError> {
+    match memory.values().get(key) {
+        Some(value) => Ok(Json(value.clone())),
+        None => Err(ToolError::new(
+            ErrorType::RESOURCE_NOT_FOUND,
+            "nothing is remembered under the key; `memory.list` names the keys",
+        )
+        .details(json!({ "key": key }))),
+    }
+}
+
+/// Lists the keys under which something is remembered.
+#[mcp_tool(title = "List keys", read_only, tags("memory"))]
+pub fn list(
+    #[ctx] memory: &Memory,
+    /// Only keys that begin with this.
+    #[arg(default)]
+    prefix: &str,
+) -> Vec<String> {
+    memory.values().keys().filter(|key| key.starts_with(prefix)).cloned().collect()
+}
+
+/// Forgets the value under a key.
+#[mcp_tool(title = "Forget", destructive, idempotent, tags("memory"))]
+pub fn delete(
+    #[ctx] memory: &Memory,
+    /// The key.
+    key: String,
+) -> Change {
+    let existed = memory.values().remove(&key).is_some();
+    Change { key, existed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Memory, delete, get, list, put};
+    use mcp_core::serde_json::json;
+
+    #[test]
+    fn what_is_put_is_got_listed_and_deleted() {
+        let memory = Memory::default();
+        assert!(!put(&memory, "a.1".into(), json!({ "n": 1 })).existed);
+        assert!(put(&memory, "a.1".into(), json!(2)).existed);
+        put(&memory, "b".into(), json!(null));
+        assert_eq!(get(&memory, "a.1").unwrap().0, json!(2));
+        assert_eq!(list(&memory, "a."), ["a.1"]);
+        assert_eq!(list(&memory, ""), ["a.1", "b"]);
+        assert!(delete(&memory, "a.1".into()).existed && !delete(&memory, "a.1".into()).existed);
+        assert_eq!(get(&memory, "a.1").unwrap_err().error_type(), "ResourceNotFound");
+    }
+}

@@ -1,0 +1,78 @@
+//! No expected tool is lost in silence.
+
+use mcp_core::__private::inventory;
+
+/// A crate that was named with [`link_tools!`](crate::link_tools): it must bring tools.
+#[derive(Debug)]
+pub struct Expected {
+    /// The package, or the crate's name where no package was given.
+    pub package: &'static str,
+    /// Where it was named.
+    pub file: &'static str,
+    /// Where it was named.
+    pub line: u32,
+}
+
+inventory::collect!(Expected);
+
+impl Expected {
+    /// An expectation.
+    pub const fn new(package: &'static str, file: &'static str, line: u32) -> Self {
+        Self { package, file, line }
+    }
+}
+
+/// Every crate that was named.
+pub(crate) fn expected() -> impl Iterator<Item = &'static Expected> {
+    inventory::iter::<Expected>.into_iter()
+}
+
+/// Whether a package is the one that was named; a crate's name has `_` for `-`.
+pub(crate) fn is_package(package: &str, named: &str) -> bool {
+    package.len() == named.len()
+        && package.bytes().zip(named.bytes()).all(|(a, b)| a == b || matches!((a, b), (b'-', b'_') | (b'_', b'-')))
+}
+
+/// The name under which a crate is expected.
+pub const fn name_of(krate: &'static str, package: Option<&'static str>) -> &'static str {
+    match package {
+        Some(package) => package,
+        None => krate,
+    }
+}
+
+/// Links crates whose tools must be there, and makes sure that they are.
+///
+/// A crate that nothing in the program names is not linked, and its tools are lost without a word. Named here it is
+/// linked, and if it brings no tool, the registry is not built. Where the package has another name than the crate, say
+/// so: `link_tools!(tools = "my-tools")`.
+///
+/// ```
+/// mod program {
+///     mcp_registry::link_tools!(mcp_registry = "mcp-registry");
+/// }
+/// // The crate is linked, but it has no tools of its own.
+/// let error = mcp_registry::Registry::linked().unwrap_err();
+/// assert!(error.to_string().contains("`mcp-registry` brought 0 of at least 1 tools"));
+/// ```
+#[macro_export]
+macro_rules! link_tools {
+    ($($krate:ident $(= $package:literal)?),+ $(,)?) => {$(
+        use $krate as _;
+        const _: () = {
+            const PACKAGE: ::core::option::Option<&'static str> = {
+                #[allow(unused_mut, unused_assignments)]
+                let mut package = ::core::option::Option::None;
+                $(package = ::core::option::Option::Some($package);)?
+                package
+            };
+            $crate::__private::inventory::submit! {
+                $crate::__private::Expected::new(
+                    $crate::__private::name_of(::core::stringify!($krate), PACKAGE),
+                    ::core::file!(),
+                    ::core::line!(),
+                )
+            }
+        };
+    )+};
+}

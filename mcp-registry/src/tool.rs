@@ -1,0 +1,541 @@
+//! A tool in the registry, wherever it came from.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::future::Future;
+use std::ops::Deref;
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
+
+use mcp_core::{
+    BoxFuture, Content, Hints, Json, JsonObject, NamePolicy, Origin, Param, StateType, Timeout, ToolContext, ToolEntry,
+    ToolError, ToolName, ToolResult, schema,
+};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
+
+/// A registered tool; cheap to clone.
+///
+/// It serialises to the registration entry: name, description, schemas, annotations, version and metadata.
+#[derive(Clone)]
+pub struct RegisteredTool(Arc<Inner>);
+
+struct Inner {
+    name: ToolName,
+    wire: String,
+    source: Source,
+    input: OnceLock<ToolSchema>,
+    output: OnceLock<Option<ToolSchema>>,
+}
+
+/// Where a tool comes from.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// `#[mcp_tool]`.
+    Linked(&'static ToolEntry),
+    /// [`Tool::new`].
+    Made(Arc<Tool>),
+}
+
+type Handler = dyn Fn(ToolContext, Value) -> BoxFuture<'static, ToolResult> + Send + Sync;
+
+/// A tool that is made at run time.
+///
+/// ```
+/// use mcp_registry::serde_json::{Value, json};
+/// use mcp_registry::{Registry, Tool, ToolCall};
+///
+/// let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+/// let greet = Tool::new("hello.greet", schema, |_cx, args: Value| async move {
+///     format!("hello, {}", args["name"].as_str().unwrap_or("you"))
+/// });
+/// let registry = Registry::builder().allow_empty().build()?;
+/// registry.register(greet.description("Greets someone."))?;
+/// let result = registry.call_blocking(&ToolCall::new("hello.greet", json!({ "name": "Ada" })));
+/// assert_eq!(result.data.unwrap()["result"], "hello, Ada");
+/// # Ok::<(), mcp_registry::RegistrationError>(())
+/// ```
+#[derive(Clone)]
+pub struct Tool {
+    pub(crate) name: String,
+    title: Option<String>,
+    description: String,
+    version: String,
+    hints: Hints,
+    tags: Vec<String>,
+    aliases: Vec<String>,
+    input_schema: Value,
+    output_schema: Option<Value>,
+    origin: Origin,
+    handler: Arc<Handler>,
+}
+
+impl Tool {
+    /// A tool of a name, with its input schema and what it does.
+    #[track_caller]
+    pub fn new<F, R>(
+        name: impl Into<String>,
+        input_schema: impl Into<Value>,
+        run: impl Fn(ToolContext, Value) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = R> + Send + 'static,
+        R: IntoToolResult,
+    {
+        let place = Location::caller();
+        Self {
+            name: name.into(),
+            title: None,
+            description: String::new(),
+            version: "1.0.0".to_owned(),
+            hints: Hints::default(),
+            tags: Vec::new(),
+            aliases: Vec::new(),
+            input_schema: input_schema.into(),
+            output_schema: None,
+            origin: Origin::new("run-time", "0.0.0", "run_time", "tool", place.file(), place.line()),
+            handler: Arc::new(move |cx, arguments| {
+                let result = run(cx, arguments);
+                Box::pin(async move { result.await.into_tool_result() })
+            }),
+        }
+    }
+
+    /// Sets what a model reads before it calls the tool.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = description.into();
+        self
+    }
+
+    /// Sets the name for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets the version, `1.0.0` otherwise.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// Says what the tool does to the world.
+    #[must_use]
+    pub fn hints(mut self, hints: impl FnOnce(&mut Hints)) -> Self {
+        hints(&mut self.hints);
+        self
+    }
+
+    /// Adds a tag.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// Adds an older name by which it can still be called.
+    #[must_use]
+    pub fn alias(mut self, alias: impl Into<String>) -> Self {
+        self.aliases.push(alias.into());
+        self
+    }
+
+    /// Sets the output schema.
+    #[must_use]
+    pub fn output_schema(mut self, schema: impl Into<Value>) -> Self {
+        self.output_schema = Some(schema.into());
+        self
+    }
+
+    pub(crate) fn run(&self, cx: ToolContext, arguments: Value) -> BoxFuture<'static, ToolResult> {
+        (self.handler)(cx, arguments)
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool").field("name", &self.name).field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+/// What a tool that is made at run time may return.
+pub trait IntoToolResult {
+    /// As a result.
+    fn into_tool_result(self) -> ToolResult;
+}
+
+impl IntoToolResult for ToolResult {
+    fn into_tool_result(self) -> ToolResult {
+        self
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> ToolResult {
+        ToolResult::success()
+    }
+}
+
+impl IntoToolResult for Value {
+    fn into_tool_result(self) -> ToolResult {
+        ToolResult::data(self)
+    }
+}
+
+impl IntoToolResult for String {
+    fn into_tool_result(self) -> ToolResult {
+        ToolResult::data(self)
+    }
+}
+
+impl<T: Serialize> IntoToolResult for Json<T> {
+    fn into_tool_result(self) -> ToolResult {
+        ToolResult::data(self.0)
+    }
+}
+
+impl IntoToolResult for Content {
+    fn into_tool_result(self) -> ToolResult {
+        ToolResult::success().content([self])
+    }
+}
+
+impl IntoToolResult for Vec<Content> {
+    fn into_tool_result(self) -> ToolResult {
+        ToolResult::success().content(self)
+    }
+}
+
+impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
+    fn into_tool_result(self) -> ToolResult {
+        match self {
+            Ok(value) => value.into_tool_result(),
+            Err(error) => ToolResult::failure(error.into()),
+        }
+    }
+}
+
+/// A tool's schema; cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolSchema(Arc<Value>);
+
+impl Deref for ToolSchema {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl Serialize for ToolSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl fmt::Display for ToolSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Source {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Linked(entry) => entry.name,
+            Self::Made(tool) => &tool.name,
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        match self {
+            Self::Linked(entry) => &entry.origin,
+            Self::Made(tool) => &tool.origin,
+        }
+    }
+
+    /// Whether the two are one and the same definition.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Linked(one), Self::Linked(other)) => std::ptr::eq(*one, *other),
+            (Self::Made(one), Self::Made(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+impl RegisteredTool {
+    pub(crate) fn new(source: Source, name: ToolName, policy: NamePolicy) -> Result<Self, mcp_core::NameError> {
+        let wire = name.wire(policy)?.into_owned();
+        Ok(Self(Arc::new(Inner { name, wire, source, input: OnceLock::new(), output: OnceLock::new() })))
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.0.source
+    }
+
+    /// The parameters, where they are known.
+    pub(crate) fn params(&self) -> &'static [Param] {
+        match &self.0.source {
+            Source::Linked(entry) => entry.params,
+            Source::Made(_) => &[],
+        }
+    }
+
+    /// The state that the tool needs, each type once.
+    pub(crate) fn needs(&self) -> Vec<StateType> {
+        let mut needs = Vec::new();
+        if let Source::Linked(entry) = &self.0.source {
+            entry.needs.iter().for_each(|need| need(&mut needs));
+        }
+        let mut seen = HashSet::new();
+        needs.retain(|need| seen.insert(need.id));
+        needs
+    }
+
+    /// The canonical name, such as `file_utility.read_file_content`.
+    pub fn name(&self) -> &str {
+        self.0.name.canonical()
+    }
+
+    /// The canonical name, taken apart.
+    pub fn tool_name(&self) -> &ToolName {
+        &self.0.name
+    }
+
+    /// The name under which hosts see the tool.
+    pub fn wire_name(&self) -> &str {
+        &self.0.wire
+    }
+
+    /// The name for people.
+    pub fn title(&self) -> Option<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.title,
+            Source::Made(tool) => tool.title.as_deref(),
+        }
+    }
+
+    /// What a model reads before it calls the tool.
+    pub fn description(&self) -> &str {
+        match &self.0.source {
+            Source::Linked(entry) => entry.description,
+            Source::Made(tool) => &tool.description,
+        }
+    }
+
+    /// The other sections of its documentation, by heading.
+    pub fn sections(&self) -> &[(&'static str, &'static str)] {
+        match &self.0.source {
+            Source::Linked(entry) => entry.sections,
+            Source::Made(_) => &[],
+        }
+    }
+
+    /// The tool's version.
+    pub fn version(&self) -> &str {
+        match &self.0.source {
+            Source::Linked(entry) => entry.version,
+            Source::Made(tool) => &tool.version,
+        }
+    }
+
+    /// What the tool does to the world, as far as its author says.
+    pub fn hints(&self) -> Hints {
+        match &self.0.source {
+            Source::Linked(entry) => entry.hints,
+            Source::Made(tool) => tool.hints,
+        }
+    }
+
+    /// Whether its author says that it may destroy something.
+    pub fn is_destructive(&self) -> bool {
+        self.hints().destructive == Some(true)
+    }
+
+    /// The version in which it was deprecated.
+    pub fn deprecated_in(&self) -> Option<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.deprecated_in,
+            Source::Made(_) => None,
+        }
+    }
+
+    /// The tool to use instead.
+    pub fn replaced_by(&self) -> Option<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.replaced_by,
+            Source::Made(_) => None,
+        }
+    }
+
+    /// Older names by which it can still be called.
+    pub fn aliases(&self) -> Vec<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.aliases.to_vec(),
+            Source::Made(tool) => tool.aliases.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Words to select tools by.
+    pub fn tags(&self) -> Vec<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.tags.to_vec(),
+            Source::Made(tool) => tool.tags.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Whether it has the tag.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        self.tags().contains(&tag)
+    }
+
+    /// Remarks for programs.
+    pub fn meta(&self) -> JsonObject {
+        match &self.0.source {
+            Source::Linked(entry) => {
+                entry.meta.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
+            }
+            Source::Made(_) => JsonObject::new(),
+        }
+    }
+
+    /// Whether it can be called but is not listed on the wire.
+    pub fn is_hidden(&self) -> bool {
+        matches!(&self.0.source, Source::Linked(entry) if entry.hidden)
+    }
+
+    /// How long a call may take, where the tool says.
+    pub fn timeout(&self) -> Option<Timeout> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.timeout,
+            Source::Made(_) => None,
+        }
+    }
+
+    /// For how many seconds a listing of the tool may be kept.
+    pub fn cache_ttl(&self) -> u32 {
+        match &self.0.source {
+            Source::Linked(entry) => entry.cache_ttl,
+            Source::Made(_) => 300,
+        }
+    }
+
+    /// The Rust module in which it is defined.
+    pub fn module_path(&self) -> &str {
+        &self.origin().module_path
+    }
+
+    /// The package in which it is defined.
+    pub fn package(&self) -> &str {
+        &self.origin().package
+    }
+
+    /// Where it is defined.
+    pub fn origin(&self) -> &Origin {
+        self.0.source.origin()
+    }
+
+    /// The lint rules that its author has set aside.
+    pub(crate) fn allowed(&self) -> &'static [&'static str] {
+        match &self.0.source {
+            Source::Linked(entry) => entry.allow,
+            Source::Made(_) => &[],
+        }
+    }
+
+    /// The schema of its arguments, made when it is first asked for.
+    pub fn input_schema(&self) -> &ToolSchema {
+        self.0.input.get_or_init(|| {
+            ToolSchema(Arc::new(match &self.0.source {
+                Source::Linked(entry) => schema::input_of(entry),
+                Source::Made(tool) => tool.input_schema.clone(),
+            }))
+        })
+    }
+
+    /// The schema of what it returns, made when it is first asked for.
+    pub fn output_schema(&self) -> Option<&ToolSchema> {
+        let made = self.0.output.get_or_init(|| {
+            let schema = match &self.0.source {
+                Source::Linked(entry) => (entry.output_schema)(),
+                Source::Made(tool) => tool.output_schema.clone(),
+            };
+            schema.map(|schema| ToolSchema(Arc::new(schema)))
+        });
+        made.as_ref()
+    }
+
+    /// Whether the two have the same schemas.
+    pub(crate) fn has_schemas_of(&self, other: &Self) -> bool {
+        self.input_schema() == other.input_schema() && self.output_schema() == other.output_schema()
+    }
+
+    /// What the author says of its effects, as MCP's annotations; none of it is made up.
+    pub fn annotations(&self) -> JsonObject {
+        let Hints { read_only, destructive, idempotent, open_world, .. } = self.hints();
+        let hints = [
+            ("readOnlyHint", read_only),
+            ("destructiveHint", destructive),
+            ("idempotentHint", idempotent),
+            ("openWorldHint", open_world),
+        ];
+        let said = hints.into_iter().filter_map(|(key, said)| Some((key.to_owned(), Value::from(said?))));
+        let title = self.title().map(|title| ("title".to_owned(), Value::from(title)));
+        title.into_iter().chain(said).collect()
+    }
+}
+
+impl fmt::Debug for RegisteredTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { name, wire, .. } = &*self.0;
+        f.debug_struct("RegisteredTool")
+            .field("name", name)
+            .field("wire", wire)
+            .field("origin", self.origin())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Serialize for RegisteredTool {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", self.name())?;
+        if let Some(title) = self.title() {
+            map.serialize_entry("title", title)?;
+        }
+        map.serialize_entry("description", self.description())?;
+        map.serialize_entry("inputSchema", self.input_schema())?;
+        if let Some(schema) = self.output_schema() {
+            map.serialize_entry("outputSchema", schema)?;
+        }
+        let annotations = self.annotations();
+        if !annotations.is_empty() {
+            map.serialize_entry("annotations", &annotations)?;
+        }
+        map.serialize_entry("version", self.version())?;
+        let Origin { package, file, line, .. } = self.origin();
+        let mut metadata = json!({
+            "module": self.module_path(),
+            "destructive": self.is_destructive(),
+            "deprecated_in": self.deprecated_in(),
+            "cache_ttl": self.cache_ttl(),
+            "tags": self.tags(),
+            "source": format!("{file}:{line}"),
+            "crate": package,
+        });
+        if let Value::Object(metadata) = &mut metadata {
+            if let Some(replaced_by) = self.replaced_by() {
+                metadata.insert("replaced_by".into(), replaced_by.into());
+            }
+            for (key, value) in self.meta() {
+                metadata.entry(key).or_insert(value);
+            }
+        }
+        map.serialize_entry("metadata", &metadata)?;
+        map.end()
+    }
+}

@@ -1,0 +1,109 @@
+//! Tools that compile and cannot be: found when the registry is built, each with its place, all at once.
+
+use std::collections::BTreeMap;
+
+use mcp_registry::serde_json::json;
+use mcp_registry::{Catalog, RegistrationProblem, Registry, ToolEntry, mcp_tool, tools};
+
+const LOW: i64 = -3;
+
+/// Has a default below its bound, which the tokens do not show.
+#[mcp_tool(name = "broken.default")]
+fn default(#[arg(min = 1, default = LOW)] n: i64) -> i64 {
+    n
+}
+
+/// Has a bound of numbers on a map, which the compiler does not know.
+#[mcp_tool(name = "broken.map")]
+fn map(#[arg(min = 1)] map: BTreeMap<String, i32>) -> usize {
+    map.len()
+}
+
+/// Has an empty schema.
+#[mcp_tool(name = "broken.empty", input_schema = json!({}))]
+fn empty() {}
+
+/// Has a schema that is not an object's.
+#[mcp_tool(name = "broken.array", input_schema = json!({ "type": "array" }))]
+fn array() {}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind")]
+enum Either {
+    Left { a: i32 },
+    Right { b: i32 },
+}
+
+/// Takes a union for its arguments.
+#[mcp_tool(name = "broken.union")]
+fn union(#[arg(flatten)] either: Either) -> i32 {
+    match either {
+        Either::Left { a } => a,
+        Either::Right { b } => b,
+    }
+}
+
+/// Takes a number for its arguments.
+#[mcp_tool(name = "broken.flat")]
+fn flat(#[arg(flatten)] n: i32) -> i32 {
+    n
+}
+
+/// Is published under too long a name.
+#[mcp_tool(name = "broken.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")]
+fn long() {}
+
+/// The only problem of a tool.
+fn problem(entry: &'static ToolEntry) -> RegistrationProblem {
+    let error = Registry::builder_of([entry]).build().unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("tests/broken.rs:") || text.contains("broken.rs:"), "{text}");
+    let [problem] = error.problems() else { panic!("{error}") };
+    problem.clone()
+}
+
+#[test]
+fn a_default_that_breaks_its_constraint_is_refused() {
+    let [entry] = tools![default];
+    let RegistrationProblem::Param { param, reason, .. } = problem(entry) else { panic!() };
+    assert_eq!(
+        (param.as_str(), reason.as_str()),
+        ("n", "has the default -3, which breaks its own `min`; change one of them")
+    );
+}
+
+#[test]
+fn a_constraint_that_does_not_fit_the_type_is_refused() {
+    let [entry] = tools![map];
+    let RegistrationProblem::Param { param, reason, .. } = problem(entry) else { panic!() };
+    assert_eq!(
+        (param.as_str(), reason.as_str()),
+        ("map", "has `min`, which does not fit its type (object); remove it")
+    );
+}
+
+#[test]
+fn s2_16_s3_41_a_schema_that_is_empty_or_no_objects_is_refused() {
+    for (entry, wanted) in tools![empty, array, union, flat].into_iter().zip([
+        "is empty; write an object schema",
+        "does not have `\"type\": \"object\"` at its root",
+        "at its root, which",
+        "does not have `\"type\": \"object\"` at its root",
+    ]) {
+        let RegistrationProblem::Schema { which: "input", reason, .. } = problem(entry) else { panic!() };
+        assert!(reason.contains(wanted), "{reason}");
+    }
+}
+
+#[test]
+fn a_name_that_hosts_refuse_is_refused() {
+    let [entry] = tools![long];
+    assert!(matches!(problem(entry), RegistrationProblem::Name { .. }));
+}
+
+#[test]
+fn everything_is_in_one_report() {
+    let error = Catalog::linked().unwrap_err();
+    assert_eq!(error.problems().len(), 7);
+    assert!(error.to_string().starts_with("the tools cannot be registered, for 7 reasons:\n  - "));
+}

@@ -1,0 +1,100 @@
+//! What a host or a model could stumble over.
+
+use std::collections::HashMap;
+
+use mcp_registry::serde_json::{Value, json};
+use mcp_registry::{Catalog, LintPolicy, NamePolicy, RegistrationProblem, Registry, Severity, Tool, mcp_tool, tools};
+
+#[mcp_tool(module = "bad", version = "1.0.0")]
+fn silent(x: (i32, i32), data: Vec<u8>, user_id: u64, free: Value) {
+    let _ = (x, data, user_id, free);
+}
+
+/// Is fine.
+#[mcp_tool(module = "good", title = "Fine", read_only)]
+fn fine(
+    /// The text.
+    text: String,
+) -> String {
+    text
+}
+
+/// Has set a rule aside.
+#[mcp_tool(module = "good", title = "Excused", read_only, allow("missing-parameter-description", "no-such-rule"))]
+fn excused(text: String) -> String {
+    text
+}
+
+/// Has a long name.
+#[mcp_tool(name = "some_module_of_many_words.some_tool_of_many_words", title = "Long", read_only)]
+fn long() -> i32 {
+    0
+}
+
+#[mcp_tool(name = "1st__thing")]
+fn oddly_named() {}
+
+fn rules(catalog: &Catalog, tool: &str) -> Vec<&'static str> {
+    catalog.lint().into_iter().filter(|finding| finding.tool == tool).map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn p4_what_hosts_refuse_or_models_misread_is_found() {
+    let catalog = Catalog::linked().unwrap();
+    assert_eq!(
+        rules(&catalog, "bad.silent"),
+        [
+            "missing-description",
+            "missing-title",
+            "missing-effect-hints",
+            "missing-output-schema",
+            "missing-parameter-description",
+            "tuple",
+            "missing-parameter-description",
+            "bytes",
+            "missing-parameter-description",
+            "wide-integer-id",
+            "missing-parameter-description",
+        ]
+    );
+    assert_eq!(rules(&catalog, "good.fine"), [""; 0]);
+    assert_eq!(rules(&catalog, "good.excused"), ["unknown-rule"]);
+    assert_eq!(rules(&catalog, "some_module_of_many_words.some_tool_of_many_words"), ["name-length"]);
+    assert!(rules(&catalog, "1st__thing").starts_with(&["name-characters", "name-form", "missing-description"]));
+}
+
+#[test]
+fn a_finding_says_where_and_what_to_do() {
+    let catalog = Catalog::from_entries(tools![silent]).unwrap();
+    let finding = catalog.lint().into_iter().find(|finding| finding.rule == "missing-description").unwrap();
+    assert_eq!(finding.severity, Severity::Error);
+    let text = finding.to_string();
+    assert!(text.starts_with("error[missing-description]: `bad.silent` has no description"), "{text}");
+    assert!(text.contains("lint.rs:"), "{text}");
+}
+
+#[test]
+fn dots_on_the_wire_are_found() {
+    let catalog = Registry::builder_of(tools![fine]).names(NamePolicy::Dotted).catalog().unwrap();
+    assert_eq!(rules(&catalog, "good.fine"), ["dotted-name"]);
+}
+
+#[test]
+fn schemas_written_by_hand_are_looked_into() {
+    let properties: HashMap<String, Value> =
+        (0..400).map(|n| (format!("p{n}"), json!({ "type": "string", "format": "phone" }))).collect();
+    let schema = json!({ "type": "object", "properties": properties, "anyOf": [{}] });
+    let registry = Registry::builder_of([]).tool(Tool::new("made.by_hand", schema, |_, _| async {})).build().unwrap();
+    let found = rules(&registry.catalog(), "made.by_hand");
+    for rule in ["schema-size", "root-union", "unknown-format"] {
+        assert!(found.contains(&rule), "{rule}");
+    }
+}
+
+#[test]
+fn c29_the_strict_policy_makes_errors_of_errors() {
+    assert!(Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().is_ok());
+    let error = Registry::builder_of(tools![silent]).lint(LintPolicy::Strict).build().unwrap_err();
+    assert!(matches!(error.problems(), [RegistrationProblem::Lint { rule: "missing-description", .. }]), "{error}");
+    assert!(error.to_string().contains("allow(\"missing-description\")"), "{error}");
+}

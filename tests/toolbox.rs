@@ -1,0 +1,72 @@
+//! The example crates, through the registry, as a program would use them.
+
+use file_utility::Workspace;
+use mcp_registry::serde_json::{Value, json};
+use mcp_registry::{Registry, ToolCall, ToolResult};
+use memory::Memory;
+
+fn registry(name: &str) -> (std::path::PathBuf, Registry) {
+    let root = std::env::temp_dir().join(format!("toolbox-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(root.join("src/app")).unwrap();
+    std::fs::write(
+        root.join("src/app/main.py"),
+        "def main():\n  print(\"Hello, World!\")\n\nif __name__ == \"__main__\":\n  main()",
+    )
+    .unwrap();
+    let registry = Registry::builder()
+        .state(Workspace::open(&root).unwrap())
+        .state(Memory::default())
+        .expect_tools([("file-utility", 1), ("memory", 4)])
+        .build()
+        .unwrap();
+    (root, registry)
+}
+
+#[test]
+fn s4_3_s4_4_the_schemas_are_those_of_the_usage_example() {
+    let (root, registry) = registry("schema");
+    let tool = registry.get("file_utility.read_file_content").unwrap();
+    let input = tool.input_schema();
+    assert_eq!(input["required"], json!(["file_path"]));
+    assert_eq!(input["properties"]["file_path"]["type"], "string");
+    assert_eq!(input["properties"]["max_chars"]["type"], "integer");
+    assert_eq!(input["properties"]["max_chars"]["minimum"], 1);
+    assert_eq!(input["properties"]["encoding"]["default"], "utf-8");
+    let output = tool.output_schema().unwrap();
+    assert_eq!(output["required"], json!(["file_content", "chars_read", "encoding_used"]));
+    for property in ["file_content", "chars_read", "encoding_used"] {
+        assert!(output["properties"][property]["description"].is_string());
+    }
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn s4_7_s4_12_s4_13_the_worked_messages_are_answered_as_they_are_worked() {
+    let (root, registry) = registry("messages");
+    let answer = |message: &str| registry.call_blocking(&ToolCall::parse(message).unwrap());
+    let success = answer(include_str!("seed/s4_2_call.json"));
+    let worked = ToolResult::parse(include_str!("seed/s4_3_result_success.json")).unwrap();
+    assert_eq!((success.status, success.data), (worked.status, worked.data));
+
+    let missing =
+        ToolCall::new("file_utility.read_file_content", json!({ "file_path": "src/app/non_existent_file.py" }));
+    let worked = ToolResult::parse(include_str!("seed/s4_4_result_failure.json")).unwrap();
+    assert_eq!(registry.call_blocking(&missing), worked);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn memory_remembers_between_calls() {
+    let (root, registry) = registry("memory");
+    let call = |name: &str, arguments: Value| registry.call_blocking(&ToolCall::new(name, arguments));
+    assert_eq!(
+        call("memory_put", json!({ "key": "k", "value": [1, null] })).data,
+        Some(json!({ "key": "k", "existed": false }))
+    );
+    assert_eq!(call("memory.get", json!({ "key": "k" })).data, Some(json!({ "result": [1, null] })));
+    assert_eq!(call("memory.list", json!({})).data, Some(json!({ "result": ["k"] })));
+    assert_eq!(call("memory.delete", json!({ "key": "k" })).data, Some(json!({ "key": "k", "existed": true })));
+    assert_eq!(call("memory.get", json!({ "key": "k" })).error.unwrap().error_type, "ResourceNotFound");
+    assert!(registry.get("memory.delete").unwrap().is_destructive());
+    std::fs::remove_dir_all(root).unwrap();
+}

@@ -1,0 +1,28 @@
+//! A dependency that nothing in the program names. (Nothing in this file may name the crate `unnamed_tools` outside of
+//! text, or it would be linked.)
+
+use mcp_registry::{Catalog, RegistrationProblem, Registry, mcp_tool};
+
+/// Is here.
+#[mcp_tool(module = "here")]
+fn here() -> bool {
+    true
+}
+
+#[test]
+fn p3_the_tools_of_a_crate_that_nobody_names_are_not_there() {
+    let catalog = Catalog::linked().unwrap();
+    assert!(catalog.find("here.here").is_some());
+    assert!(catalog.list_registered_tools().iter().all(|tool| tool.package() != "unnamed-tools"));
+}
+
+#[test]
+fn p3_an_expectation_finds_it_out_and_names_the_remedy() {
+    let error = Registry::builder().expect_tools([("unnamed-tools", 2), ("mcp-tests", 1)]).build().unwrap_err();
+    let [RegistrationProblem::Unlinked { package, expected: 2, found: 0, .. }] = error.problems() else {
+        panic!("{error}");
+    };
+    assert_eq!(package, "unnamed-tools");
+    let remedy = "name it in the binary with `link_tools!(unnamed_tools)`, or its functions with `tools![…]`";
+    assert!(error.to_string().contains(remedy), "{error}");
+}
