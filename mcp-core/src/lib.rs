@@ -49,8 +49,3 @@ pub use self::version::{MESSAGE_FORMAT_VERSION, Version, VersionError};
 
 /// What a tool may return to use `?` on anything.
 pub type Result<T, E = BoxError> = std::result::Result<T, E>;
-
-/// The README's programs, compiled as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;

@@ -4,10 +4,12 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_core::{Constraint, Extensions, NamePolicy, Param, RegistrationError, RegistrationProblem, ToolEntry, schema};
+use mcp_core::{
+    Constraint, Extensions, NamePolicy, Param, RegistrationError, RegistrationProblem, ToolEntry, Version, schema,
+};
 use serde_json::Value;
 
-use crate::catalog::{Catalog, version_problem};
+use crate::catalog::Catalog;
 use crate::link::{expected, is_package};
 use crate::lint::{LintPolicy, Severity};
 use crate::registry::Registry;
@@ -246,7 +248,7 @@ fn missing_state(tool: &RegisteredTool, state: &Extensions) -> Vec<RegistrationP
 
 /// What is wrong with a tool by itself. Schemas are only made where there is something to check.
 pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
-    let mut problems: Vec<RegistrationProblem> = version_problem(tool).into_iter().collect();
+    let mut problems = Vec::new();
     let schema_problem = |which, reason: String| RegistrationProblem::Schema {
         tool: tool.name().to_owned(),
         which,
@@ -261,6 +263,12 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
         problems.extend(input_fault(tool.input_schema()).map(|reason| schema_problem("input", reason)));
     }
     if let Source::Made(_) = tool.source() {
+        // The attribute has checked the version of a linked tool.
+        problems.extend(Version::parse(tool.version()).err().map(|error| RegistrationProblem::Version {
+            tool: tool.name().to_owned(),
+            error,
+            origin: Box::new(tool.origin().clone()),
+        }));
         let output = tool.output_schema().and_then(|schema| output_fault(schema));
         problems.extend(output.map(|reason| schema_problem("output", reason)));
     }

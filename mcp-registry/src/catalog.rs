@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    Conflict, Error, NamePolicy, RegistrationError, RegistrationProblem, ToolEntry, ToolName, ToolNotFoundError,
-    Version,
+    Conflict, Error, NamePolicy, Origin, RegistrationError, RegistrationProblem, ToolEntry, ToolName, ToolNotFoundError,
 };
 
 use crate::builder::RegistryBuilder;
@@ -103,11 +102,14 @@ impl Catalog {
     ) -> Self {
         let mut tools = Vec::new();
         for (source, name) in sources {
-            let origin = Box::new(source.origin().clone());
-            match ToolName::try_from(name).and_then(|name| RegisteredTool::new(source, name, policy)) {
+            let named = ToolName::try_from(name).and_then(|name| RegisteredTool::new(source.clone(), name, policy));
+            match named {
                 Ok(tool) if select(&tool) => tools.push(tool),
                 Ok(_) => {}
-                Err(error) => problems.push(RegistrationProblem::Name { error, origin }),
+                Err(error) => {
+                    let origin = Box::new(source.origin().clone());
+                    problems.push(RegistrationProblem::Name { error, origin });
+                }
             }
         }
         Self::of_tools(tools, policy, problems)
@@ -120,33 +122,23 @@ impl Catalog {
         problems: &mut Vec<RegistrationProblem>,
     ) -> Self {
         // The origin too: which of two comes first must not depend on the linker.
-        tools.sort_by_cached_key(|tool| {
-            let origin = tool.origin();
-            (
-                tool.name().to_owned(),
-                origin.package.clone(),
-                origin.package_version.clone(),
-                origin.file.clone(),
-                origin.line,
-            )
-        });
+        tools.sort_unstable_by(|one, other| one.name().cmp(other.name()).then_with(|| place(one).cmp(&place(other))));
         tools.dedup_by(|one, other| is_same(one, other));
         let index = index(&tools, problems);
         Self { tools: tools.into(), index: Arc::new(index), policy }
     }
 }
 
+/// Where a tool is defined, for sorting and comparing.
+fn place(tool: &RegisteredTool) -> (&str, &str, &str, &str, &str, u32) {
+    let Origin { package, package_version, module_path, function, file, line } = tool.origin();
+    (package, package_version, module_path, function, file, *line)
+}
+
 /// Whether the two are one tool, reached twice.
 pub(crate) fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
     one.name() == other.name()
-        && (one.source().is(other.source()) || (is_same_origin(one, other) && one.has_schemas_of(other)))
-}
-
-/// Whether both come from one function. The line does not count: what a macro makes has the line of the macro.
-fn is_same_origin(one: &RegisteredTool, other: &RegisteredTool) -> bool {
-    let (one, other) = (one.origin(), other.origin());
-    (&one.package, &one.package_version, &one.module_path, &one.function, &one.file, one.line)
-        == (&other.package, &other.package_version, &other.module_path, &other.function, &other.file, other.line)
+        && (one.source().is(other.source()) || (place(one) == place(other) && one.has_schemas_of(other)))
 }
 
 /// Every name by which a tool can be called → the tool. Two tools that meet in a name are a conflict.
@@ -187,12 +179,6 @@ fn conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> Conflic
     }
     let name = name.to_owned();
     if one.has_schemas_of(other) { Conflict::Duplicate { name, places } } else { Conflict::Schema { name, places } }
-}
-
-/// The problem of a version that is none.
-pub(crate) fn version_problem(tool: &RegisteredTool) -> Option<RegistrationProblem> {
-    let error = Version::parse(tool.version()).err()?;
-    Some(RegistrationProblem::Version { tool: tool.name().to_owned(), error, origin: Box::new(tool.origin().clone()) })
 }
 
 /// The catalog of the whole process, built once.

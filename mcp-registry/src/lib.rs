@@ -1,6 +1,6 @@
 //! Lists, checks and calls the tools that are linked into a program.
 //!
-//! ```
+//! ```standalone_crate
 //! use mcp_registry::serde_json::json;
 //! use mcp_registry::{Registry, ToolCall, mcp_tool};
 //!
@@ -20,6 +20,9 @@
 //! - [`Catalog`] is every tool, sorted and free of conflicts: lists and schemas. It needs no state.
 //! - [`Registry`] adds the application's state and calls tools; tools come and go at run time.
 //! - [`link_tools!`] names the crates whose tools must be there.
+//!
+//! Tools are gathered by program. Doctests of one crate share a program since edition 2024; a doctest that defines tools
+//! wants to be marked `standalone_crate`.
 //!
 //! All of `mcp-core` is exported here too, so that a program may depend on this crate alone.
 
@@ -45,3 +48,8 @@ pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
 pub use self::lint::{Finding, LintPolicy, Severity};
 pub use self::registry::Registry;
 pub use self::tool::{IntoToolResult, RegisteredTool, Tool, ToolSchema};
+
+/// The README's programs, compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

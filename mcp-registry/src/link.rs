@@ -47,7 +47,7 @@ pub const fn name_of(krate: &'static str, package: Option<&'static str>) -> &'st
 /// linked, and if it brings no tool, the registry is not built. Where the package has another name than the crate, say
 /// so: `link_tools!(tools = "my-tools")`.
 ///
-/// ```
+/// ```standalone_crate
 /// mod program {
 ///     mcp_registry::link_tools!(mcp_registry = "mcp-registry");
 /// }

@@ -41,7 +41,7 @@ type Handler = dyn Fn(ToolContext, Value) -> BoxFuture<'static, ToolResult> + Se
 
 /// A tool that is made at run time.
 ///
-/// ```
+/// ```standalone_crate
 /// use mcp_registry::serde_json::{Value, json};
 /// use mcp_registry::{Registry, Tool, ToolCall};
 ///
