@@ -65,7 +65,7 @@ impl Key {
         let name = input.call(Ident::parse_any)?;
         let value = if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
-            Value::Expr(Box::new(input.parse()?))
+            Value::Expr(Box::new(ungrouped(input.parse()?)))
         } else if input.peek(syn::token::Paren) {
             let list;
             syn::parenthesized!(list in input);
@@ -204,6 +204,14 @@ impl Key {
             },
             _ => None,
         }
+    }
+}
+
+/// The expression without the invisible brackets that `macro_rules!` puts around `$value:expr`.
+fn ungrouped(expr: Expr) -> Expr {
+    match expr {
+        Expr::Group(group) => ungrouped(*group.expr),
+        expr => expr,
     }
 }
 

@@ -3,17 +3,17 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprLit, Lit};
+use syn::{Expr, ExprLit, Lit, LitStr};
 
 use crate::args::{MetaLit, Number};
 use crate::errors::Errors;
 use crate::item::Item;
-use crate::model::{Keys, Tool};
+use crate::model::{Keys, Limit, Tool};
 use crate::param::{Arg, Constraint, Ctx, Default, Param};
 use crate::tools::static_of;
 
 /// The whole attribute: parse, build the model, expand. On a mistake the function is given back with the errors.
-pub(crate) fn tool(args: TokenStream, tokens: TokenStream, krate: &TokenStream) -> TokenStream {
+pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let keys = Keys::read(args, &mut errors);
     let mut item = match Item::parse(tokens.clone()) {
@@ -24,16 +24,13 @@ pub(crate) fn tool(args: TokenStream, tokens: TokenStream, krate: &TokenStream) 
             return quote!(#tokens #error);
         }
     };
-    match Tool::build(keys, &item, &mut errors) {
-        Some(tool) => {
-            item.added = added_attributes(&tool, &item);
-            let entry = entry(&tool, &item, krate);
-            quote!(#item #entry)
-        }
-        None => {
-            let errors = errors.to_compile_errors();
-            quote!(#item #errors)
-        }
+    if let Some(tool) = Tool::build(keys, &item, &mut errors) {
+        item.added = added_attributes(&tool, &item);
+        let entry = entry(&tool, &item, krate);
+        quote!(#item #entry)
+    } else {
+        let errors = errors.to_compile_errors();
+        quote!(#item #errors)
     }
 }
 
@@ -54,10 +51,8 @@ fn added_attributes(tool: &Tool, item: &Item) -> TokenStream {
 }
 
 fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
-    let private = match &tool.keys.krate {
-        Some(path) => quote!(#path::__private),
-        None => quote!(#krate::__private),
-    };
+    let krate = tool.keys.krate.as_ref().map_or_else(|| krate.clone(), |path| quote!(#path));
+    let private = quote!(#krate::__private);
     let Item { vis, .. } = item;
     let (statik, function, name) = (static_of(&tool.function), tool.function.to_string(), &tool.name);
     let function_name = function.trim_start_matches("r#");
@@ -93,31 +88,9 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
     }
 }
 
-/// Everything that the author said, one call each.
+/// Everything that is known of the tool, one call each.
 fn facts(tool: &Tool) -> TokenStream {
-    let Keys {
-        title,
-        version,
-        read_only,
-        destructive,
-        idempotent,
-        open_world,
-        deprecated_in,
-        replaced_by,
-        aliases,
-        tags,
-        meta,
-        hidden,
-        timeout,
-        cache_ttl,
-        inline,
-        input_schema,
-        output_schema,
-        allow_unknown_arguments,
-        allow,
-        ..
-    } = &tool.keys;
-    let mut facts = TokenStream::new();
+    let mut facts = told(&tool.keys);
     let mut fact = |tokens: TokenStream| facts.extend(tokens);
     if !tool.docs.description.is_empty() {
         let description = &tool.docs.description;
@@ -127,80 +100,98 @@ fn facts(tool: &Tool) -> TokenStream {
         let sections = tool.docs.sections.iter().map(|(heading, text)| quote!((#heading, #text)));
         fact(quote!(.sections(&[#(#sections),*])));
     }
-    if let Some(title) = title {
-        fact(quote!(.title(#title)));
-    }
-    if let Some(version) = version {
-        fact(quote!(.version(#version)));
-    }
-    let hints = [read_only, destructive, idempotent, open_world];
-    if hints.iter().any(|hint| hint.is_some()) {
-        let hints = hints.map(|hint| hint.map_or(-1_i8, i8::from));
-        fact(quote!(.hints(#(#hints),*)));
-    }
-    if let Some(version) = deprecated_in {
-        fact(quote!(.deprecated_in(#version)));
-    }
-    if let Some(tool) = replaced_by {
-        fact(quote!(.replaced_by(#tool)));
-    }
-    for (list, setter) in [(aliases, "aliases"), (tags, "tags"), (allow, "allow")] {
-        if !list.is_empty() {
-            let setter = format_ident!("{setter}");
-            fact(quote!(.#setter(&[#(#list),*])));
-        }
-    }
-    if !meta.is_empty() {
-        let pairs = meta.iter().map(|(key, value)| {
-            let value = match value {
-                MetaLit::Str(text) => quote!(Str(#text)),
-                MetaLit::Bool(yes) => quote!(Bool(#yes)),
-                MetaLit::Int(number) => quote!(Int(#number)),
-                MetaLit::Float(number) => quote!(Float(#number)),
-            };
-            quote!((#key, __mcp::MetaValue::#value))
-        });
-        fact(quote!(.meta(&[#(#pairs),*])));
-    }
-    match timeout {
-        Some(Some(limit)) => {
-            let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-            fact(quote!(.timeout(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis)))));
-        }
-        Some(None) => fact(quote!(.timeout(__mcp::Timeout::Never))),
-        None => {}
-    }
-    if let Some(seconds) = cache_ttl {
-        fact(quote!(.cache_ttl(#seconds)));
-    }
-    for (flag, setter) in [(hidden, "hidden"), (inline, "inline"), (allow_unknown_arguments, "allow_unknown_arguments")]
-    {
-        if *flag {
-            let setter = format_ident!("{setter}");
-            fact(quote!(.#setter(true)));
-        }
-    }
     if tool.args().next().is_some() {
         fact(quote!(.params(&__MCP_PARAMS)));
     }
     if tool.args().any(|arg| arg.flatten.is_some()) {
         fact(quote!(.flatten(true)));
     }
-    if let Some(schema) = input_schema {
-        fact(quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
-    }
-    let returns = &tool.returns;
-    fact(match output_schema {
-        Some(schema) => quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::Value::from(#schema)))),
-        None => {
-            quote_spanned!(returns.span()=> .output_schema(|| __mcp::Outcome::<#returns>::NEW.kind().success().schema()))
-        }
-    });
     let needs: Vec<TokenStream> = tool.params.iter().filter_map(needs).collect();
     if !needs.is_empty() {
         fact(quote!(.needs(&[#(#needs),*])));
     }
+    fact(schemas(tool));
     facts
+}
+
+/// What the attribute's keys say.
+fn told(keys: &Keys) -> TokenStream {
+    let mut facts = TokenStream::new();
+    let mut fact = |tokens: TokenStream| facts.extend(tokens);
+    let texts = [
+        ("title", &keys.title),
+        ("version", &keys.version),
+        ("deprecated_in", &keys.deprecated_in),
+        ("replaced_by", &keys.replaced_by),
+    ];
+    for (setter, text) in texts {
+        if let Some(text) = text {
+            let setter = format_ident!("{setter}");
+            fact(quote!(.#setter(#text)));
+        }
+    }
+    let hints = [keys.read_only, keys.destructive, keys.idempotent, keys.open_world];
+    if hints.iter().any(Option::is_some) {
+        let hints = hints.map(|hint| hint.map_or(-1_i8, i8::from));
+        fact(quote!(.hints(#(#hints),*)));
+    }
+    for (setter, list) in [("aliases", &keys.aliases), ("tags", &keys.tags), ("allow", &keys.allow)] {
+        if !list.is_empty() {
+            let setter = format_ident!("{setter}");
+            fact(quote!(.#setter(&[#(#list),*])));
+        }
+    }
+    if !keys.meta.is_empty() {
+        let pairs = keys.meta.iter().map(|(key, value)| meta(key, value));
+        fact(quote!(.meta(&[#(#pairs),*])));
+    }
+    match keys.timeout {
+        Some(Limit::Millis(millis)) => {
+            fact(quote!(.timeout(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis)))));
+        }
+        Some(Limit::Never) => fact(quote!(.timeout(__mcp::Timeout::Never))),
+        None => {}
+    }
+    if let Some(seconds) = keys.cache_ttl {
+        fact(quote!(.cache_ttl(#seconds)));
+    }
+    let flags = [
+        ("hidden", keys.hidden),
+        ("inline", keys.inline.is_some()),
+        ("allow_unknown_arguments", keys.allow_unknown_arguments),
+    ];
+    for (setter, _) in flags.into_iter().filter(|(_, set)| *set) {
+        let setter = format_ident!("{setter}");
+        fact(quote!(.#setter(true)));
+    }
+    facts
+}
+
+fn meta(key: &LitStr, value: &MetaLit) -> TokenStream {
+    let value = match value {
+        MetaLit::Str(text) => quote!(Str(#text)),
+        MetaLit::Bool(yes) => quote!(Bool(#yes)),
+        MetaLit::Int(number) => quote!(Int(#number)),
+        MetaLit::Float(number) => quote!(Float(#number)),
+    };
+    quote!((#key, __mcp::MetaValue::#value))
+}
+
+/// The schemas that were written out, and that of the return type.
+fn schemas(tool: &Tool) -> TokenStream {
+    let returns = &tool.returns;
+    let input = tool
+        .keys
+        .input_schema
+        .as_ref()
+        .map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
+    let output = if let Some(schema) = &tool.keys.output_schema {
+        quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::Value::from(#schema))))
+    } else {
+        let outcome = quote_spanned!(returns.span()=> __mcp::Outcome::<#returns>::NEW);
+        quote_spanned!(returns.span()=> .output_schema(|| #outcome.kind().success().schema()))
+    };
+    quote!(#input #output)
 }
 
 /// The state that a `#[ctx]` parameter needs.
@@ -332,70 +323,12 @@ fn constraint_tokens(constraint: &Constraint) -> TokenStream {
 
 /// The function that reads the arguments, calls the tool, and writes what it returns.
 fn call(tool: &Tool) -> TokenStream {
-    let slots: Vec<Ident> = (0..tool.args().count()).map(|index| format_ident!("__a{index}")).collect();
-    let types = tool.args().map(slot_type);
-    let read = match (slots.is_empty(), tool.args().find(|arg| arg.flatten.is_some())) {
-        (_, Some(arg)) => {
-            let ty = slot_type(arg);
-            quote!(let __a0 = __mcp::read_flattened::<#ty>(__args)?;)
-        }
-        (empty, None) => {
-            let allow_unknown = tool.keys.allow_unknown_arguments;
-            let params = if empty { quote!(&[]) } else { quote!(&__MCP_PARAMS) };
-            quote! {
-                #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
-                __mcp::read_arguments(__args, #params, #allow_unknown, &mut [#(#slots.slot()),*])?;
-            }
-        }
-    };
-    let mut next = slots.iter().enumerate();
-    let mut keep = TokenStream::new();
-    let mut passed = Vec::new();
-    for (position, param) in tool.params.iter().enumerate() {
-        passed.push(match param {
-            Param::Arg(arg) => {
-                let (index, slot) = next.next().expect("there is a slot for each argument");
-                if arg.flatten.is_none() {
-                    let take = match &arg.default {
-                        Some(_) => {
-                            let default = default_name(index);
-                            quote!(take_or(#default))
-                        }
-                        None => quote!(take()),
-                    };
-                    keep.extend(quote!(let #slot = #slot.#take;));
-                }
-                let ty = &arg.ty;
-                if arg.borrowed {
-                    quote_spanned!(ty.span()=> <#ty as __mcp::RefParam>::get(&#slot))
-                } else {
-                    quote!(#slot)
-                }
-            }
-            Param::Ctx(ctx) => {
-                let name = format_ident!("__c{position}");
-                let value = match ctx {
-                    Ctx::Ref(ty) => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(__cx)?),
-                    Ctx::Clone(ty) => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(__cx)?),
-                    Ctx::From(ty) if tool.is_async => {
-                        quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(__cx).await?)
-                    }
-                    Ctx::From(ty) => {
-                        quote_spanned!(ty.span()=> __mcp::block_on(<#ty as __mcp::FromContext>::from_context(__cx))?)
-                    }
-                };
-                keep.extend(quote!(let #name = #value;));
-                quote!(#name)
-            }
-        });
-    }
+    let read = read(tool);
+    let (keep, passed) = pass(tool);
     let function = &tool.function;
     let span = tool.returns.span();
-    let called = if tool.is_async {
-        quote_spanned!(function.span()=> #function(#(#passed),*).await)
-    } else {
-        quote_spanned!(function.span()=> #function(#(#passed),*))
-    };
+    let wait = tool.is_async.then(|| quote!(.await));
+    let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
     let finish = quote_spanned! {span=>
         let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
         __mcp::Success::of(&__value).write(__value, __out)
@@ -403,7 +336,6 @@ fn call(tool: &Tool) -> TokenStream {
     let body = quote! {
         #read
         #keep
-        #[allow(clippy::let_unit_value)]
         let __returned = #called;
         #finish
     };
@@ -428,6 +360,79 @@ fn call(tool: &Tool) -> TokenStream {
                 #body
             }
             const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
+        }
+    }
+}
+
+fn slot_name(index: usize) -> Ident {
+    format_ident!("__a{index}")
+}
+
+/// Fills a slot for each argument.
+fn read(tool: &Tool) -> TokenStream {
+    if let Some(arg) = tool.args().find(|arg| arg.flatten.is_some()) {
+        let (slot, ty) = (slot_name(0), slot_type(arg));
+        return quote_spanned!(arg.ty.span()=> let #slot = __mcp::read_flattened::<#ty>(__args)?;);
+    }
+    let slots: Vec<Ident> = (0..tool.args().count()).map(slot_name).collect();
+    let types = tool.args().map(slot_type);
+    let allow_unknown = tool.keys.allow_unknown_arguments;
+    let params = if slots.is_empty() { quote!(&[]) } else { quote!(&__MCP_PARAMS) };
+    quote! {
+        #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
+        __mcp::read_arguments(__args, #params, #allow_unknown, &mut [#(#slots.slot()),*])?;
+    }
+}
+
+/// What is kept while the tool runs, and what it is called with.
+fn pass(tool: &Tool) -> (TokenStream, Vec<TokenStream>) {
+    let mut keep = TokenStream::new();
+    let mut passed = Vec::new();
+    let mut index = 0;
+    for param in &tool.params {
+        match param {
+            Param::Arg(arg) => {
+                let slot = slot_name(index);
+                if arg.flatten.is_none() {
+                    keep.extend(take(index, arg));
+                }
+                let ty = &arg.ty;
+                passed.push(if arg.borrowed {
+                    quote_spanned!(ty.span()=> <#ty as __mcp::RefParam>::get(&#slot))
+                } else {
+                    quote!(#slot)
+                });
+                index += 1;
+            }
+            Param::Ctx(ctx) => {
+                let (name, value) = (format_ident!("__c{}", passed.len()), injected(ctx, tool.is_async));
+                keep.extend(quote!(let #name = #value;));
+                passed.push(quote!(#name));
+            }
+        }
+    }
+    (keep, passed)
+}
+
+fn take(index: usize, arg: &Arg) -> TokenStream {
+    let slot = slot_name(index);
+    if arg.default.is_some() {
+        let default = default_name(index);
+        quote!(let #slot = #slot.take_or(#default);)
+    } else {
+        quote!(let #slot = #slot.take();)
+    }
+}
+
+fn injected(ctx: &Ctx, is_async: bool) -> TokenStream {
+    match ctx {
+        Ctx::Ref(ty) => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(__cx)?),
+        Ctx::Clone(ty) => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(__cx)?),
+        Ctx::From(ty) if is_async => {
+            quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(__cx).await?)
+        }
+        Ctx::From(ty) => {
+            quote_spanned!(ty.span()=> __mcp::block_on(<#ty as __mcp::FromContext>::from_context(__cx))?)
         }
     }
 }

@@ -15,13 +15,13 @@ use quote::quote;
 /// For crates that depend on `mcp-core`.
 #[proc_macro_attribute]
 pub fn mcp_tool(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand::tool(args.into(), item.into(), &quote!(::mcp_core)).into()
+    expand::tool(args.into(), &item.into(), &quote!(::mcp_core)).into()
 }
 
 /// For crates that depend on `mcp-registry` alone, which exports it as `mcp_tool`.
 #[proc_macro_attribute]
 pub fn mcp_tool_of_registry(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand::tool(args.into(), item.into(), &quote!(::mcp_registry)).into()
+    expand::tool(args.into(), &item.into(), &quote!(::mcp_registry)).into()
 }
 
 /// The entries of the named tools, as references that the linker cannot drop.

@@ -1,7 +1,6 @@
 //! A tool that obeys every rule: built from the attribute's keys and the function.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens as _;
@@ -13,7 +12,7 @@ use crate::args::{self, Key, MetaLit};
 use crate::doc::{self, Docs};
 use crate::errors::Errors;
 use crate::item::Item;
-use crate::param::{Arg, Ctx, Param, owned};
+use crate::param::{Arg, Ctx, Param, owned, ungrouped};
 
 const KEYS: [&str; 23] = [
     "name",
@@ -70,14 +69,21 @@ pub(crate) struct Keys {
     pub(crate) tags: Vec<LitStr>,
     pub(crate) meta: Vec<(LitStr, MetaLit)>,
     pub(crate) hidden: bool,
-    pub(crate) timeout: Option<Option<Duration>>,
+    pub(crate) timeout: Option<Limit>,
     pub(crate) cache_ttl: Option<u32>,
-    pub(crate) inline: bool,
+    pub(crate) inline: Option<Ident>,
     pub(crate) input_schema: Option<Expr>,
     pub(crate) output_schema: Option<Expr>,
     pub(crate) allow_unknown_arguments: bool,
     pub(crate) allow: Vec<LitStr>,
     pub(crate) krate: Option<Path>,
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy)]
+pub(crate) enum Limit {
+    Never,
+    Millis(u64),
 }
 
 impl Keys {
@@ -120,7 +126,7 @@ impl Keys {
                     .map_err(|_| syn::Error::new_spanned(key, "`cache_ttl` is in seconds; use a smaller number"));
                 self.cache_ttl = Some(seconds?);
             }
-            "inline" => self.inline = key.bool()?,
+            "inline" => self.inline = key.bool()?.then(|| key.name.clone()),
             "input_schema" => self.input_schema = Some(key.expr()?),
             "output_schema" => self.output_schema = Some(key.expr()?),
             "allow_unknown_arguments" => self.allow_unknown_arguments = key.bool()?,
@@ -159,7 +165,7 @@ impl Tool {
         };
         let function = item.sig.ident.clone();
         let is_async = item.sig.asyncness.is_some();
-        check_inline(&keys, is_async, &params, &function, errors);
+        check_inline(&keys, is_async, &params, errors);
         deprecation(&mut keys, &item.attrs, errors);
         let name = full_name(&keys, &function, errors)?;
         errors.is_empty().then_some(Self { function, is_async, keys, name, docs, params, returns })
@@ -194,7 +200,7 @@ fn check_signature(item: &Item, errors: &mut Errors) {
         errors.at(variadic, "a tool cannot take `...`; take a `Vec`");
     }
     if let ReturnType::Type(_, ty) = &sig.output {
-        match &**ty {
+        match ungrouped(ty) {
             Type::ImplTrait(_) => errors.at(ty, "a tool returns a type with a name; replace `impl Trait` by it"),
             Type::Never(_) => errors.at(ty, "a tool has to return; replace `!` by a type"),
             _ => {}
@@ -259,15 +265,13 @@ fn check_arguments(params: &[Param], errors: &mut Errors) {
     }
 }
 
-fn check_inline(keys: &Keys, is_async: bool, params: &[Param], function: &Ident, errors: &mut Errors) {
-    if !keys.inline {
-        return;
-    }
+fn check_inline(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Errors) {
+    let Some(inline) = &keys.inline else { return };
     if is_async {
-        errors.at(function, "an `async fn` is awaited and never runs `inline`; remove the key");
+        errors.at(inline, "an `async fn` is awaited and never runs `inline`; remove the key");
     }
-    if keys.timeout.is_some() {
-        errors.at(function, "an `inline` tool has no deadline; remove `timeout` or `inline`");
+    if let Some(Limit::Millis(_)) = keys.timeout {
+        errors.at(inline, "an `inline` tool has no deadline; remove `timeout` or `inline`");
     }
     for param in params {
         if let Param::Ctx(Ctx::From(ty)) = param {
@@ -309,15 +313,10 @@ fn full_name(keys: &Keys, function: &Ident, errors: &mut Errors) -> Option<Strin
         }
         return Some(name.value());
     }
-    let module = match &keys.module {
-        Some(module) => module.value(),
-        None => match std::env::var("CARGO_PKG_NAME") {
-            Ok(package) => package.replace('-', "_"),
-            Err(_) => {
-                errors.at(function, "the package's name is not known here; set `module = \"…\"`");
-                return None;
-            }
-        },
+    let package = || std::env::var("CARGO_PKG_NAME").ok().map(|package| package.replace('-', "_"));
+    let Some(module) = keys.module.as_ref().map(LitStr::value).or_else(package) else {
+        errors.at(function, "the package's name is not known here; set `module = \"…\"`");
+        return None;
     };
     let name = format!("{module}.{function_name}");
     if let Err(reason) = check_name(&name) {
@@ -359,10 +358,10 @@ fn version(text: LitStr) -> syn::Result<LitStr> {
 }
 
 /// `"500ms"`, `"5s"`, `"2m"`, `"none"`.
-fn timeout(text: &LitStr) -> syn::Result<Option<Duration>> {
+fn timeout(text: &LitStr) -> syn::Result<Limit> {
     let value = text.value();
     if value == "none" {
-        return Ok(None);
+        return Ok(Limit::Never);
     }
     let wrong = || syn::Error::new_spanned(text, "not a time; write `\"500ms\"`, `\"5s\"`, `\"2m\"` or `\"none\"`");
     let split = value.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
@@ -375,7 +374,7 @@ fn timeout(text: &LitStr) -> syn::Result<Option<Duration>> {
     };
     match millis {
         Some(0) => Err(syn::Error::new_spanned(text, "a tool needs some time; write `\"none\"` for no limit")),
-        Some(millis) => Ok(Some(Duration::from_millis(millis))),
+        Some(millis) => Ok(Limit::Millis(millis)),
         None => Err(wrong()),
     }
 }

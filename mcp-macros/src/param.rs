@@ -43,11 +43,11 @@ pub(crate) enum Param {
 /// A `#[ctx]` parameter, by how it is passed.
 pub(crate) enum Ctx {
     /// `&T`: the context, or state.
-    Ref(Type),
+    Ref(Box<Type>),
     /// `#[ctx(clone)] T`: a clone of state.
-    Clone(Type),
+    Clone(Box<Type>),
     /// `T: FromContext`.
-    From(Type),
+    From(Box<Type>),
 }
 
 /// What the caller sends.
@@ -131,7 +131,7 @@ fn read_ctx(typed: &PatType, attr: &Attribute, errors: &mut Errors) -> Option<Ct
             return None;
         }
     };
-    match &*typed.ty {
+    match ungrouped(&typed.ty) {
         Type::Reference(reference) if clone => {
             errors.at(reference, "`#[ctx(clone)]` gives a value; write the type without `&`");
             None
@@ -140,9 +140,9 @@ fn read_ctx(typed: &PatType, attr: &Attribute, errors: &mut Errors) -> Option<Ct
             errors.at(reference, "state is shared between calls and cannot be `&mut`; take `&` and lock inside");
             None
         }
-        Type::Reference(reference) => Some(Ctx::Ref(owned(&reference.elem))),
-        ty if clone => Some(Ctx::Clone(owned(ty))),
-        ty => Some(Ctx::From(owned(ty))),
+        Type::Reference(reference) => Some(Ctx::Ref(Box::new(owned(&reference.elem)))),
+        ty if clone => Some(Ctx::Clone(Box::new(owned(ty)))),
+        ty => Some(Ctx::From(Box::new(owned(ty)))),
     }
 }
 
@@ -320,7 +320,7 @@ impl Arg {
 
 /// The type without `&`, and whether there was one.
 fn read_type(ty: &Type, errors: &mut Errors) -> Option<(Type, bool)> {
-    let (inner, borrowed) = match ty {
+    let (inner, borrowed) = match ungrouped(ty) {
         Type::Reference(reference) if reference.mutability.is_some() => {
             errors.at(ty, "an argument cannot be `&mut`; take it by value and make it `mut` in the body");
             return None;
@@ -340,6 +340,15 @@ fn read_type(ty: &Type, errors: &mut Errors) -> Option<(Type, bool)> {
         return None;
     }
     Some((inner, borrowed))
+}
+
+/// The type without the invisible brackets that `macro_rules!` puts around `$t:ty`.
+pub(crate) fn ungrouped(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => ungrouped(&group.elem),
+        Type::Paren(paren) => ungrouped(&paren.elem),
+        ty => ty,
+    }
 }
 
 /// The type with all its lifetimes `'static`, as statics need it.

@@ -1,0 +1,8 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool]
+const fn tool() {}
+
+const _: () = tool();
+
+fn main() {}

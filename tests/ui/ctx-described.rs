@@ -1,0 +1,12 @@
+use mcp_core::{ToolContext, mcp_tool};
+
+#[mcp_tool]
+fn tool(
+    /// The context.
+    #[ctx]
+    cx: &ToolContext,
+) {
+    let _ = cx;
+}
+
+fn main() {}

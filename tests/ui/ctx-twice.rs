@@ -1,0 +1,8 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool]
+fn tool(#[ctx] #[ctx] a: &i32) -> i32 {
+    *a
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool("calc.add")]
+fn tool() {}
+
+fn main() {
+    tool();
+}

@@ -1,0 +1,8 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool]
+fn tool(#[arg(min_length = 1)] a: i32) -> i32 {
+    a
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool]
+struct Tool;
+
+fn main() {
+    let _ = Tool;
+}

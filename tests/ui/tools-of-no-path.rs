@@ -1,0 +1,6 @@
+use mcp_core::tools;
+
+
+fn main() {
+    let _ = tools!["calc.add"];
+}

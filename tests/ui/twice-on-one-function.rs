@@ -1,0 +1,7 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool]
+#[mcp_tool]
+fn tool() {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool]
+fn tool(a: i32, #[arg(rename = "a")] b: i32) -> i32 {
+    a + b
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool]
+fn tool(#[arg(minimum = 1)] a: i32) -> i32 {
+    a
+}
+
+fn main() {
+    tool(1);
+}

@@ -1,0 +1,8 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool(readonly)]
+fn tool() {}
+
+fn main() {
+    tool();
+}
