@@ -59,6 +59,17 @@ pub trait ToolOutput: Serialize + JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> ToolOutput for T {}
 
+/// A type that a tool can return as [`Json`].
+#[diagnostic::on_unimplemented(
+    message = "`Json<{Self}>` cannot be returned by a tool",
+    label = "`{Self}` needs `Serialize`",
+    note = "`#[derive(serde::Serialize)]` on the type"
+)]
+pub trait JsonOutput: Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> JsonOutput for T {}
+
 /// A type that a tool can fail with.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
@@ -214,9 +225,12 @@ impl Success<ToolResult> {
     }
 }
 
-impl<T: Serialize> Success<Json<T>> {
+impl<T> Success<Json<T>> {
     /// The value as JSON.
-    pub fn write(self, value: Json<T>, out: &mut Vec<u8>) -> Written {
+    pub fn write(self, value: Json<T>, out: &mut Vec<u8>) -> Written
+    where
+        T: JsonOutput,
+    {
         write_json(&value.0, out)
     }
 

@@ -1,6 +1,7 @@
 //! The only names that an expansion uses. Nothing here is for people.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -23,13 +24,22 @@ pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, rea
 pub use std::time::Duration;
 
 use crate::context::missing_state;
+use crate::param::ToolParam;
+
+/// What the compiler falls back on where a type has no method of its own.
+pub mod traits {
+    pub use super::{
+        AnyFailure, AnyFlattened, AnyOutcome, AnyShown, AnySlot, AnySuccess, CtxState, NoSchema, SchemaSuccess,
+        UnknownKind,
+    };
+}
 
 /// A `#[ctx]` parameter that is borrowed: the context itself, or application state.
-pub struct CtxRef<T>(core::marker::PhantomData<T>);
+pub struct CtxRef<T>(PhantomData<T>);
 
 impl<T> CtxRef<T> {
     /// For the type.
-    pub const NEW: Self = Self(core::marker::PhantomData);
+    pub const NEW: Self = Self(PhantomData);
 }
 
 impl CtxRef<ToolContext> {
@@ -45,14 +55,19 @@ impl CtxRef<ToolContext> {
 /// Every other type: state.
 pub trait CtxState<T> {
     /// The state.
-    fn get<'a>(&self, cx: &'a ToolContext) -> Result<&'a T, ToolError>;
+    fn get<'a>(&self, cx: &'a ToolContext) -> Result<&'a T, ToolError>
+    where
+        T: State;
 
     /// The type.
     fn needs(&self, needs: &mut Vec<StateType>);
 }
 
-impl<T: Send + Sync + 'static> CtxState<T> for CtxRef<T> {
-    fn get<'a>(&self, cx: &'a ToolContext) -> Result<&'a T, ToolError> {
+impl<T: 'static> CtxState<T> for CtxRef<T> {
+    fn get<'a>(&self, cx: &'a ToolContext) -> Result<&'a T, ToolError>
+    where
+        T: State,
+    {
         cx.state().ok_or_else(missing_state::<T>)
     }
 
@@ -61,13 +76,83 @@ impl<T: Send + Sync + 'static> CtxState<T> for CtxRef<T> {
     }
 }
 
+/// A type that can be application state.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be application state",
+    label = "is not `Send` and `Sync`",
+    note = "calls run on several threads: put what changes into a `Mutex` or an atomic"
+)]
+pub trait State: Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + Sync + 'static> State for T {}
+
 /// Reads all arguments as one struct.
-pub fn read_flattened<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, CallError> {
-    serde_json::from_str(json).map_err(|error| CallError::Arguments(vec![crate::param::whole(&error)]))
+pub struct Flattened<T>(PhantomData<T>);
+
+impl<T> Flattened<T> {
+    /// For the type.
+    pub const NEW: Self = Self(PhantomData);
 }
 
+impl<T: ToolParam> Flattened<T> {
+    /// The struct.
+    pub fn read(&self, json: &str) -> Result<T, CallError> {
+        serde_json::from_str(json).map_err(|error| CallError::Arguments(vec![crate::param::whole(&error)]))
+    }
+}
+
+/// Where a type is no parameter, `Param::of` says so; this keeps the compiler from saying it again.
+pub trait AnyFlattened<T> {
+    /// The struct.
+    fn read(&self, _: &str) -> Result<T, CallError> {
+        unreachable!("a program with such a parameter does not compile")
+    }
+}
+
+impl<T> AnyFlattened<T> for Flattened<T> {}
+
+/// A default, as the schema shows it.
+pub struct Shown<T>(PhantomData<T>);
+
+impl<T> Shown<T> {
+    /// For the type.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+impl<T: ToolParam> Shown<T> {
+    /// The default as JSON.
+    pub fn json(&self, default: fn() -> T) -> Value
+    where
+        T: ShownDefault,
+    {
+        json(default())
+    }
+}
+
+/// As [`AnyFlattened`].
+pub trait AnyShown<T> {
+    /// Nothing.
+    fn json(&self, _: fn() -> T) -> Value {
+        Value::Null
+    }
+}
+
+impl<T> AnyShown<T> for Shown<T> {}
+
+/// A type whose default can be shown.
+#[diagnostic::on_unimplemented(
+    message = "a default of type `{Self}` cannot be shown in the tool's schema",
+    label = "needs `Serialize`",
+    note = "`#[derive(serde::Serialize)]` on the type, or take `Option<{Self}>` without a default"
+)]
+pub trait ShownDefault: serde::Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: serde::Serialize> ShownDefault for T {}
+
 /// A clone of application state.
-pub fn cloned_state<T: Clone + Send + Sync + 'static>(cx: &ToolContext) -> Result<T, ToolError> {
+pub fn cloned_state<T: Clone + State>(cx: &ToolContext) -> Result<T, ToolError> {
     cx.state().cloned().ok_or_else(missing_state::<T>)
 }
 
@@ -113,7 +198,7 @@ pub enum TypeKind {
 }
 
 /// Asks for the kind of a type.
-pub struct KindOf<T: ?Sized>(core::marker::PhantomData<T>);
+pub struct KindOf<T: ?Sized>(PhantomData<T>);
 
 /// Every type that is not listed.
 pub trait UnknownKind {
@@ -152,8 +237,9 @@ impl<T> KindOf<Option<Vec<T>>> {
     pub const KIND: TypeKind = TypeKind::List;
 }
 
-/// Stops the compiler with the text where a constraint does not fit the type.
-pub const fn fits(kind: TypeKind, wanted: TypeKind, text: &str) {
-    let known = !matches!(kind, TypeKind::Unknown);
-    assert!(!known || kind as u8 == wanted as u8, "{}", text);
+impl TypeKind {
+    /// Whether a constraint for one kind can be on a type of this kind.
+    pub const fn fits(self, wanted: Self) -> bool {
+        matches!(self, Self::Unknown) || self as u8 == wanted as u8
+    }
 }

@@ -1,12 +1,14 @@
 //! The keys in an attribute: `#[mcp_tool(name = "a.b", read_only, tags("x"))]`, `#[arg(min = 1)]`.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
+use syn::token::Paren;
 use syn::{Expr, ExprLit, ExprUnary, Lit, LitStr, Path, Token, UnOp};
 
 use crate::errors::{Errors, listed, nearest};
@@ -26,7 +28,7 @@ pub(crate) struct Key {
 enum Value {
     Flag,
     Expr(Box<Expr>),
-    List(TokenStream),
+    List(Paren, TokenStream),
 }
 
 impl ToTokens for Key {
@@ -35,7 +37,7 @@ impl ToTokens for Key {
         match &self.value {
             Value::Flag => {}
             Value::Expr(value) => tokens.extend(quote!(= #value)),
-            Value::List(list) => tokens.extend(quote!((#list))),
+            Value::List(paren, list) => paren.surround(tokens, |tokens| list.to_tokens(tokens)),
         }
     }
 }
@@ -62,14 +64,16 @@ pub(crate) fn read(tokens: TokenStream, known: &[&str], repeatable: &[&str], err
 
 impl Key {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let name = input.call(Ident::parse_any)?;
+        let wrong =
+            |error: syn::Error| syn::Error::new(error.span(), "not a key; write `key`, `key = value` or `key(…)`");
+        let name = input.call(Ident::parse_any).map_err(wrong)?;
         let value = if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
             Value::Expr(Box::new(ungrouped(input.parse()?)))
-        } else if input.peek(syn::token::Paren) {
+        } else if input.peek(Paren) {
             let list;
-            syn::parenthesized!(list in input);
-            Value::List(list.parse()?)
+            let paren = syn::parenthesized!(list in input);
+            Value::List(paren, list.parse()?)
         } else {
             Value::Flag
         };
@@ -81,7 +85,15 @@ impl Key {
     }
 
     fn wrong(&self, form: &str) -> syn::Error {
-        syn::Error::new_spanned(self, format!("`{}` is written `{form}`", self.name()))
+        self.at_value(format!("`{}` is written `{form}`", self.name()))
+    }
+
+    /// A mistake in what was set.
+    pub(crate) fn at_value(&self, message: impl Display) -> syn::Error {
+        match &self.value {
+            Value::Expr(value) => syn::Error::new_spanned(value, message),
+            _ => syn::Error::new_spanned(self, message),
+        }
     }
 
     /// `key`.
@@ -100,7 +112,7 @@ impl Key {
                 Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => Ok(value.value),
                 _ => Err(self.wrong(&format!("{0}` or `{0} = false", self.name()))),
             },
-            Value::List(_) => Err(self.wrong(&format!("{0}` or `{0} = false", self.name()))),
+            Value::List(..) => Err(self.wrong(&format!("{0}` or `{0} = false", self.name()))),
         }
     }
 
@@ -140,7 +152,7 @@ impl Key {
         match &self.value {
             Value::Flag => Ok(None),
             Value::Expr(value) => Ok(Some((**value).clone())),
-            Value::List(_) => Err(self.wrong(&format!("{0}` or `{0} = …", self.name()))),
+            Value::List(..) => Err(self.wrong(&format!("{0}` or `{0} = …", self.name()))),
         }
     }
 
@@ -158,42 +170,47 @@ impl Key {
     /// `key("a", "b")`, at least one.
     pub(crate) fn texts(&self) -> syn::Result<Vec<LitStr>> {
         let wrong = || self.wrong(&format!("{}(\"…\", \"…\")", self.name()));
-        let Value::List(list) = &self.value else { return Err(wrong()) };
+        let Value::List(_, list) = &self.value else { return Err(wrong()) };
         let parser = Punctuated::<LitStr, Token![,]>::parse_terminated;
         match parser.parse2(list.clone()) {
-            Ok(texts) if !texts.is_empty() => Ok(texts.into_iter().collect()),
-            _ => Err(wrong()),
+            Ok(texts) if texts.is_empty() => Err(wrong()),
+            Ok(texts) => Ok(texts.into_iter().collect()),
+            Err(error) => Err(syn::Error::new(error.span(), wrong())),
         }
     }
 
     /// `key(owner = "pay", pii = true)`.
     pub(crate) fn pairs(&self) -> syn::Result<Vec<(LitStr, MetaLit)>> {
-        let wrong = || self.wrong(&format!("{}(owner = \"…\", level = 3, checked = true)", self.name()));
-        let Value::List(list) = &self.value else { return Err(wrong()) };
+        let form = format!("{}(owner = \"…\", level = 3, checked = true)", self.name());
+        let Value::List(_, list) = &self.value else { return Err(self.wrong(&form)) };
         let parser = |input: ParseStream<'_>| Punctuated::<Self, Token![,]>::parse_terminated_with(input, Self::parse);
         let mut pairs: Vec<(LitStr, MetaLit)> = Vec::new();
-        for pair in parser.parse2(list.clone()).map_err(|_| wrong())? {
+        for pair in parser.parse2(list.clone())? {
             let key = LitStr::new(&pair.name(), pair.name.span());
             if pairs.iter().any(|(known, _)| known.value() == key.value()) {
-                return Err(syn::Error::new_spanned(
-                    &pair.name,
-                    format!("`{}` is set twice; keep one of them", pair.name()),
-                ));
+                let message = format!("`{}` is set twice; keep one of them", pair.name());
+                return Err(syn::Error::new_spanned(&pair.name, message));
             }
-            let value = match (&pair.value, pair.lit()) {
-                (Value::Flag, _) => MetaLit::Bool(true),
-                (_, Some(Lit::Str(text))) => MetaLit::Str(text.clone()),
-                (_, Some(Lit::Bool(value))) => MetaLit::Bool(value.value),
-                (Value::Expr(value), _) => match number(value) {
-                    Some(Number::Int(number)) => MetaLit::Int(i64::try_from(number).map_err(|_| wrong())?),
-                    Some(Number::Float(number)) => MetaLit::Float(number),
-                    None => return Err(wrong()),
-                },
-                _ => return Err(wrong()),
+            let Some(value) = pair.meta() else {
+                let message = format!("`{}` takes texts, numbers and booleans; write `{form}`", self.name());
+                return Err(pair.at_value(message));
             };
             pairs.push((key, value));
         }
         Ok(pairs)
+    }
+
+    fn meta(&self) -> Option<MetaLit> {
+        match (&self.value, self.lit()) {
+            (Value::Flag, _) => Some(MetaLit::Bool(true)),
+            (_, Some(Lit::Str(text))) => Some(MetaLit::Str(text.clone())),
+            (_, Some(Lit::Bool(value))) => Some(MetaLit::Bool(value.value)),
+            (Value::Expr(value), _) => match number(value)? {
+                Number::Int(number) => i64::try_from(number).ok().map(MetaLit::Int),
+                Number::Float(number) => Some(MetaLit::Float(number)),
+            },
+            _ => None,
+        }
     }
 
     fn lit(&self) -> Option<&Lit> {

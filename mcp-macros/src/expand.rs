@@ -19,9 +19,9 @@ pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream)
     let mut item = match Item::parse(tokens.clone()) {
         Ok(item) => item,
         Err(error) => {
-            let error =
-                syn::Error::new(error.span(), "`#[mcp_tool]` goes on a function; put it on an `fn`").to_compile_error();
-            return quote!(#tokens #error);
+            errors.push(syn::Error::new(error.span(), "`#[mcp_tool]` goes on a function; put it on an `fn`"));
+            let errors = errors.to_compile_errors();
+            return quote!(#tokens #errors);
         }
     };
     if let Some(tool) = Tool::build(keys, &item, &mut errors) {
@@ -65,7 +65,7 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
         #vis static #statik: #private::ToolEntry = {
             use #private as __mcp;
             #[allow(unused_imports)]
-            use __mcp::{AnyFailure as _, AnyOutcome as _, AnySlot as _, AnySuccess as _, CtxState as _, NoSchema as _, SchemaSuccess as _, UnknownKind as _};
+            use __mcp::traits::*;
             #params
             #call
             __mcp::ToolEntry::new(
@@ -257,7 +257,7 @@ fn fitness(arg: &Arg) -> Vec<TokenStream> {
         };
         let kind = format_ident!("{kind}");
         let text = format!("`{key}` does not fit the type of `{}`, which is not {what}; remove it", arg.ident);
-        quote_spanned!(key.span()=> const _: () = __mcp::fits(__mcp::KindOf::<#slot>::KIND, __mcp::TypeKind::#kind, #text);)
+        quote_spanned!(key.span()=> const _: () = ::core::assert!(__mcp::KindOf::<#slot>::KIND.fits(__mcp::TypeKind::#kind), #text);)
     };
     arg.constraints.iter().map(check).collect()
 }
@@ -274,7 +274,7 @@ fn param(index: usize, arg: &Arg) -> TokenStream {
     }
     if arg.default.is_some() {
         let default = default_name(index);
-        param.extend(quote_spanned!(arg.ty.span()=> .default(|| __mcp::json(#default()))));
+        param.extend(quote_spanned!(arg.ty.span()=> .default(|| __mcp::Shown::<#slot>::NEW.json(#default))));
     }
     if !arg.examples.is_empty() {
         let examples = arg.examples.iter().map(|example| quote_spanned!(example.span()=> || __mcp::json(#example)));
@@ -372,7 +372,7 @@ fn slot_name(index: usize) -> Ident {
 fn read(tool: &Tool) -> TokenStream {
     if let Some(arg) = tool.args().find(|arg| arg.flatten.is_some()) {
         let (slot, ty) = (slot_name(0), slot_type(arg));
-        return quote_spanned!(arg.ty.span()=> let #slot = __mcp::read_flattened::<#ty>(__args)?;);
+        return quote_spanned!(arg.ty.span()=> let #slot = __mcp::Flattened::<#ty>::NEW.read(__args)?;);
     }
     let slots: Vec<Ident> = (0..tool.args().count()).map(slot_name).collect();
     let types = tool.args().map(slot_type);

@@ -1,6 +1,6 @@
 //! The function under the attribute. Its body stays tokens: it is not ours.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, FnArg, Signature, Visibility};
@@ -26,6 +26,11 @@ impl Item {
             Ok(Self { attrs, vis, sig, body: input.parse()?, added: TokenStream::new() })
         };
         parser.parse2(tokens)
+    }
+
+    /// Whether it only says that there is a function, as in a trait.
+    pub(crate) fn has_no_body(&self) -> bool {
+        !matches!(self.body.clone().into_iter().last(), Some(TokenTree::Group(_)))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::args::{self, Key, MetaLit};
 use crate::doc::{self, Docs};
 use crate::errors::Errors;
 use crate::item::Item;
-use crate::param::{Arg, Ctx, Param, owned, ungrouped};
+use crate::param::{Arg, Ctx, Owned, Param, ungrouped};
 
 const KEYS: [&str; 23] = [
     "name",
@@ -54,6 +54,8 @@ pub(crate) struct Tool {
 /// What the attribute says.
 #[derive(Default)]
 pub(crate) struct Keys {
+    /// Whether a name was given, even a bad one.
+    named: bool,
     name: Option<LitStr>,
     module: Option<LitStr>,
     pub(crate) title: Option<LitStr>,
@@ -98,7 +100,10 @@ impl Keys {
 
     fn set(&mut self, key: &Key, errors: &mut Errors) -> syn::Result<()> {
         match key.name().as_str() {
-            "name" => self.name = Some(tool_name(key.text()?)?),
+            "name" => {
+                self.named = true;
+                self.name = Some(tool_name(key.text()?)?);
+            }
             "module" => self.module = Some(tool_name(key.text()?)?),
             "title" => self.title = Some(key.text()?),
             "description" => self.description = Some(key.text()?),
@@ -121,10 +126,8 @@ impl Keys {
             "hidden" => self.hidden = key.bool()?,
             "timeout" => self.timeout = Some(timeout(&key.text()?)?),
             "cache_ttl" => {
-                let seconds = key.count()?;
-                let seconds = u32::try_from(seconds)
-                    .map_err(|_| syn::Error::new_spanned(key, "`cache_ttl` is in seconds; use a smaller number"));
-                self.cache_ttl = Some(seconds?);
+                let wrong = |_| key.at_value("`cache_ttl` is in seconds; use a smaller number");
+                self.cache_ttl = Some(u32::try_from(key.count()?).map_err(wrong)?);
             }
             "inline" => self.inline = key.bool()?.then(|| key.name.clone()),
             "input_schema" => self.input_schema = Some(key.expr()?),
@@ -160,8 +163,9 @@ impl Tool {
         describe(&mut params, item, &docs, errors);
         check_arguments(&params, errors);
         let returns = match &item.sig.output {
-            ReturnType::Default => syn::parse_quote!(()),
-            ReturnType::Type(_, ty) => owned(ty),
+            // Where there is no type to blame, the name is.
+            ReturnType::Default => syn::parse_quote_spanned!(item.sig.ident.span()=> ()),
+            ReturnType::Type(_, ty) => Owned::of(ty).ty,
         };
         let function = item.sig.ident.clone();
         let is_async = item.sig.asyncness.is_some();
@@ -179,6 +183,10 @@ impl Tool {
     }
 }
 
+fn is_tool(attr: &Attribute) -> bool {
+    attr.path().segments.last().is_some_and(|segment| segment.ident == "mcp_tool")
+}
+
 fn check_signature(item: &Item, errors: &mut Errors) {
     let sig = &item.sig;
     for param in &sig.generics.params {
@@ -186,6 +194,12 @@ fn check_signature(item: &Item, errors: &mut Errors) {
             GenericParam::Lifetime(_) => {}
             param => errors.at(param, "a tool cannot be generic: it is called with JSON; use a concrete type"),
         }
+    }
+    if let Some(again) = item.attrs.iter().find(|attr| is_tool(attr)) {
+        errors.at(again, "`#[mcp_tool]` is set twice; keep one of them");
+    }
+    if item.has_no_body() {
+        errors.at(&sig.ident, "a tool needs a body; put `#[mcp_tool]` on a free function");
     }
     if let Some(constness) = &sig.constness {
         errors.at(constness, "a tool cannot be `const`; remove the word");
@@ -200,10 +214,10 @@ fn check_signature(item: &Item, errors: &mut Errors) {
         errors.at(variadic, "a tool cannot take `...`; take a `Vec`");
     }
     if let ReturnType::Type(_, ty) = &sig.output {
-        match ungrouped(ty) {
-            Type::ImplTrait(_) => errors.at(ty, "a tool returns a type with a name; replace `impl Trait` by it"),
-            Type::Never(_) => errors.at(ty, "a tool has to return; replace `!` by a type"),
-            _ => {}
+        if let Type::Never(_) = ungrouped(ty) {
+            errors.at(ty, "a tool has to return; replace `!` by a type");
+        } else if let Some(opaque) = Owned::of(ty).opaque {
+            errors.at(opaque, "a tool returns a type with a name; replace `impl Trait` by it");
         }
     }
 }
@@ -252,14 +266,17 @@ fn check_arguments(params: &[Param], errors: &mut Errors) {
     let (mut names, mut headers) = (HashMap::new(), HashMap::new());
     for arg in args {
         for name in std::iter::once(&arg.name).chain(&arg.aliases) {
-            if let Some(other) = names.insert(name.value(), &arg.ident) {
-                errors
-                    .at(name, format!("`{}` is the name of the argument `{other}` as well; rename one", name.value()));
+            match names.insert(name.value(), &arg.ident) {
+                Some(other) if *other == arg.ident => {
+                    errors.at(name, format!("`{}` is its name already; remove this one", name.value()));
+                }
+                Some(other) => errors.at(name, format!("`{}` belongs to `{other}`; rename one", name.value())),
+                None => {}
             }
         }
         if let Some(header) = &arg.header {
             if let Some(other) = headers.insert(header.value().to_ascii_lowercase(), &arg.ident) {
-                errors.at(header, format!("the header is that of the argument `{other}` as well; rename one"));
+                errors.at(header, format!("the header belongs to `{other}`; rename one"));
             }
         }
     }
@@ -286,7 +303,8 @@ fn deprecation(keys: &mut Keys, attrs: &[Attribute], errors: &mut Errors) {
     if let Some(since) = &keys.deprecated_in {
         let newer = |text: &str| semver::Version::parse(text).ok();
         if newer(&since.value()) > newer(&current) {
-            errors.at(since, format!("the tool is at version {current}; it cannot be deprecated in a later one"));
+            let message = format!("the tool is at version {current}; lower `deprecated_in`, or raise `version`");
+            errors.at(since, message);
         }
     } else if let Some(attr) = attrs.iter().find(|attr| attr.path().is_ident("deprecated")) {
         let mut since = None;
@@ -319,9 +337,8 @@ fn full_name(keys: &Keys, function: &Ident, errors: &mut Errors) -> Option<Strin
         return None;
     };
     let name = format!("{module}.{function_name}");
-    if let Err(reason) = check_name(&name) {
-        errors.at(function, format!("{reason}; set `name = \"…\"`"));
-        return None;
+    if let (Err(reason), false) = (check_name(&name), keys.named) {
+        errors.at(function, format!("{reason}, or set `name = \"…\"`"));
     }
     Some(name)
 }

@@ -1,10 +1,13 @@
 //! One parameter: what its attributes and its type say.
 
 use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Attribute, Expr, ExprLit, FnArg, Lifetime, Lit, LitStr, Meta, Pat, PatType, Type};
+use syn::{
+    Attribute, Expr, ExprLit, FnArg, Lifetime, Lit, LitStr, Meta, Pat, PatType, Type, TypeImplTrait, TypeReference,
+};
 
 use crate::args::{self, Key, Number};
 use crate::doc;
@@ -140,32 +143,54 @@ fn read_ctx(typed: &PatType, attr: &Attribute, errors: &mut Errors) -> Option<Ct
             errors.at(reference, "state is shared between calls and cannot be `&mut`; take `&` and lock inside");
             None
         }
-        Type::Reference(reference) => Some(Ctx::Ref(Box::new(owned(&reference.elem)))),
-        ty if clone => Some(Ctx::Clone(Box::new(owned(ty)))),
-        ty => Some(Ctx::From(Box::new(owned(ty)))),
+        Type::Reference(reference) => Some(Ctx::Ref(Box::new(Owned::of(&reference.elem).ty))),
+        ty if clone => Some(Ctx::Clone(Box::new(Owned::of(ty).ty))),
+        ty => Some(Ctx::From(Box::new(Owned::of(ty).ty))),
     }
+}
+
+fn read_name(pat: &Pat, errors: &mut Errors) -> Option<Ident> {
+    match pat {
+        Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(pat.ident.clone()),
+        pat => {
+            errors.at(pat, "an argument needs a name; write `name: Type` and take it apart in the body");
+            None
+        }
+    }
+}
+
+/// The keys of all `#[arg(…)]` in one list.
+fn read_lists(attrs: &[&Attribute], errors: &mut Errors) -> TokenStream {
+    let mut tokens = TokenStream::new();
+    for attr in attrs {
+        match &attr.meta {
+            Meta::List(list) => {
+                if !tokens.is_empty() {
+                    tokens.extend(quote::quote!(,));
+                }
+                tokens.extend(list.tokens.clone());
+            }
+            _ => errors.at(attr, format!("write `#[arg(…)]`; the keys are {}", listed(KEYS))),
+        }
+    }
+    tokens
 }
 
 impl Arg {
     fn read(typed: &PatType, attrs: &[&Attribute], errors: &mut Errors) -> Option<Self> {
-        let ident = match &*typed.pat {
-            Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(pat.ident.clone()),
-            pat => {
-                errors.at(pat, "an argument needs a name; write `name: Type` and take it apart in the body");
-                None
-            }
-        };
+        let ident = read_name(&typed.pat, errors);
         let ty = read_type(&typed.ty, errors);
-        let (ident, (ty, borrowed)) = (ident?, ty?);
-        let name = LitStr::new(&ident.unraw().to_string(), ident.span());
-        let description = doc::text(&typed.attrs);
+        let sound = ident.is_some() && ty.is_some();
+        // What else is wrong is said as well.
+        let ident = ident.unwrap_or_else(|| Ident::new("argument", typed.pat.span()));
+        let (ty, borrowed) = ty.unwrap_or_else(|| ((*typed.ty).clone(), false));
         let mut arg = Self {
+            name: LitStr::new(&ident.unraw().to_string(), ident.span()),
             ident,
             ty,
             borrowed,
-            name,
             aliases: Vec::new(),
-            description,
+            description: doc::text(&typed.attrs),
             default: None,
             examples: Vec::new(),
             constraints: Vec::new(),
@@ -174,24 +199,12 @@ impl Arg {
             schema: None,
             flatten: None,
         };
-        let mut tokens = TokenStream::new();
-        for attr in attrs {
-            match &attr.meta {
-                Meta::List(list) => {
-                    if !tokens.is_empty() {
-                        tokens.extend(quote::quote!(,));
-                    }
-                    tokens.extend(list.tokens.clone());
-                }
-                _ => errors.at(attr, format!("write `#[arg(…)]`; the keys are {}", listed(KEYS))),
-            }
-        }
-        for key in args::read(tokens, &KEYS, &["example", "alias"], errors) {
+        for key in args::read(read_lists(attrs, errors), &KEYS, &["example", "alias"], errors) {
             let read = arg.set(&key);
             errors.take(read);
         }
         arg.check(errors);
-        Some(arg)
+        sound.then_some(arg)
     }
 
     fn set(&mut self, key: &Key) -> syn::Result<()> {
@@ -256,64 +269,59 @@ impl Arg {
             }
         }
         self.check_bounds(errors);
-        self.check_default(errors);
+        self.check_values(errors);
     }
 
     /// Bounds that leave nothing.
     fn check_bounds(&self, errors: &mut Errors) {
-        let number = |wanted: fn(&Constraint) -> Option<f64>| {
-            self.constraints.iter().find_map(|(key, constraint)| Some((key, wanted(constraint)?)))
-        };
-        #[allow(clippy::cast_precision_loss, reason = "only compared with each other")]
-        let pairs = [
-            (
-                number(|c| if let Constraint::Min(n) = c { Some(n.as_f64()) } else { None }),
-                number(|c| if let Constraint::Max(n) = c { Some(n.as_f64()) } else { None }),
-            ),
-            (
-                number(|c| if let Constraint::MinLength(n) = c { Some(*n as f64) } else { None }),
-                number(|c| if let Constraint::MaxLength(n) = c { Some(*n as f64) } else { None }),
-            ),
-            (
-                number(|c| if let Constraint::MinItems(n) = c { Some(*n as f64) } else { None }),
-                number(|c| if let Constraint::MaxItems(n) = c { Some(*n as f64) } else { None }),
-            ),
-        ];
-        for pair in pairs {
-            if let (Some((lower_key, lower)), Some((upper_key, upper))) = pair {
-                if lower > upper {
-                    errors.at(
-                        upper_key,
-                        format!("`{upper_key}` is less than `{lower_key}`, which leaves no value; change one"),
-                    );
+        for (lower_key, lower) in &self.constraints {
+            for (upper_key, upper) in &self.constraints {
+                let crossed = match (lower, upper) {
+                    (Constraint::Min(lower), Constraint::Max(upper)) => lower.as_f64() > upper.as_f64(),
+                    (Constraint::MinLength(lower), Constraint::MaxLength(upper))
+                    | (Constraint::MinItems(lower), Constraint::MaxItems(upper)) => lower > upper,
+                    _ => false,
+                };
+                if crossed {
+                    let message =
+                        format!("`{upper_key}` is less than `{lower_key}`, which leaves no value; change one");
+                    errors.at(upper_key, message);
                 }
             }
         }
     }
 
-    /// A default that breaks its own constraint, as far as the tokens show it.
-    fn check_default(&self, errors: &mut Errors) {
-        let Some(Default::Expr(default)) = &self.default else { return };
-        let text = match default {
+    /// A default or an example that breaks the argument's own constraint, as far as the tokens show it.
+    fn check_values(&self, errors: &mut Errors) {
+        let default = match &self.default {
+            Some(Default::Expr(default)) => Some(("default", default)),
+            _ => None,
+        };
+        for (what, value) in default.into_iter().chain(self.examples.iter().map(|example| ("example", example))) {
+            for (key, constraint) in &self.constraints {
+                if constraint.is_broken_by(value) {
+                    errors.at(value, format!("the {what} breaks its own `{key}`; change one of them"));
+                }
+            }
+        }
+    }
+}
+
+impl Constraint {
+    fn is_broken_by(&self, value: &Expr) -> bool {
+        let number = args::number(value).map(Number::as_f64);
+        let text = match value {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
             _ => None,
         };
-        let number = args::number(default).map(Number::as_f64);
-        for (key, constraint) in &self.constraints {
-            let length = text.as_ref().map(|text| text.chars().count() as u64);
-            let broken = match constraint {
-                Constraint::Min(min) => number.is_some_and(|number| number < min.as_f64()),
-                Constraint::Max(max) => number.is_some_and(|number| number > max.as_f64()),
-                Constraint::MinLength(min) => length.is_some_and(|length| length < *min),
-                Constraint::MaxLength(max) => length.is_some_and(|length| length > *max),
-                Constraint::OneOf(values) => {
-                    text.as_ref().is_some_and(|text| values.iter().all(|value| value.value() != *text))
-                }
-                _ => false,
-            };
-            if broken {
-                errors.at(default, format!("the default breaks its own `{key}`; change one of them"));
-            }
+        let length = text.as_ref().map(|text| text.chars().count() as u64);
+        match self {
+            Self::Min(min) => number.is_some_and(|number| number < min.as_f64()),
+            Self::Max(max) => number.is_some_and(|number| number > max.as_f64()),
+            Self::MinLength(min) => length.is_some_and(|length| length < *min),
+            Self::MaxLength(max) => length.is_some_and(|length| length > *max),
+            Self::OneOf(values) => text.is_some_and(|text| values.iter().all(|value| value.value() != text)),
+            Self::MinItems(_) | Self::MaxItems(_) | Self::Pattern(_) | Self::Format(_) => false,
         }
     }
 }
@@ -325,21 +333,20 @@ fn read_type(ty: &Type, errors: &mut Errors) -> Option<(Type, bool)> {
             errors.at(ty, "an argument cannot be `&mut`; take it by value and make it `mut` in the body");
             return None;
         }
-        Type::Reference(reference) => (&*reference.elem, true),
-        Type::ImplTrait(_) => {
-            errors.at(ty, "an argument needs a type of its own; replace `impl Trait` by a concrete type");
-            return None;
-        }
+        Type::Reference(reference) => (ungrouped(&reference.elem), true),
         other => (other, false),
     };
-    let mut inner = inner.clone();
-    let mut nested = Nested { borrowed: None };
-    nested.visit_type_mut(&mut inner);
-    if let Some(span) = nested.borrowed {
-        errors.push(syn::Error::new(span, "an argument can be borrowed only as a whole, as `&str` or `&[T]`; use the owned type in here, such as `Option<String>`"));
-        return None;
+    let Owned { ty, borrowed: nested, opaque } = Owned::of(inner);
+    if let Type::TraitObject(_) = inner {
+        errors.at(inner, "an argument needs a type of its own; replace `dyn Trait` by a concrete type");
+    } else if let Some(opaque) = opaque {
+        errors.at(opaque, "an argument needs a type of its own; replace `impl Trait` by a concrete type");
+    } else if let Some(nested) = nested {
+        errors.at(nested, "an argument can be borrowed only as a whole, as `&str` or `&[T]`; use the owned type in here, such as `Option<String>`");
+    } else {
+        return Some((ty, borrowed));
     }
-    Some((inner, borrowed))
+    None
 }
 
 /// The type without the invisible brackets that `macro_rules!` puts around `$t:ty`.
@@ -351,26 +358,36 @@ pub(crate) fn ungrouped(ty: &Type) -> &Type {
     }
 }
 
-/// The type with all its lifetimes `'static`, as statics need it.
-pub(crate) fn owned(ty: &Type) -> Type {
-    let mut ty = ty.clone();
-    Nested { borrowed: None }.visit_type_mut(&mut ty);
-    ty
+/// A type with all its lifetimes `'static`, as statics need it, and what was found in it.
+pub(crate) struct Owned {
+    pub(crate) ty: Type,
+    /// The first reference.
+    borrowed: Option<TokenStream>,
+    /// The first `impl Trait`.
+    pub(crate) opaque: Option<TokenStream>,
 }
 
-/// Makes lifetimes `'static` and notes a reference.
-struct Nested {
-    borrowed: Option<Span>,
+impl Owned {
+    pub(crate) fn of(ty: &Type) -> Self {
+        let mut owned = Self { ty: ty.clone(), borrowed: None, opaque: None };
+        let mut ty = ty.clone();
+        owned.visit_type_mut(&mut ty);
+        Self { ty, ..owned }
+    }
 }
 
-impl VisitMut for Nested {
+impl VisitMut for Owned {
     fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
         *lifetime = Lifetime::new("'static", lifetime.span());
     }
 
-    fn visit_type_reference_mut(&mut self, reference: &mut syn::TypeReference) {
-        self.borrowed.get_or_insert(reference.span());
-        reference.lifetime = Some(Lifetime::new("'static", reference.span()));
+    fn visit_type_reference_mut(&mut self, reference: &mut TypeReference) {
+        self.borrowed.get_or_insert_with(|| reference.to_token_stream());
+        reference.lifetime = Some(Lifetime::new("'static", reference.and_token.span()));
         visit_mut::visit_type_mut(self, &mut reference.elem);
+    }
+
+    fn visit_type_impl_trait_mut(&mut self, opaque: &mut TypeImplTrait) {
+        self.opaque.get_or_insert_with(|| opaque.to_token_stream());
     }
 }

@@ -1,8 +1,8 @@
 use mcp_core::mcp_tool;
 
 #[mcp_tool]
-fn tool(#[cfg(any())] a: i32, b: i32) -> i32 {
-    b
+fn tool(#[cfg(unix)] a: i32) -> i32 {
+    a
 }
 
 fn main() {}
