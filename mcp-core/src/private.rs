@@ -26,11 +26,11 @@ pub use std::time::Duration;
 use crate::context::missing_state;
 use crate::param::ToolParam;
 
-/// What the compiler falls back on where a type has no method of its own.
+/// What the compiler falls back on where a type has no method of its own. Without names, which users may have for types.
 pub mod traits {
     pub use super::{
-        AnyFailure, AnyFlattened, AnyOutcome, AnyShown, AnySlot, AnySuccess, CtxState, NoSchema, SchemaSuccess,
-        UnknownKind,
+        AnyFailure as _, AnyFlattened as _, AnyOutcome as _, AnyShown as _, AnySlot as _, AnySuccess as _,
+        CtxState as _, NoSchema as _, SchemaSuccess as _, UnknownKind as _,
     };
 }
 

@@ -22,12 +22,13 @@ pub(crate) fn text(attrs: &[Attribute]) -> String {
         },
         _ => None,
     });
-    let text: Vec<String> = lines
-        .flat_map(|text| {
-            text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()).collect::<Vec<_>>()
-        })
-        .collect();
-    text.join("\n").trim_matches('\n').to_owned()
+    // An empty comment is an empty line, which `str::lines` would not give.
+    let lines: Vec<String> = lines.flat_map(|text| text.split('\n').map(unindented).collect::<Vec<_>>()).collect();
+    lines.join("\n").trim_matches('\n').to_owned()
+}
+
+fn unindented(line: &str) -> String {
+    line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
 }
 
 pub(crate) fn is_doc(attr: &Attribute) -> bool {

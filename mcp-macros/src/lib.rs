@@ -4,6 +4,8 @@ mod args;
 mod doc;
 mod errors;
 mod expand;
+#[cfg(test)]
+mod expansions;
 mod item;
 mod model;
 mod param;

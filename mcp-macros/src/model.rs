@@ -268,15 +268,18 @@ fn check_arguments(params: &[Param], errors: &mut Errors) {
         for name in std::iter::once(&arg.name).chain(&arg.aliases) {
             match names.insert(name.value(), &arg.ident) {
                 Some(other) if *other == arg.ident => {
-                    errors.at(name, format!("`{}` is its name already; remove this one", name.value()));
+                    errors.at(name, format!("the argument is called `{}` already; remove this name", name.value()));
                 }
-                Some(other) => errors.at(name, format!("`{}` belongs to `{other}`; rename one", name.value())),
+                Some(other) => {
+                    errors
+                        .at(name, format!("the name `{}` belongs to the argument `{other}`; rename one", name.value()));
+                }
                 None => {}
             }
         }
         if let Some(header) = &arg.header {
             if let Some(other) = headers.insert(header.value().to_ascii_lowercase(), &arg.ident) {
-                errors.at(header, format!("the header belongs to `{other}`; rename one"));
+                errors.at(header, format!("the header belongs to the argument `{other}`; rename one"));
             }
         }
     }

@@ -1,0 +1,95 @@
+/// Reads a text file.
+///
+/// # Errors
+/// - `FileNotFoundError`: there is none.
+///
+/// # Arguments
+///
+/// - `path`: Where it is.
+pub fn read(path: &Path, encoding: String, limit: Option<u64>) -> Result<Text, Error> {
+    todo!()
+}
+#[doc(hidden)]
+#[allow(
+    non_upper_case_globals,
+    missing_docs,
+    deprecated,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery
+)]
+pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
+    use ::mcp_core::__private as __mcp;
+    #[allow(unused_imports)]
+    use __mcp::traits::*;
+    fn __mcp_default_1() -> String {
+        ::core::convert::Into::into("utf-8")
+    }
+    const _: () = ::core::assert!(
+        __mcp::KindOf:: < < Path as __mcp::RefParam > ::Slot > ::KIND
+        .fits(__mcp::TypeKind::Text),
+        "`min_length` does not fit the type of `path`, which is not a text; remove it"
+    );
+    const _: () = ::core::assert!(
+        __mcp::KindOf:: < Option < u64 > > ::KIND.fits(__mcp::TypeKind::Number),
+        "`min` does not fit the type of `limit`, which is not a number; remove it"
+    );
+    static __MCP_PARAMS: [__mcp::Param; 3usize] = [
+        __mcp::Param::of::<<Path as __mcp::RefParam>::Slot>("path")
+            .description("Where it is.")
+            .examples(&[|| __mcp::json("src/main.rs")])
+            .constraints(&[__mcp::Constraint::MinLength(1u64)]),
+        __mcp::Param::of::<String>("encoding")
+            .default(|| __mcp::Shown::<String>::NEW.json(__mcp_default_1)),
+        __mcp::Param::of::<Option<u64>>("limit")
+            .constraints(&[__mcp::Constraint::Min(__mcp::Bound::Int(1i128))]),
+    ];
+    fn __mcp_call(
+        __cx: &__mcp::ToolContext,
+        __args: &str,
+        __out: &mut __mcp::Vec<u8>,
+    ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
+        let mut __a0 = __mcp::ArgSlot::<<Path as __mcp::RefParam>::Slot>::new();
+        let mut __a1 = __mcp::ArgSlot::<String>::new();
+        let mut __a2 = __mcp::ArgSlot::<Option<u64>>::new();
+        __mcp::read_arguments(
+            __args,
+            &__MCP_PARAMS,
+            false,
+            &mut [__a0.slot(), __a1.slot(), __a2.slot()],
+        )?;
+        let __a0 = __a0.take();
+        let __a1 = __a1.take_or(__mcp_default_1);
+        let __a2 = __a2.take();
+        let __returned = read(<Path as __mcp::RefParam>::get(&__a0), __a1, __a2);
+        let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
+        __mcp::Success::of(&__value).write(__value, __out)
+    }
+    const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
+    __mcp::ToolEntry::new(
+            "files.read",
+            __mcp::Origin::new(
+                ::core::env!("CARGO_PKG_NAME"),
+                ::core::env!("CARGO_PKG_VERSION"),
+                ::core::module_path!(),
+                "read",
+                ::core::file!(),
+                ::core::line!(),
+            ),
+            __MCP_CALL,
+        )
+        .hints(1i8, -1i8, -1i8, -1i8)
+        .tags(&["files"])
+        .timeout(__mcp::Timeout::After(__mcp::Duration::from_millis(5000u64)))
+        .description("Reads a text file.")
+        .sections(&[("Errors", "- `FileNotFoundError`: there is none.")])
+        .params(&__MCP_PARAMS)
+        .output_schema(|| {
+            __mcp::Outcome::<Result<Text, Error>>::NEW.kind().success().schema()
+        })
+};
+const _: () = {
+    ::mcp_core::__private::inventory::submit! {
+        ::mcp_core::__private::Registration(& __mcp_tool_read)
+    }
+};

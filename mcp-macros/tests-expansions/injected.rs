@@ -1,0 +1,62 @@
+async fn search(cx: &ToolContext, db: &Db, user: User, query: String) -> Vec<Content> {
+    Vec::new()
+}
+#[doc(hidden)]
+#[allow(
+    non_upper_case_globals,
+    missing_docs,
+    deprecated,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery
+)]
+static __mcp_tool_search: ::mcp_core::__private::ToolEntry = {
+    use ::mcp_core::__private as __mcp;
+    #[allow(unused_imports)]
+    use __mcp::traits::*;
+    static __MCP_PARAMS: [__mcp::Param; 1usize] = [__mcp::Param::of::<String>("query")];
+    fn __mcp_call<'a>(
+        __cx: &'a __mcp::ToolContext,
+        __args: &'a str,
+        __out: &'a mut __mcp::Vec<u8>,
+    ) -> __mcp::BoxFuture<'a, __mcp::Result<__mcp::Returned, __mcp::CallError>> {
+        __mcp::Box::pin(async move {
+            let mut __a0 = __mcp::ArgSlot::<String>::new();
+            __mcp::read_arguments(__args, &__MCP_PARAMS, false, &mut [__a0.slot()])?;
+            let __c0 = __mcp::CtxRef::<ToolContext>::NEW.get(__cx)?;
+            let __c1 = __mcp::CtxRef::<Db>::NEW.get(__cx)?;
+            let __c2 = <User as __mcp::FromContext>::from_context(__cx).await?;
+            let __a0 = __a0.take();
+            let __returned = search(__c0, __c1, __c2, __a0).await;
+            let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
+            __mcp::Success::of(&__value).write(__value, __out)
+        })
+    }
+    const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
+    __mcp::ToolEntry::new(
+            "notes.search",
+            __mcp::Origin::new(
+                ::core::env!("CARGO_PKG_NAME"),
+                ::core::env!("CARGO_PKG_VERSION"),
+                ::core::module_path!(),
+                "search",
+                ::core::file!(),
+                ::core::line!(),
+            ),
+            __MCP_CALL,
+        )
+        .params(&__MCP_PARAMS)
+        .needs(
+            &[
+                |needs| __mcp::CtxRef::<ToolContext>::NEW.needs(needs),
+                |needs| __mcp::CtxRef::<Db>::NEW.needs(needs),
+                |needs| needs.extend(<User as __mcp::FromContext>::requires()),
+            ],
+        )
+        .output_schema(|| __mcp::Outcome::<Vec<Content>>::NEW.kind().success().schema())
+};
+const _: () = {
+    ::mcp_core::__private::inventory::submit! {
+        ::mcp_core::__private::Registration(& __mcp_tool_search)
+    }
+};
