@@ -2,8 +2,15 @@
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs, warnings)]
-#![allow(clippy::needless_pass_by_value, reason = "tools own what they are sent")]
-#![allow(clippy::unnecessary_wraps, reason = "tools return what is tested")]
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::needless_lifetimes,
+    clippy::many_single_char_names,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unnecessary_wraps,
+    clippy::unused_async,
+    reason = "the tools have the form that is tested"
+)]
 
 #[path = "attribute/forms.rs"]
 mod forms;

@@ -71,7 +71,8 @@ fn forms(name: &str) -> impl Iterator<Item = (String, Returned, Value)> {
 
 #[test]
 fn what_is_no_value_has_no_schema() {
-    let kinds: [(&str, fn(&Returned) -> bool); 4] = [
+    type IsRight = fn(&Returned) -> bool;
+    let kinds: [(&str, IsRight); 4] = [
         ("unit", |returned| matches!(returned, Returned::Nothing)),
         ("block", |returned| matches!(returned, Returned::Content(blocks) if blocks.len() == 1)),
         ("blocks", |returned| matches!(returned, Returned::Content(blocks) if blocks.len() == 2)),
