@@ -101,7 +101,10 @@ impl ToolContext {
 
 /// Values by their type; cheap to clone.
 #[derive(Clone, Default)]
-pub struct Extensions(Arc<HashMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>>);
+pub struct Extensions(Arc<HashMap<TypeId, Named>>);
+
+/// A value, and the name of its type for people.
+type Named = (&'static str, Arc<dyn Any + Send + Sync>);
 
 impl Extensions {
     /// Puts a value in, in place of one of the same type.

@@ -15,6 +15,7 @@ use crate::param::Param;
 /// `#[mcp_tool]` makes one; [`entries`] gives all that are linked into the program.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(clippy::struct_excessive_bools, reason = "each is a key of the attribute")]
 pub struct ToolEntry {
     /// The canonical name.
     pub name: &'static str,
@@ -72,8 +73,11 @@ pub enum Call {
     /// A plain function.
     Sync(fn(&ToolContext, &str, &mut Vec<u8>) -> Result<Returned, CallError>),
     /// An `async` function.
-    Async(for<'a> fn(&'a ToolContext, &'a str, &'a mut Vec<u8>) -> BoxFuture<'a, Result<Returned, CallError>>),
+    Async(for<'a> fn(&'a ToolContext, &'a str, &'a mut Vec<u8>) -> Pending<'a>),
 }
+
+/// A call that is under way.
+pub type Pending<'a> = BoxFuture<'a, Result<Returned, CallError>>;
 
 /// Why a call brought no result.
 #[derive(Debug)]

@@ -26,7 +26,10 @@ pub mod schema;
 mod text;
 mod version;
 
-pub use mcp_macros::{mcp_tool, tools};
+#[doc = include_str!("mcp_tool.md")]
+pub use mcp_macros::mcp_tool;
+/// The entries of the named tools, as references that the linker cannot drop: `tools![module::function, other]`.
+pub use mcp_macros::tools;
 pub use schemars;
 pub use serde_json;
 
@@ -34,7 +37,9 @@ pub use self::call_result::CallToolResult;
 pub use self::content::{Content, Resource, ResourceBody};
 pub use self::context::{BoxFuture, Extensions, FromContext, ToolContext};
 pub use self::dialect::{Dialect, Incoming};
-pub use self::entry::{Call, CallError, Hints, MetaValue, Registration, StateType, Timeout, ToolEntry, entries};
+pub use self::entry::{
+    Call, CallError, Hints, MetaValue, Pending, Registration, StateType, Timeout, ToolEntry, entries,
+};
 pub use self::error::{
     BoxError, CodeProfile, Conflict, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
     RegistrationProblem, Rule, SchemaError, SerializationError, TimeoutError, ToolError, ToolNotFoundError,

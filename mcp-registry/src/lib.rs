@@ -41,6 +41,8 @@ pub mod __private {
 }
 
 pub use mcp_core::*;
+/// Makes a function a tool. The keys are those of [`mcp_core::mcp_tool`]; this one is for crates that depend on
+/// `mcp-registry` alone.
 pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
 
 pub use self::builder::RegistryBuilder;
