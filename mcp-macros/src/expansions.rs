@@ -46,7 +46,7 @@ fn arguments() {
             #[arg(default = "utf-8")] encoding: String,
             #[arg(min = 1)] limit: Option<u64>,
         ) -> Result<Text, Error> {
-            todo!()
+            Ok(Text)
         }
     };
     check("arguments", quote!(module = "files", read_only, tags("files"), timeout = "5s"), &item);

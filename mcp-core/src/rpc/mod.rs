@@ -1,0 +1,284 @@
+//! JSON-RPC 2.0: requests, notifications, responses, errors.
+
+mod error;
+mod id;
+mod read;
+
+use std::borrow::Cow;
+
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+pub use self::error::RpcError;
+pub use self::id::Id;
+pub(crate) use self::read::Members;
+use self::read::malformed;
+use crate::error::SerializationError;
+use crate::text::cut;
+
+/// The codes of JSON-RPC errors.
+pub mod code {
+    /// The message is not JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// The message is JSON, but not a request.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters do not fit the method.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// The server failed.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// The server's own errors: from here …
+    pub const SERVER_ERROR: i64 = -32000;
+    /// … to here.
+    pub const SERVER_ERROR_LAST: i64 = -32099;
+    /// [`AUTHENTICATION_ERROR`] inside the server's range.
+    pub const SERVER_AUTHENTICATION_ERROR: i64 = -32001;
+    /// [`PERMISSION_DENIED`] inside the server's range.
+    pub const SERVER_PERMISSION_DENIED: i64 = -32003;
+    /// MCP: a header does not match the body.
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// MCP: the client has not declared a capability that the call needs.
+    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    /// MCP: the server does not speak this version of the protocol.
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
+    /// A tool failed.
+    pub const TOOL_EXECUTION_ERROR: i64 = 40000;
+    /// The caller is not known.
+    pub const AUTHENTICATION_ERROR: i64 = 40100;
+    /// The caller may not do this.
+    pub const PERMISSION_DENIED: i64 = 40300;
+}
+
+/// A message that was read without copying it; `params` and `result` are left as JSON text.
+#[derive(Clone, Debug)]
+pub enum RpcMessage<'a> {
+    /// Wants an answer.
+    Request(RpcRequest<'a>),
+    /// Wants none.
+    Notification(RpcNotification<'a>),
+    /// Is one.
+    Response(RpcResponse<'a>),
+}
+
+/// A request: `{"jsonrpc": "2.0", "id": …, "method": …, "params": {…}}`.
+///
+/// ```
+/// use mcp_core::{RpcMessage, RpcRequest};
+///
+/// let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"calc_add"}}"#;
+/// let RpcMessage::Request(request) = RpcMessage::parse(line)? else { panic!("not a request") };
+/// assert_eq!((request.id, &*request.method), (1.into(), "tools/call"));
+/// # Ok::<(), Box<mcp_core::RpcRejection>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RpcRequest<'a> {
+    /// What the answer will carry too.
+    pub id: Id<'a>,
+    /// What to do.
+    pub method: Cow<'a, str>,
+    /// With what: a JSON object, not looked into.
+    pub params: Option<Cow<'a, RawValue>>,
+}
+
+/// A message that wants no answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RpcNotification<'a> {
+    /// What happened.
+    pub method: Cow<'a, str>,
+    /// More on it: a JSON object, not looked into.
+    pub params: Option<Cow<'a, RawValue>>,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RpcResponse<'a> {
+    /// The request's id; none where the request could not be read.
+    pub id: Option<Id<'a>>,
+    /// The result as JSON, not looked into, or the error.
+    pub outcome: Result<Cow<'a, RawValue>, RpcError>,
+}
+
+/// A message that is not JSON-RPC: the error to answer with, under the id that could still be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{error}")]
+pub struct RpcRejection {
+    /// The id, if the message has a legal one.
+    pub id: Option<Id<'static>>,
+    /// What is wrong.
+    pub error: RpcError,
+    /// Whether the message was a notification, which is never answered.
+    pub is_notification: bool,
+}
+
+impl RpcRejection {
+    /// The answer that is due, if one is.
+    pub fn into_response(self) -> Option<RpcResponse<'static>> {
+        (!self.is_notification).then(|| RpcResponse::failure(self.id, self.error))
+    }
+}
+
+impl<'a> RpcMessage<'a> {
+    /// Reads one message in one pass, without looking into `params`.
+    pub fn parse(message: &'a (impl AsRef<[u8]> + ?Sized)) -> Result<Self, Box<RpcRejection>> {
+        Members::parse(message.as_ref())?.interpret()
+    }
+
+    /// The message with nothing borrowed.
+    pub fn into_owned(self) -> RpcMessage<'static> {
+        match self {
+            Self::Request(request) => RpcMessage::Request(request.into_owned()),
+            Self::Notification(notification) => RpcMessage::Notification(notification.into_owned()),
+            Self::Response(response) => RpcMessage::Response(response.into_owned()),
+        }
+    }
+}
+
+impl<'a> RpcRequest<'a> {
+    /// A request without parameters.
+    pub fn new(id: impl Into<Id<'a>>, method: impl Into<Cow<'a, str>>) -> Self {
+        Self { id: id.into(), method: method.into(), params: None }
+    }
+
+    /// Sets the parameters, which must serialise to an object.
+    pub fn params(mut self, params: impl Serialize) -> Result<Self, SerializationError> {
+        self.params = Some(to_params(&params)?);
+        Ok(self)
+    }
+
+    /// Reads the parameters; absent ones as `{}`.
+    pub fn params_as<'p, T: Deserialize<'p>>(&'p self) -> Result<T, RpcError> {
+        params_as(self.params.as_deref())
+    }
+
+    /// The request with nothing borrowed.
+    pub fn into_owned(self) -> RpcRequest<'static> {
+        let Self { id, method, params } = self;
+        RpcRequest { id: id.into_owned(), method: owned_text(method), params: params.map(owned_raw) }
+    }
+}
+
+impl<'a> RpcNotification<'a> {
+    /// A notification without parameters.
+    pub fn new(method: impl Into<Cow<'a, str>>) -> Self {
+        Self { method: method.into(), params: None }
+    }
+
+    /// Sets the parameters, which must serialise to an object.
+    pub fn params(mut self, params: impl Serialize) -> Result<Self, SerializationError> {
+        self.params = Some(to_params(&params)?);
+        Ok(self)
+    }
+
+    /// Reads the parameters; absent ones as `{}`.
+    pub fn params_as<'p, T: Deserialize<'p>>(&'p self) -> Result<T, RpcError> {
+        params_as(self.params.as_deref())
+    }
+
+    /// The notification with nothing borrowed.
+    pub fn into_owned(self) -> RpcNotification<'static> {
+        let Self { method, params } = self;
+        RpcNotification { method: owned_text(method), params: params.map(owned_raw) }
+    }
+}
+
+impl<'a> RpcResponse<'a> {
+    /// The answer to a request that went well.
+    pub fn success(id: impl Into<Id<'a>>, result: impl Serialize) -> Result<Self, SerializationError> {
+        Ok(Self { id: Some(id.into()), outcome: Ok(to_raw("the result", &result)?) })
+    }
+
+    /// The answer to one that did not; without an id where the request could not be read.
+    pub fn failure(id: Option<Id<'a>>, error: RpcError) -> Self {
+        Self { id, outcome: Err(error) }
+    }
+
+    /// The answer with nothing borrowed.
+    pub fn into_owned(self) -> RpcResponse<'static> {
+        let Self { id, outcome } = self;
+        RpcResponse { id: id.map(Id::into_owned), outcome: outcome.map(owned_raw) }
+    }
+}
+
+fn to_raw(what: &str, value: &impl Serialize) -> Result<Cow<'static, RawValue>, SerializationError> {
+    to_raw_value(value).map(Cow::Owned).map_err(|error| SerializationError::new(what, error))
+}
+
+fn to_params(params: &impl Serialize) -> Result<Cow<'static, RawValue>, SerializationError> {
+    let raw = to_raw("the params", params)?;
+    if raw.get().starts_with('{') {
+        return Ok(raw);
+    }
+    let error = serde::ser::Error::custom("they are not an object");
+    Err(SerializationError::new("the params", error))
+}
+
+fn params_as<'p, T: Deserialize<'p>>(params: Option<&'p RawValue>) -> Result<T, RpcError> {
+    serde_json::from_str(params.map_or("{}", RawValue::get))
+        .map_err(|error| malformed(code::INVALID_PARAMS, format!("`params`: {}", cut(&error.to_string(), 200))))
+}
+
+fn owned_text(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
+fn owned_raw(raw: Cow<'_, RawValue>) -> Cow<'static, RawValue> {
+    Cow::Owned(raw.into_owned())
+}
+
+/// Writes `{"jsonrpc": "2.0", …}`.
+fn envelope<S: Serializer>(
+    serializer: S,
+    members: impl FnOnce(&mut S::SerializeMap) -> Result<(), S::Error>,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry("jsonrpc", "2.0")?;
+    members(&mut map)?;
+    map.end()
+}
+
+fn method_and_params<M: SerializeMap>(map: &mut M, method: &str, params: Option<&RawValue>) -> Result<(), M::Error> {
+    map.serialize_entry("method", method)?;
+    params.map_or(Ok(()), |params| map.serialize_entry("params", params))
+}
+
+impl Serialize for RpcRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        envelope::<S>(serializer, |map| {
+            map.serialize_entry("id", &self.id)?;
+            method_and_params(map, &self.method, self.params.as_deref())
+        })
+    }
+}
+
+impl Serialize for RpcNotification<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        envelope::<S>(serializer, |map| method_and_params(map, &self.method, self.params.as_deref()))
+    }
+}
+
+impl Serialize for RpcResponse<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        envelope::<S>(serializer, |map| {
+            map.serialize_entry("id", &self.id)?;
+            match &self.outcome {
+                Ok(result) => map.serialize_entry("result", &**result),
+                Err(error) => map.serialize_entry("error", error),
+            }
+        })
+    }
+}
+
+impl Serialize for RpcMessage<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Request(request) => request.serialize(serializer),
+            Self::Notification(notification) => notification.serialize(serializer),
+            Self::Response(response) => response.serialize(serializer),
+        }
+    }
+}
