@@ -1,15 +1,19 @@
 //! A tool's parameters, and reading the arguments of a call into them.
 
-use std::borrow::Cow;
+mod check;
+mod fault;
+mod place;
+mod read;
+
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{DeserializeOwned, Deserializer, IgnoredAny, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
-use crate::error::Fault;
-use crate::text::{cut, shown};
+pub(crate) use self::fault::whole;
+pub use self::read::read_arguments;
 
 /// A parameter as it was defined.
 #[derive(Debug)]
@@ -201,47 +205,57 @@ pub trait Slot {
     /// Reads the value at the beginning of the text and says how long it is.
     fn read(&mut self, json: &str) -> Result<usize, serde_json::Error>;
 
-    /// Whether a value was read.
-    fn is_filled(&self) -> bool;
+    /// Notes that the argument stands in the call, and says whether it was noted before.
+    fn note(&mut self) -> bool;
+
+    /// Whether the argument stands in the call.
+    fn is_noted(&self) -> bool;
 
     /// Takes absence for a value, if the type can.
     fn accept_absent(&mut self) -> bool;
 }
 
 /// The place of an argument of a type.
-pub struct ArgSlot<T>(Option<T>);
+pub struct ArgSlot<T> {
+    value: Option<T>,
+    noted: bool,
+}
 
 impl<T: DeserializeOwned> Slot for ArgSlot<T> {
     fn read(&mut self, json: &str) -> Result<usize, serde_json::Error> {
         let mut stream = serde_json::Deserializer::from_str(json).into_iter();
-        self.0 = stream.next().transpose()?;
+        self.value = stream.next().transpose()?;
         Ok(stream.byte_offset())
     }
 
-    fn is_filled(&self) -> bool {
-        self.0.is_some()
+    fn note(&mut self) -> bool {
+        std::mem::replace(&mut self.noted, true)
+    }
+
+    fn is_noted(&self) -> bool {
+        self.noted
     }
 
     fn accept_absent(&mut self) -> bool {
-        self.0 = absent();
-        self.0.is_some()
+        self.value = absent();
+        self.value.is_some()
     }
 }
 
 impl<T> ArgSlot<T> {
     /// An empty place.
     pub const fn new() -> Self {
-        Self(None)
+        Self { value: None, noted: false }
     }
 
     /// The argument; [`read_arguments`] has filled every place that has no default.
     pub fn take(self) -> T {
-        self.0.expect("every argument was read or refused")
+        self.value.expect("every argument was read or refused")
     }
 
     /// The argument, or the default.
     pub fn take_or(self, default: impl FnOnce() -> T) -> T {
-        self.0.unwrap_or_else(default)
+        self.value.unwrap_or_else(default)
     }
 }
 
@@ -268,167 +282,4 @@ impl<T> AnySlot for ArgSlot<T> {
     fn slot(&mut self) -> &mut dyn Slot {
         unreachable!("a program with such a parameter does not compile")
     }
-}
-
-/// Reads the arguments of a call, a JSON object, into their places: one pass, all faults.
-pub fn read_arguments(
-    json: &str,
-    params: &[Param],
-    allow_unknown: bool,
-    slots: &mut [&mut dyn Slot],
-) -> Result<(), Vec<Fault>> {
-    let mut faults = Vec::new();
-    match scan(json, params, allow_unknown, slots, &mut faults) {
-        Ok(()) => {}
-        Err(Malformed { expected, rest }) => {
-            faults.push(fault("", expected, Some(rest), "send the arguments as one JSON object"))
-        }
-    }
-    for (param, slot) in params.iter().zip(slots) {
-        let known = |fault: &Fault| fault.path.strip_prefix('/') == Some(param.name);
-        if !slot.is_filled() && param.default.is_none() && !slot.accept_absent() && !faults.iter().any(known) {
-            faults.push(fault(param.name, "a value", None, &format!("`{}` is missing; add it", param.name)));
-        }
-    }
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
-}
-
-/// The text is not a JSON object.
-struct Malformed<'a> {
-    expected: &'static str,
-    rest: &'a str,
-}
-
-fn scan<'a>(
-    json: &'a str,
-    params: &[Param],
-    allow_unknown: bool,
-    slots: &mut [&mut dyn Slot],
-    faults: &mut Vec<Fault>,
-) -> Result<(), Malformed<'a>> {
-    let mut rest = expect(json.trim_start_matches(SPACE), '{')?;
-    if let Some(end) = rest.strip_prefix('}') {
-        return at_end(end);
-    }
-    loop {
-        let (key, after) = read_key(rest)?;
-        rest = expect(after, ':')?;
-        let found = params.iter().position(|param| param.name == key || param.aliases.contains(&&*key));
-        let length = match found {
-            Some(index) => read_argument(rest, &params[index], &mut *slots[index], faults)?,
-            None => {
-                if !allow_unknown {
-                    faults.push(unknown(&key, params));
-                }
-                value_length(rest)?
-            }
-        };
-        rest = rest[length..].trim_start_matches(SPACE);
-        match rest.as_bytes().first() {
-            Some(b',') => rest = rest[1..].trim_start_matches(SPACE),
-            Some(b'}') => return at_end(&rest[1..]),
-            _ => return Err(Malformed { expected: "`,` or `}`", rest }),
-        }
-    }
-}
-
-const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
-
-fn expect(json: &str, token: char) -> Result<&str, Malformed<'_>> {
-    let json = json.trim_start_matches(SPACE);
-    let expected = if token == '{' { "an object" } else { "`:`" };
-    json.strip_prefix(token).map(|rest| rest.trim_start_matches(SPACE)).ok_or(Malformed { expected, rest: json })
-}
-
-fn at_end(rest: &str) -> Result<(), Malformed<'_>> {
-    let rest = rest.trim_start_matches(SPACE);
-    if rest.is_empty() { Ok(()) } else { Err(Malformed { expected: "the end", rest }) }
-}
-
-/// The key at the beginning of the text, borrowed where it has no escapes, and what follows it.
-fn read_key(json: &str) -> Result<(Cow<'_, str>, &str), Malformed<'_>> {
-    let plain = json.strip_prefix('"').and_then(|text| {
-        let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < 0x20)?;
-        (text.as_bytes()[end] == b'"').then(|| (Cow::Borrowed(&text[..end]), &text[end + 1..]))
-    });
-    plain.map_or_else(
-        || {
-            let malformed = Malformed { expected: "a key", rest: json };
-            let mut stream = serde_json::Deserializer::from_str(json).into_iter::<String>();
-            match stream.next() {
-                Some(Ok(key)) => Ok((Cow::Owned(key), &json[stream.byte_offset()..])),
-                _ => Err(malformed),
-            }
-        },
-        Ok,
-    )
-}
-
-fn read_argument<'a>(
-    json: &'a str,
-    param: &Param,
-    slot: &mut dyn Slot,
-    faults: &mut Vec<Fault>,
-) -> Result<usize, Malformed<'a>> {
-    if slot.is_filled() {
-        faults.push(fault(param.name, "one value", None, &format!("`{}` stands twice; keep one", param.name)));
-        return value_length(json);
-    }
-    // A null stands for what may be left out.
-    if param.default.is_some() && json.starts_with("null") {
-        return value_length(json);
-    }
-    match slot.read(json) {
-        Ok(length) => Ok(length),
-        Err(error) => {
-            let length = value_length(json)?;
-            faults.push(mistyped(param, &json[..length], &error));
-            Ok(length)
-        }
-    }
-}
-
-/// How long the value at the beginning of the text is.
-fn value_length(json: &str) -> Result<usize, Malformed<'_>> {
-    let mut stream = serde_json::Deserializer::from_str(json).into_iter::<IgnoredAny>();
-    match stream.next() {
-        Some(Ok(_)) => Ok(stream.byte_offset()),
-        _ => Err(Malformed { expected: "a JSON value", rest: json }),
-    }
-}
-
-fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> Fault {
-    let reason = error.to_string();
-    let reason = reason.split(" at line ").next().unwrap_or(&reason);
-    let (reason, expected) = match reason.rsplit_once(", expected ") {
-        Some((_, expected)) => (reason, expected),
-        None => (reason, "another value"),
-    };
-    if param.secret {
-        return fault(param.name, expected, None, &format!("`{}` must be {expected}", param.name));
-    }
-    fault(param.name, expected, Some(json), &format!("`{}`: {}", param.name, shown(reason)))
-}
-
-fn unknown(key: &str, params: &[Param]) -> Fault {
-    let names: Vec<String> = params.iter().map(|param| format!("`{}`", param.name)).collect();
-    let remedy = match names.as_slice() {
-        [] => "the tool takes none: remove it".to_owned(),
-        names => format!("the tool takes {}", names.join(", ")),
-    };
-    fault(&shown(key), "a known argument", None, &format!("there is no argument `{}`; {remedy}", shown(key)))
-}
-
-fn fault(name: &str, expected: &str, got: Option<&str>, message: &str) -> Fault {
-    let path = if name.is_empty() { String::new() } else { format!("/{}", name.replace('~', "~0").replace('/', "~1")) };
-    let got = got.map(|got| shown(got).into_owned());
-    Fault { path, expected: expected.to_owned(), got, message: message.to_owned() }
-}
-
-/// The fault of arguments that are read as one struct.
-pub(crate) fn whole(error: &serde_json::Error) -> Fault {
-    let reason = error.to_string();
-    let reason = reason.split(" at line ").next().unwrap_or(&reason);
-    let expected = reason.rsplit_once(", expected ").map_or("other arguments", |(_, expected)| expected);
-    fault("", &cut(expected, 200), None, &cut(reason, 200))
 }

@@ -3,30 +3,59 @@
 //! Subschemas stand where they are used, without `$ref`; what may be left out is not required and has no null type;
 //! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`.
 
+mod profile;
+mod refs;
+
+use std::cmp::Ordering;
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
+use self::profile::{Side, describe, host_safe, without_nulls};
 use crate::entry::ToolEntry;
 use crate::message::JsonObject;
 use crate::param::{Bound, Constraint, Param};
 
-/// Where inlining makes a schema larger than this and more than twice as large, `$defs` are kept.
-const INLINE_LIMIT: usize = 4096;
-
 /// The schema of what a tool takes, before anything is checked of it.
 pub fn input_of(entry: &ToolEntry) -> Value {
-    if let Some(explicit) = entry.input_schema {
-        return explicit();
+    match entry.input_schema {
+        Some(explicit) => explicit(),
+        None => refs::inlined_if_small(|inline| assemble(entry, inline)),
     }
-    let inlined = assemble(entry, true);
-    if inlined.to_string().len() > INLINE_LIMIT {
-        let referring = assemble(entry, false);
-        if inlined.to_string().len() > 2 * referring.to_string().len() {
-            return referring;
+}
+
+/// The schema of a return type: an object, or `{"result": …}`.
+pub fn output_of<T: JsonSchema>() -> Value {
+    refs::inlined_if_small(|inline| {
+        let mut generator = settings(inline).for_serialize().into_generator();
+        let mut schema = refs::resolved(generator.subschema_for::<T>().to_value(), generator.definitions());
+        let wraps = !is_object(&schema, generator.definitions(), 0);
+        host_safe(&mut schema, Side::Output);
+        let root = match schema {
+            Value::Object(object) if !wraps => object,
+            schema => object([("properties", json!({ "result": schema })), ("required", json!(["result"]))]),
+        };
+        finish(root, generator, Side::Output)
+    })
+}
+
+/// Whether a value of the type is no object and stands in a result as `{"result": …}`.
+pub fn wraps<T: JsonSchema>() -> bool {
+    let mut generator = settings(false).for_serialize().into_generator();
+    let schema = generator.subschema_for::<T>().to_value();
+    !is_object(&schema, generator.definitions(), 0)
+}
+
+/// The schema of a parameter alone, for checks.
+pub fn lone_param_schema(param: &Param) -> Value {
+    refs::inlined_if_small(|inline| {
+        let mut generator = settings(inline).for_deserialize().into_generator();
+        match param_schema(param, &mut generator) {
+            Value::Object(root) => with_definitions(root, generator, Side::Input),
+            other => other,
         }
-    }
-    inlined
+    })
 }
 
 fn settings(inline: bool) -> SchemaSettings {
@@ -36,88 +65,99 @@ fn settings(inline: bool) -> SchemaSettings {
     })
 }
 
+fn object<const N: usize>(members: [(&str, Value); N]) -> JsonObject {
+    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
 fn assemble(entry: &ToolEntry, inline: bool) -> Value {
     let mut generator = settings(inline).for_deserialize().into_generator();
     let mut root = match entry.params {
         [whole] if entry.flatten => flattened(whole, &mut generator),
-        params => {
-            let mut properties = JsonObject::new();
-            let mut required = Vec::new();
-            for param in params {
-                properties.insert(param.name.to_owned(), param_schema(param, &mut generator));
-                if param.is_required() {
-                    required.push(Value::from(param.name));
-                }
-            }
-            let mut root = JsonObject::new();
-            root.insert("type".into(), "object".into());
-            root.insert("properties".into(), properties.into());
-            if !required.is_empty() {
-                root.insert("required".into(), required.into());
-            }
-            root
-        }
+        params => listed(params, &mut generator),
     };
     root.entry("properties").or_insert_with(|| json!({}));
-    if !entry.allow_unknown_arguments {
+    // Where alternatives bring properties of their own, the root does not know them all.
+    let knows_all = !["$ref", "oneOf", "anyOf", "allOf", "patternProperties"].iter().any(|key| root.contains_key(*key));
+    if !entry.allow_unknown_arguments && knows_all {
         root.entry("additionalProperties").or_insert(Value::Bool(false));
     }
-    let definitions = generator.take_definitions(true);
-    if !definitions.is_empty() {
-        let definitions = definitions.into_iter().map(|(name, mut schema)| {
-            host_safe(&mut schema, Side::Input);
-            (name, schema)
-        });
-        root.insert("$defs".into(), Value::Object(definitions.collect()));
+    finish(root, generator, Side::Input)
+}
+
+fn listed(params: &[Param], generator: &mut SchemaGenerator) -> JsonObject {
+    let mut properties = JsonObject::new();
+    let mut required = Vec::new();
+    for param in params {
+        properties.insert(param.name.to_owned(), param_schema(param, generator));
+        if param.is_required() {
+            required.push(Value::from(param.name));
+        }
     }
-    Value::Object(root)
+    let mut root = object([("properties", properties.into())]);
+    if !required.is_empty() {
+        root.insert("required".into(), required.into());
+    }
+    root
 }
 
 /// The schema of a struct whose fields are the arguments.
 fn flattened(param: &Param, generator: &mut SchemaGenerator) -> JsonObject {
-    let mut schema = resolved((param.schema)(generator).to_value(), generator);
+    let mut schema = refs::resolved(type_schema(param, generator), generator.definitions());
     host_safe(&mut schema, Side::Input);
     match schema {
-        Value::Object(mut object) => {
-            object.shift_remove("title");
-            object
-        }
+        Value::Object(object) => object,
         _ => JsonObject::new(),
     }
 }
 
-/// What a reference at the root of a schema refers to.
-fn resolved(schema: Value, generator: &SchemaGenerator) -> Value {
-    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
-    name.and_then(|name| generator.definitions().get(name)).cloned().unwrap_or(schema)
+/// The root as an object, with what it refers to.
+fn finish(mut root: JsonObject, generator: SchemaGenerator, side: Side) -> Value {
+    root.shift_remove("title");
+    if !root.contains_key("type") {
+        root.shift_insert(0, "type".into(), "object".into());
+    }
+    with_definitions(root, generator, side)
+}
+
+fn with_definitions(mut root: JsonObject, mut generator: SchemaGenerator, side: Side) -> Value {
+    let mut definitions = generator.take_definitions(true);
+    definitions.values_mut().for_each(|schema| host_safe(schema, side));
+    refs::keep_used(&root, &mut definitions);
+    if !definitions.is_empty() {
+        root.insert("$defs".into(), definitions.into());
+    }
+    Value::Object(root)
+}
+
+/// The schema of a parameter's type, or the one that its author wrote.
+fn type_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
+    let Some(explicit) = param.explicit_schema else {
+        return (param.schema)(generator).to_value();
+    };
+    let mut schema = explicit();
+    // References are resolved from the root, so what they refer to has to stand there.
+    if let Some(Value::Object(definitions)) = schema.as_object_mut().and_then(|object| object.shift_remove("$defs")) {
+        generator.definitions_mut().extend(definitions);
+    }
+    schema
 }
 
 /// The schema of a parameter with all that its author says of it.
-pub fn param_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
-    let mut schema = match param.explicit_schema {
-        Some(explicit) => explicit(),
-        None => (param.schema)(generator).to_value(),
-    };
+fn param_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
+    let mut schema = type_schema(param, generator);
     host_safe(&mut schema, Side::Input);
     let Value::Object(object) = &mut schema else { return schema };
     for constraint in param.constraints {
-        let (key, value) = keyword(constraint);
-        object.insert(key.to_owned(), value);
+        constrain(object, constraint);
     }
     if !param.description.is_empty() {
-        let description =
-            match object.get("description").and_then(Value::as_str).filter(|_| object.contains_key("enum")) {
-                // The variants' own words stay.
-                Some(variants) => format!("{}\n{variants}", param.description),
-                None => param.description.to_owned(),
-            };
-        object.insert("description".into(), description.into());
+        describe(object, param.description);
     }
-    if let Some(default) = param.default {
-        object.insert("default".into(), default());
+    if let Some(default) = param.default.map(|default| without_nulls(default())).filter(|default| !default.is_null()) {
+        object.insert("default".into(), default);
     }
     if !param.examples.is_empty() {
-        object.insert("examples".into(), param.examples.iter().map(|example| example()).collect());
+        object.insert("examples".into(), param.examples.iter().map(|example| without_nulls(example())).collect());
     }
     if let Some(header) = param.header {
         object.insert("x-mcp-header".into(), header.into());
@@ -125,209 +165,53 @@ pub fn param_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
     schema
 }
 
-/// The schema of a parameter alone, for checks.
-pub fn lone_param_schema(param: &Param) -> Value {
-    param_schema(param, &mut settings(true).for_deserialize().into_generator())
-}
-
-fn keyword(constraint: &Constraint) -> (&'static str, Value) {
-    let number = |bound: &Bound| match bound {
-        Bound::Int(bound) => i64::try_from(*bound).map(Value::from).or_else(|_| u64::try_from(*bound).map(Value::from)),
-        Bound::Float(bound) => Ok((*bound).into()),
+/// Adds a constraint, unless the type keeps to a stricter one.
+fn constrain(object: &mut JsonObject, constraint: &Constraint) {
+    let (key, value, looser) = match constraint {
+        Constraint::Min(bound) => ("minimum", number(*bound), Ordering::Less),
+        Constraint::Max(bound) => ("maximum", number(*bound), Ordering::Greater),
+        Constraint::MinLength(length) => ("minLength", (*length).into(), Ordering::Less),
+        Constraint::MaxLength(length) => ("maxLength", (*length).into(), Ordering::Greater),
+        Constraint::MinItems(count) => ("minItems", (*count).into(), Ordering::Less),
+        Constraint::MaxItems(count) => ("maxItems", (*count).into(), Ordering::Greater),
+        Constraint::Pattern(pattern) => ("pattern", (*pattern).into(), Ordering::Equal),
+        Constraint::Format(format) => ("format", (*format).into(), Ordering::Equal),
+        Constraint::OneOf(values) => ("enum", json!(values), Ordering::Equal),
     };
-    match constraint {
-        Constraint::Min(bound) => ("minimum", number(bound).unwrap_or_default()),
-        Constraint::Max(bound) => ("maximum", number(bound).unwrap_or_default()),
-        Constraint::MinLength(length) => ("minLength", (*length).into()),
-        Constraint::MaxLength(length) => ("maxLength", (*length).into()),
-        Constraint::MinItems(count) => ("minItems", (*count).into()),
-        Constraint::MaxItems(count) => ("maxItems", (*count).into()),
-        Constraint::Pattern(pattern) => ("pattern", (*pattern).into()),
-        Constraint::Format(format) => ("format", (*format).into()),
-        Constraint::OneOf(values) => ("enum", json!(values)),
+    let own = object.get(key).and_then(Value::as_f64);
+    let compared = own.zip(value.as_f64()).and_then(|(own, value)| value.partial_cmp(&own));
+    if compared != Some(looser) || looser == Ordering::Equal {
+        object.insert(key.to_owned(), value);
     }
 }
 
-/// The schema of a return type: an object, or `{"result": …}`.
-pub fn output_of<T: JsonSchema>() -> Value {
-    let mut generator = settings(true).for_serialize().into_generator();
-    let mut schema = resolved(generator.subschema_for::<T>().to_value(), &generator);
-    host_safe(&mut schema, Side::Output);
-    if !is_object(&schema) {
-        schema = json!({ "type": "object", "properties": { "result": schema }, "required": ["result"] });
+fn number(bound: Bound) -> Value {
+    #[allow(clippy::cast_precision_loss, reason = "JSON has no larger integers that every reader takes")]
+    match bound {
+        Bound::Int(bound) => i64::try_from(bound)
+            .map(Value::from)
+            .or_else(|_| u64::try_from(bound).map(Value::from))
+            .unwrap_or_else(|_| Value::from(bound as f64)),
+        Bound::Float(bound) => bound.into(),
     }
-    let definitions = generator.take_definitions(true);
-    if let Value::Object(root) = &mut schema {
-        if root.get("type").is_none() {
-            // Every alternative is an object.
-            root.shift_insert(0, "type".into(), "object".into());
-        }
-        root.shift_remove("title");
-        if !definitions.is_empty() {
-            let definitions = definitions.into_iter().map(|(name, mut schema)| {
-                host_safe(&mut schema, Side::Output);
-                (name, schema)
-            });
-            root.insert("$defs".into(), Value::Object(definitions.collect()));
-        }
-    }
-    schema
 }
+
+/// How deep alternatives are looked at; a type can be an alternative of itself.
+const ALTERNATIVES: usize = 16;
 
 /// Whether every value that the schema accepts is an object.
-fn is_object(schema: &Value) -> bool {
+fn is_object(schema: &Value, definitions: &JsonObject, depth: usize) -> bool {
+    if depth > ALTERNATIVES {
+        return false;
+    }
+    if let Some(referred) = refs::target(schema, definitions) {
+        return is_object(referred, definitions, depth + 1);
+    }
     let alternatives = |key: &str| {
         let schemas = schema.get(key).and_then(Value::as_array);
-        schemas.is_some_and(|schemas| !schemas.is_empty() && schemas.iter().all(is_object))
+        schemas.is_some_and(|schemas| {
+            !schemas.is_empty() && schemas.iter().all(|schema| is_object(schema, definitions, depth + 1))
+        })
     };
     schema.get("type").is_some_and(|kind| kind == "object") || alternatives("oneOf") || alternatives("anyOf")
-}
-
-/// Whether a result is wrapped as `{"result": …}`, by its schema.
-pub fn is_wrapped(output: &Value) -> bool {
-    let only = output.get("properties").and_then(Value::as_object).filter(|properties| properties.len() == 1);
-    only.is_some_and(|properties| properties.contains_key("result")) && output.get("title").is_none()
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Input,
-    Output,
-}
-
-/// The keywords under which one schema stands.
-const ONE: [&str; 9] = [
-    "items",
-    "additionalProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "propertyNames",
-    "unevaluatedProperties",
-];
-/// The keywords under which a list of schemas stands.
-const LIST: [&str; 4] = ["prefixItems", "oneOf", "anyOf", "allOf"];
-/// The keywords under which schemas stand by name.
-const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "dependentSchemas"];
-
-/// Brings a schema into the form that every host takes.
-fn host_safe(schema: &mut Value, side: Side) {
-    if *schema == Value::Bool(true) {
-        *schema = json!({});
-    }
-    let Value::Object(object) = schema else { return };
-    for key in ONE {
-        match object.get_mut(key) {
-            // These two mean the same to every reader.
-            Some(Value::Bool(_)) if key == "additionalProperties" => {}
-            Some(inner) => host_safe(inner, side),
-            None => {}
-        }
-    }
-    for key in LIST {
-        object
-            .get_mut(key)
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
-            .for_each(|inner| host_safe(inner, side));
-    }
-    for key in NAMED {
-        let named = object.get_mut(key).and_then(Value::as_object_mut);
-        named.into_iter().flat_map(|named| named.values_mut()).for_each(|inner| host_safe(inner, side));
-    }
-    if side == Side::Input {
-        drop_null(object);
-    }
-    bound_integer(object);
-    fold_names(object);
-}
-
-/// `format: int32` and its like are bounds that few readers know.
-fn bound_integer(object: &mut JsonObject) {
-    let Some(format) = object.get("format").and_then(Value::as_str) else { return };
-    let (minimum, maximum) = match format {
-        "int8" => (i64::from(i8::MIN), Some(i64::from(i8::MAX))),
-        "int16" => (i64::from(i16::MIN), Some(i64::from(i16::MAX))),
-        "int32" => (i64::from(i32::MIN), Some(i64::from(i32::MAX))),
-        "uint8" => (0, Some(i64::from(u8::MAX))),
-        "uint16" => (0, Some(i64::from(u16::MAX))),
-        "uint32" => (0, Some(i64::from(u32::MAX))),
-        "uint" | "uint64" | "uint128" => (0, None),
-        "int" | "int64" | "int128" | "float" | "double" => {
-            object.shift_remove("format");
-            return;
-        }
-        _ => return,
-    };
-    object.shift_remove("format");
-    object.entry("minimum").or_insert_with(|| minimum.into());
-    if let Some(maximum) = maximum {
-        object.entry("maximum").or_insert_with(|| maximum.into());
-    }
-}
-
-/// What may be null may as well be left out.
-fn drop_null(object: &mut JsonObject) {
-    if let Some(Value::Array(kinds)) = object.get_mut("type") {
-        kinds.retain(|kind| kind != "null");
-        if let [only] = kinds.as_slice() {
-            let only = only.clone();
-            object.insert("type".into(), only);
-        }
-    }
-    if let Some(Value::Array(values)) = object.get_mut("enum") {
-        if values.len() > 1 {
-            values.retain(|value| !value.is_null());
-        }
-    }
-    for key in ["anyOf", "oneOf"] {
-        let Some(Value::Array(schemas)) = object.get_mut(key) else { continue };
-        let is_null = |schema: &Value| schema.get("type").is_some_and(|kind| kind == "null");
-        if schemas.len() < 2 || !schemas.iter().any(is_null) {
-            continue;
-        }
-        schemas.retain(|schema| !is_null(schema));
-        if let [Value::Object(only)] = schemas.as_slice() {
-            let only = only.clone();
-            object.shift_remove(key);
-            for (inner_key, value) in only {
-                object.entry(inner_key).or_insert(value);
-            }
-        }
-    }
-    if object.get("default") == Some(&Value::Null) {
-        object.shift_remove("default");
-    }
-}
-
-/// `oneOf` of constants, which is what documented variants become, is an `enum` with the documents in its description.
-fn fold_names(object: &mut JsonObject) {
-    let Some(alternatives) = object.get("oneOf").and_then(Value::as_array) else { return };
-    let (mut names, mut documents) = (Vec::new(), Vec::new());
-    for alternative in alternatives {
-        let values = match (alternative.get("const"), alternative.get("enum")) {
-            (Some(value), None) => vec![value.clone()],
-            (None, Some(Value::Array(values))) => values.clone(),
-            _ => return,
-        };
-        if !values.iter().all(Value::is_string) {
-            return;
-        }
-        let document = alternative.get("description").and_then(Value::as_str);
-        if let (Some(document), [Value::String(name)]) = (document, values.as_slice()) {
-            documents.push(format!("- `{name}`: {}", document.split_whitespace().collect::<Vec<_>>().join(" ")));
-        }
-        names.extend(values);
-    }
-    object.shift_remove("oneOf");
-    object.insert("type".into(), "string".into());
-    object.insert("enum".into(), names.into());
-    if !documents.is_empty() {
-        let own = object.get("description").and_then(Value::as_str);
-        let lines: Vec<String> = own.map(str::to_owned).into_iter().chain(documents).collect();
-        object.insert("description".into(), lines.join("\n").into());
-    }
 }

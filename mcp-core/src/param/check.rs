@@ -1,0 +1,127 @@
+//! Whether an argument keeps to its constraints, seen from its JSON: no type needs to know of them.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::{Bound, Constraint};
+
+/// What the constraint wants, if the value does not keep to it. As in a schema, a bound says nothing of other types.
+pub(super) fn broken(constraint: &Constraint, json: &str) -> Option<String> {
+    match *constraint {
+        Constraint::Min(bound) => {
+            (compare(json, bound)? == Ordering::Less).then(|| format!("a number of at least {}", text(bound)))
+        }
+        Constraint::Max(bound) => {
+            (compare(json, bound)? == Ordering::Greater).then(|| format!("a number of at most {}", text(bound)))
+        }
+        Constraint::MinLength(least) => {
+            (characters(json)? < least).then(|| format!("a text of at least {}", counted(least, "character")))
+        }
+        Constraint::MaxLength(most) => {
+            (characters(json)? > most).then(|| format!("a text of at most {}", counted(most, "character")))
+        }
+        Constraint::MinItems(least) => {
+            (items(json)? < least).then(|| format!("a list of at least {}", counted(least, "item")))
+        }
+        Constraint::MaxItems(most) => {
+            (items(json)? > most).then(|| format!("a list of at most {}", counted(most, "item")))
+        }
+        Constraint::OneOf(values) => {
+            let fits = json == "null" || string(json).is_some_and(|value| values.contains(&&*value));
+            (!fits).then(|| format!("one of {}", listed(values)))
+        }
+        Constraint::Pattern(_) | Constraint::Format(_) => None,
+    }
+}
+
+fn compare(json: &str, bound: Bound) -> Option<Ordering> {
+    if !json.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
+        return None;
+    }
+    #[allow(clippy::cast_precision_loss, reason = "one of the two is a float already, or beyond any integer")]
+    match (bound, json.parse::<i128>()) {
+        (Bound::Int(bound), Ok(value)) => Some(value.cmp(&bound)),
+        (Bound::Int(bound), Err(_)) => json.parse::<f64>().ok()?.partial_cmp(&(bound as f64)),
+        (Bound::Float(bound), _) => json.parse::<f64>().ok()?.partial_cmp(&bound),
+    }
+}
+
+fn text(bound: Bound) -> String {
+    match bound {
+        Bound::Int(bound) => bound.to_string(),
+        Bound::Float(bound) => bound.to_string(),
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn listed(values: &[&str]) -> String {
+    values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The text of a JSON string.
+fn string(json: &str) -> Option<Cow<'_, str>> {
+    let plain = json.strip_prefix('"')?.strip_suffix('"')?;
+    if plain.contains('\\') { serde_json::from_str(json).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(plain)) }
+}
+
+fn characters(json: &str) -> Option<u64> {
+    string(json).map(|text| text.chars().count() as u64)
+}
+
+fn items(json: &str) -> Option<u64> {
+    if !json.starts_with('[') {
+        return None;
+    }
+    Vec::<IgnoredAny>::deserialize(&mut serde_json::Deserializer::from_str(json)).ok().map(|items| items.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::broken;
+    use crate::param::{Bound, Constraint};
+
+    fn fits(constraint: Constraint, json: &str) -> bool {
+        broken(&constraint, json).is_none()
+    }
+
+    #[test]
+    fn numbers_are_compared_exactly() {
+        let max = Constraint::Max(Bound::Int(i128::from(u64::MAX) - 1));
+        assert!(fits(max, "18446744073709551614"));
+        assert!(!fits(max, "18446744073709551615"));
+        assert!(!fits(max, "1e30"));
+        assert!(fits(max, "-1e30"));
+        assert!(fits(Constraint::Min(Bound::Float(0.5)), "0.5"));
+        assert!(!fits(Constraint::Min(Bound::Float(0.5)), "0"));
+        assert!(!fits(Constraint::Min(Bound::Int(1)), "0.999"));
+    }
+
+    #[test]
+    fn characters_are_counted_not_bytes() {
+        assert!(fits(Constraint::MaxLength(2), r#""éé""#));
+        assert!(fits(Constraint::MaxLength(2), r#""\ud83d\ude00\n""#));
+        assert!(!fits(Constraint::MinLength(3), r#""\u0061\"""#));
+    }
+
+    #[test]
+    fn items_are_counted_at_the_top() {
+        assert!(fits(Constraint::MaxItems(2), "[[1, 2, 3], {\"a\": [4]}]"));
+        assert!(!fits(Constraint::MinItems(1), "[ ]"));
+    }
+
+    #[test]
+    fn other_types_are_not_bound() {
+        assert!(fits(Constraint::Min(Bound::Int(1)), "\"a\""));
+        assert!(fits(Constraint::MinLength(1), "[]"));
+        assert!(fits(Constraint::MinItems(1), "null"));
+        assert!(fits(Constraint::OneOf(&["a"]), "null"));
+        assert!(!fits(Constraint::OneOf(&["a"]), "1"));
+        assert!(fits(Constraint::OneOf(&["a"]), r#""\u0061""#));
+    }
+}

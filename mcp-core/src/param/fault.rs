@@ -1,0 +1,147 @@
+//! Saying what is wrong with an argument: what belongs there, what came, what to do. All of it bounded.
+
+use std::borrow::Cow;
+
+use super::place::{escaped, locate, offset};
+use super::{Param, read};
+use crate::error::Fault;
+use crate::text::{cut, shown};
+
+/// The most bytes of a list of names, or of a type's own words.
+const WORDS: usize = 120;
+
+fn fault(path: String, expected: &str, got: Option<&str>, message: String) -> Fault {
+    Fault { path, expected: expected.to_owned(), got: got.map(|got| shown(got).into_owned()), message }
+}
+
+fn path(name: &str) -> String {
+    format!("/{}", escaped(&shown(name)))
+}
+
+pub(super) fn missing(param: &Param) -> Fault {
+    fault(path(param.name), "a value", None, format!("`{}` is missing; add it", shown(param.name)))
+}
+
+pub(super) fn duplicate(param: &Param) -> Fault {
+    fault(path(param.name), "one value", None, format!("`{}` stands twice; keep one of the two", shown(param.name)))
+}
+
+pub(super) fn unknown(key: &str, params: &[Param]) -> Fault {
+    let names: Vec<String> = params.iter().map(|param| format!("`{}`", param.name)).collect();
+    let remedy = match names.as_slice() {
+        [] => "the tool takes none; remove it".to_owned(),
+        names => format!("remove it, or use one of {}", cut(&names.join(", "), WORDS)),
+    };
+    fault(path(key), "a known argument", None, format!("there is no argument `{}`; {remedy}", shown(key)))
+}
+
+pub(super) fn malformed(expected: &str, at: usize, rest: Option<&str>) -> Fault {
+    let message = format!("the arguments are no JSON object: byte {at} should be {expected}; send one JSON object");
+    fault(String::new(), expected, rest, message)
+}
+
+pub(super) fn constrained(param: &Param, expected: &str, json: &str) -> Fault {
+    let expected = cut(expected, WORDS);
+    let got = (!param.secret).then_some(json);
+    fault(path(param.name), &expected, got, demanded(&shown(param.name), &expected, got))
+}
+
+fn demanded(name: &str, expected: &str, got: Option<&str>) -> String {
+    let not = got.map_or_else(String::new, |got| format!(", not {}", shown(got)));
+    format!("`{name}` must be {expected}{not}; send such a value")
+}
+
+pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> Fault {
+    let reason = reason(error);
+    let name = shown(param.name);
+    if param.secret {
+        let expected = secret_expected(&reason);
+        return fault(path(param.name), &expected, None, demanded(&name, &expected, None));
+    }
+    // Of these, serde speaks when it is through with the object or list.
+    let of_container = ["missing field", "unknown field", "duplicate field", "invalid length"];
+    let inner = !of_container.iter().any(|start| reason.starts_with(start));
+    let (nested, start) = offset(json, error).map_or((String::new(), 0), |offset| locate(json, offset, inner));
+    let json = &json[start..];
+    let got = read::value(json).unwrap_or(json);
+    let name = if nested.is_empty() { name } else { Cow::Owned(format!("{name}{}", shown(&nested))) };
+    let (expected, message) = explained(&name, &reason, Some(got));
+    fault(path(param.name) + &nested, &expected, Some(got), message)
+}
+
+/// What belongs there, and the sentence.
+fn explained(name: &str, reason: &str, got: Option<&str>) -> (String, String) {
+    let (what, expected) = reason.rsplit_once(", expected ").unwrap_or((reason, ""));
+    let expected = plainly(expected);
+    let quoted = |start: &str| what.strip_prefix(start).map(|field| shown(field.trim_matches('`')));
+    if let Some(field) = quoted("missing field ") {
+        return (format!("the field `{field}`"), format!("`{name}` has no field `{field}`; add it"));
+    }
+    if let Some(field) = quoted("duplicate field ") {
+        return ("one value".into(), format!("`{name}` has the field `{field}` twice; keep one of the two"));
+    }
+    if let Some(field) = quoted("unknown field ") {
+        let or = if expected.is_empty() { String::new() } else { format!(", or use {expected}") };
+        return ("known fields".into(), format!("`{name}` has no field `{field}`; remove it{or}"));
+    }
+    if what.starts_with("recursion limit") {
+        return ("fewer levels".into(), format!("`{name}` is nested too deep; flatten it"));
+    }
+    if what.starts_with("data did not match any variant") {
+        let expected = "one of the alternatives of its schema";
+        return (expected.into(), demanded(name, expected, got));
+    }
+    if expected.is_empty() {
+        return ("another value".into(), format!("`{name}` is refused: {}; change it", cut(reason, WORDS)));
+    }
+    let message = demanded(name, &expected, got);
+    (expected.into_owned(), message)
+}
+
+/// What belongs there, without a word that could come from the value.
+fn secret_expected(reason: &str) -> Cow<'_, str> {
+    let of_serde = ["invalid type: ", "invalid value: ", "invalid length "];
+    let expected = reason.rsplit_once(", expected ").filter(|_| of_serde.iter().any(|start| reason.starts_with(start)));
+    expected.map_or("another value".into(), |(_, expected)| plainly(expected))
+}
+
+/// serde's word for a type, as one says it in JSON.
+fn plainly(expected: &str) -> Cow<'_, str> {
+    let bounds = |from: i64, to: i64| Cow::Owned(format!("an integer from {from} to {to}"));
+    match expected {
+        "i8" => bounds(i8::MIN.into(), i8::MAX.into()),
+        "i16" => bounds(i16::MIN.into(), i16::MAX.into()),
+        "i32" => bounds(i32::MIN.into(), i32::MAX.into()),
+        "u8" => bounds(0, u8::MAX.into()),
+        "u16" => bounds(0, u16::MAX.into()),
+        "u32" => bounds(0, u32::MAX.into()),
+        "u64" | "u128" | "usize" => "an integer from 0 on".into(),
+        "i64" | "i128" | "isize" => "an integer".into(),
+        "f32" | "f64" => "a number".into(),
+        "a character" => "a text of one character".into(),
+        "path string" => "a string".into(),
+        "unit" => "null".into(),
+        "a map" => "an object".into(),
+        "a sequence" => "a list".into(),
+        _ if expected.starts_with("struct ") && !expected.contains(" with ") => "an object".into(),
+        _ => cut(expected, WORDS),
+    }
+}
+
+fn reason(error: &serde_json::Error) -> String {
+    let mut reason = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    if reason.ends_with(&place) {
+        reason.truncate(reason.len() - place.len());
+    }
+    reason
+}
+
+/// The fault of arguments that are read as one struct.
+pub(crate) fn whole(error: &serde_json::Error) -> Fault {
+    if !error.is_data() {
+        return malformed("JSON", error.column().saturating_sub(1), None);
+    }
+    let (expected, message) = explained("arguments", &reason(error), None);
+    fault(String::new(), &expected, None, message)
+}

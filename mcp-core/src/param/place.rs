@@ -1,0 +1,135 @@
+//! Where in an argument a fault is: serde knows the position in the text, a caller wants the path.
+
+/// The longest path that is given; what lies deeper is blamed on what it lies in.
+const LONGEST: usize = 160;
+
+/// The byte at which an error arose.
+pub(super) fn offset(json: &str, error: &serde_json::Error) -> Option<usize> {
+    let before: usize = json.split_inclusive('\n').take(error.line().checked_sub(1)?).map(str::len).sum();
+    Some(before + error.column())
+}
+
+/// A list or an object around the place.
+struct Level<'a> {
+    start: usize,
+    key: Option<&'a str>,
+    index: usize,
+}
+
+/// The path of the value that begins or ends at the offset, or of what it lies in, and where that begins.
+///
+/// The text is JSON; `inner` says whether the value itself is meant, or the list or object that has it.
+pub(super) fn locate(json: &str, offset: usize, inner: bool) -> (String, usize) {
+    let mut levels: Vec<Level<'_>> = Vec::new();
+    let mut at_key = false;
+    let mut at = 0;
+    while at < json.len() && (at < offset || inner && at == offset) {
+        let start = at;
+        at = token_end(json, at);
+        match json.as_bytes()[start] {
+            b'{' | b'[' => {
+                if inner && start == offset {
+                    return path(&levels, start);
+                }
+                at_key = json.as_bytes()[start] == b'{';
+                levels.push(Level { start, key: None, index: 0 });
+            }
+            b'}' | b']' => {
+                let Some(closed) = levels.pop() else { break };
+                if inner && at == offset {
+                    return path(&levels, closed.start);
+                }
+                at_key = false;
+            }
+            b',' => {
+                let Some(level) = levels.last_mut() else { break };
+                level.index += 1;
+                at_key = level.key.is_some();
+            }
+            b':' => at_key = false,
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            b'"' if at_key => {
+                let Some(level) = levels.last_mut() else { break };
+                level.key = Some(&json[start..at]);
+            }
+            _ if inner && (start == offset || at == offset) => return path(&levels, start),
+            _ => {}
+        }
+    }
+    let around = levels.pop().map_or(0, |level| level.start);
+    path(&levels, around)
+}
+
+/// The end of the token that begins here.
+fn token_end(json: &str, start: usize) -> usize {
+    let bytes = json.as_bytes();
+    let rest = &bytes[start + 1..];
+    let length = match bytes[start] {
+        b'"' => {
+            let mut escaped = false;
+            let quote = |byte: &u8| {
+                let ends = *byte == b'"' && !escaped;
+                escaped = *byte == b'\\' && !escaped;
+                ends
+            };
+            rest.iter().position(quote).map_or(rest.len(), |end| end + 1)
+        }
+        b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' => 0,
+        _ => rest.iter().position(|byte| b",]} \t\n\r".contains(byte)).unwrap_or(rest.len()),
+    };
+    start + 1 + length
+}
+
+fn path(levels: &[Level<'_>], start: usize) -> (String, usize) {
+    let mut path = String::new();
+    for (depth, level) in levels.iter().enumerate() {
+        let step = match level.key.map(serde_json::from_str::<String>) {
+            Some(Ok(key)) => escaped(&key),
+            Some(Err(_)) => "?".to_owned(),
+            None => level.index.to_string(),
+        };
+        if path.len() + step.len() > LONGEST || step.contains(char::is_control) {
+            return (path, levels[depth].start);
+        }
+        path.push('/');
+        path.push_str(&step);
+    }
+    (path, start)
+}
+
+/// A step of a JSON Pointer.
+pub(super) fn escaped(step: &str) -> String {
+    step.replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::locate;
+
+    const JSON: &str = r#"[{"a": 1}, {"b/c": [true, "x\"]"] , "d": {} }]"#;
+
+    fn at(found: &str, inner: bool) -> (String, &'static str) {
+        let (path, start) = locate(JSON, JSON.find(found).unwrap() + found.len(), inner);
+        (path, &JSON[start..])
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_end() {
+        assert_eq!(at("1", true).0, "/0/a");
+        assert_eq!(at("true", true).0, "/1/b~1c/0");
+        assert_eq!(at(r#""x\"]""#, true), ("/1/b~1c/1".into(), &JSON[26..]));
+        assert_eq!(at("{}", true).0, "/1/d");
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_beginning() {
+        assert_eq!(at(r#""d": "#, true), ("/1/d".into(), "{} }]"));
+    }
+
+    #[test]
+    fn what_holds_a_value_is_found() {
+        assert_eq!(at("1", false).0, "/0");
+        assert_eq!(at(r#""d""#, false).0, "/1");
+        assert_eq!(at(JSON, false).0, "");
+    }
+}

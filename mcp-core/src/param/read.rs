@@ -1,0 +1,158 @@
+//! Reading the arguments of a call: one pass over the text, all faults.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+
+use super::{Param, Slot, check, fault};
+use crate::error::Fault;
+
+/// How many faults are noted; a call of a million faults is not worth a million sentences.
+const NOTED: usize = 20;
+
+/// Reads the arguments of a call, a JSON object, into their places.
+pub fn read_arguments(
+    json: &str,
+    params: &[Param],
+    allow_unknown: bool,
+    slots: &mut [&mut dyn Slot],
+) -> Result<(), Vec<Fault>> {
+    let mut faults = Faults(Vec::new());
+    match scan(json, params, allow_unknown, slots, &mut faults) {
+        Ok(()) => {
+            for (param, slot) in params.iter().zip(slots) {
+                if !slot.is_noted() && param.default.is_none() && !slot.accept_absent() {
+                    faults.add(|| fault::missing(param));
+                }
+            }
+        }
+        Err(Malformed { expected, rest }) => {
+            // Nobody knows whose value stands in a text that is broken.
+            let shown = (!params.iter().any(|param| param.secret)).then_some(rest);
+            let malformed = fault::malformed(expected, json.len() - rest.len(), shown);
+            faults.0.truncate(NOTED - 1);
+            faults.0.push(malformed);
+        }
+    }
+    if faults.0.is_empty() { Ok(()) } else { Err(faults.0) }
+}
+
+struct Faults(Vec<Fault>);
+
+impl Faults {
+    fn add(&mut self, fault: impl FnOnce() -> Fault) {
+        if self.0.len() < NOTED {
+            self.0.push(fault());
+        }
+    }
+}
+
+/// The text is not a JSON object.
+struct Malformed<'a> {
+    expected: &'static str,
+    rest: &'a str,
+}
+
+fn scan<'a>(
+    json: &'a str,
+    params: &[Param],
+    allow_unknown: bool,
+    slots: &mut [&mut dyn Slot],
+    faults: &mut Faults,
+) -> Result<(), Malformed<'a>> {
+    let mut rest = after(json, '{', "an object")?;
+    if let Some(end) = rest.strip_prefix('}') {
+        return at_end(end);
+    }
+    loop {
+        let (key, value) = read_key(rest)?;
+        let value = after(value, ':', "`:`")?;
+        let found = params.iter().position(|param| param.name == key || param.aliases.contains(&&*key));
+        let length = if let Some(index) = found {
+            read_argument(value, &params[index], &mut *slots[index], faults)?
+        } else {
+            if !allow_unknown {
+                faults.add(|| fault::unknown(&key, params));
+            }
+            value_length(value)?
+        };
+        rest = value[length..].trim_start_matches(SPACE);
+        match rest.as_bytes().first() {
+            Some(b',') => rest = rest[1..].trim_start_matches(SPACE),
+            Some(b'}') => return at_end(&rest[1..]),
+            _ => return Err(Malformed { expected: "`,` or `}`", rest }),
+        }
+    }
+}
+
+const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+
+fn after<'a>(json: &'a str, token: char, expected: &'static str) -> Result<&'a str, Malformed<'a>> {
+    let json = json.trim_start_matches(SPACE);
+    json.strip_prefix(token).map(|rest| rest.trim_start_matches(SPACE)).ok_or(Malformed { expected, rest: json })
+}
+
+fn at_end(rest: &str) -> Result<(), Malformed<'_>> {
+    let rest = rest.trim_start_matches(SPACE);
+    if rest.is_empty() { Ok(()) } else { Err(Malformed { expected: "the end", rest }) }
+}
+
+/// The key at the beginning of the text, borrowed where it has no escapes, and what follows it.
+fn read_key(json: &str) -> Result<(Cow<'_, str>, &str), Malformed<'_>> {
+    let malformed = Malformed { expected: "a key", rest: json };
+    let Some(text) = json.strip_prefix('"') else { return Err(malformed) };
+    let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < 0x20);
+    if let Some(end) = end.filter(|end| text.as_bytes()[*end] == b'"') {
+        return Ok((Cow::Borrowed(&text[..end]), &text[end + 1..]));
+    }
+    let mut stream = serde_json::Deserializer::from_str(json).into_iter::<String>();
+    match stream.next() {
+        Some(Ok(key)) => Ok((Cow::Owned(key), &json[stream.byte_offset()..])),
+        _ => Err(malformed),
+    }
+}
+
+fn read_argument<'a>(
+    json: &'a str,
+    param: &Param,
+    slot: &mut dyn Slot,
+    faults: &mut Faults,
+) -> Result<usize, Malformed<'a>> {
+    if slot.note() {
+        faults.add(|| fault::duplicate(param));
+        return value_length(json);
+    }
+    // A null stands for what may be left out.
+    if param.default.is_some() && json.starts_with("null") {
+        return value_length(json);
+    }
+    match slot.read(json) {
+        Ok(length) => {
+            for constraint in param.constraints {
+                if let Some(expected) = check::broken(constraint, &json[..length]) {
+                    faults.add(|| fault::constrained(param, &expected, &json[..length]));
+                }
+            }
+            Ok(length)
+        }
+        Err(error) => {
+            let length = value_length(json)?;
+            faults.add(|| fault::mistyped(param, &json[..length], &error));
+            Ok(length)
+        }
+    }
+}
+
+/// How long the value at the beginning of the text is.
+fn value_length(json: &str) -> Result<usize, Malformed<'_>> {
+    let mut stream = serde_json::Deserializer::from_str(json).into_iter::<IgnoredAny>();
+    match stream.next() {
+        Some(Ok(_)) => Ok(stream.byte_offset()),
+        _ => Err(Malformed { expected: "a JSON value", rest: json }),
+    }
+}
+
+/// The value at the beginning of the text.
+pub(super) fn value(json: &str) -> Option<&str> {
+    value_length(json).ok().map(|length| &json[..length])
+}

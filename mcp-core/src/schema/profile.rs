@@ -1,0 +1,221 @@
+//! From what schemars makes of a type to what every host takes.
+
+use serde_json::{Value, json};
+
+use crate::message::JsonObject;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Input,
+    Output,
+}
+
+/// The keywords under which one schema stands.
+const ONE: [&str; 9] = [
+    "items",
+    "additionalProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "propertyNames",
+    "unevaluatedProperties",
+];
+/// The keywords under which a list of schemas stands.
+const LIST: [&str; 4] = ["prefixItems", "oneOf", "anyOf", "allOf"];
+/// The keywords under which schemas stand by name.
+const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "dependentSchemas"];
+/// The keywords that say something and demand nothing.
+const NOTES: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
+
+/// Brings a schema into the form that every host takes.
+pub(super) fn host_safe(schema: &mut Value, side: Side) {
+    match schema {
+        Value::Bool(true) => *schema = json!({}),
+        Value::Bool(false) => *schema = json!({ "not": {} }),
+        _ => {}
+    }
+    let Value::Object(object) = schema else { return };
+    inner(object, side);
+    object.shift_remove("$schema");
+    if side == Side::Input {
+        drop_null(object);
+        for key in ["default", "examples"] {
+            if let Some(value) = object.get_mut(key) {
+                *value = without_nulls(value.take());
+            }
+        }
+    }
+    plain_format(object);
+    fold_constants(object);
+}
+
+fn inner(object: &mut JsonObject, side: Side) {
+    // That anything may follow goes without saying.
+    if object.get("unevaluatedProperties") == Some(&Value::Bool(true)) {
+        object.shift_remove("unevaluatedProperties");
+    }
+    for key in ONE {
+        match object.get_mut(key) {
+            // As a boolean it means the same to every reader.
+            Some(Value::Bool(_)) if key == "additionalProperties" => {}
+            Some(inner) => host_safe(inner, side),
+            None => {}
+        }
+    }
+    for key in LIST {
+        let list = object.get_mut(key).and_then(Value::as_array_mut);
+        list.into_iter().flatten().for_each(|inner| host_safe(inner, side));
+    }
+    for key in NAMED {
+        let named = object.get_mut(key).and_then(Value::as_object_mut);
+        named.into_iter().flat_map(JsonObject::values_mut).for_each(|inner| host_safe(inner, side));
+    }
+}
+
+/// `format: int32` and its like are bounds that few readers know, and other formats are known to schemars alone.
+fn plain_format(object: &mut JsonObject) {
+    let Some(format) = object.get("format").and_then(Value::as_str) else { return };
+    let bounds = match format {
+        "int8" => (Some(i8::MIN.into()), Some(i8::MAX.into())),
+        "int16" => (Some(i16::MIN.into()), Some(i16::MAX.into())),
+        "int32" => (Some(i32::MIN.into()), Some(i32::MAX.into())),
+        "uint8" => (Some(0), Some(u8::MAX.into())),
+        "uint16" => (Some(0), Some(u16::MAX.into())),
+        "uint32" => (Some(0), Some(i64::from(u32::MAX))),
+        "uint" | "uint64" | "uint128" => (Some(0), None),
+        "int" | "int64" | "int128" | "float" | "double" => (None, None),
+        "ip" => return in_words(object, "An IPv4 or IPv6 address."),
+        "partial-date-time" => return in_words(object, "A date and time without a zone, such as 2001-12-31T23:59:59."),
+        "partial-time" => return in_words(object, "A time of day, such as 23:59:59."),
+        _ => return,
+    };
+    object.shift_remove("format");
+    for (key, bound) in [("minimum", bounds.0), ("maximum", bounds.1)] {
+        if let Some(bound) = bound {
+            object.entry(key).or_insert_with(|| bound.into());
+        }
+    }
+}
+
+fn in_words(object: &mut JsonObject, format: &str) {
+    object.shift_remove("format");
+    object.entry("description").or_insert_with(|| format.into());
+}
+
+fn is_null(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|kind| kind == "null") || schema.get("const").is_some_and(Value::is_null)
+}
+
+/// What may be null may as well be left out.
+fn drop_null(object: &mut JsonObject) {
+    match object.get_mut("type") {
+        Some(Value::Array(kinds)) => {
+            kinds.retain(|kind| kind != "null");
+            if let [only] = kinds.as_slice() {
+                let only = only.clone();
+                object.insert("type".into(), only);
+            }
+        }
+        // Where nothing but null fits, it is a constant like any other.
+        Some(Value::String(kind)) if kind == "null" => {
+            object.shift_remove("type");
+            object.insert("const".into(), Value::Null);
+        }
+        _ => {}
+    }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        if values.len() > 1 {
+            values.retain(|value| !value.is_null());
+        }
+    }
+    for key in ["anyOf", "oneOf"] {
+        let Some(Value::Array(schemas)) = object.get_mut(key) else { continue };
+        if schemas.len() > 1 && schemas.iter().any(is_null) && !schemas.iter().all(is_null) {
+            schemas.retain(|schema| !is_null(schema));
+            hoist_only(object, key);
+        }
+    }
+    if object.get("default") == Some(&Value::Null) {
+        object.shift_remove("default");
+    }
+}
+
+/// A single alternative is no alternative.
+fn hoist_only(object: &mut JsonObject, key: &str) {
+    let Some([Value::Object(only)]) = object.get(key).and_then(Value::as_array).map(Vec::as_slice) else { return };
+    let contradicts = |own: &String| own != key && !NOTES.contains(&own.as_str()) && only.contains_key(own);
+    if object.keys().any(contradicts) {
+        return;
+    }
+    let mut hoisted = only.clone();
+    object.shift_remove(key);
+    let description = object.shift_remove("description");
+    hoisted.extend(std::mem::take(object));
+    *object = hoisted;
+    if let Some(Value::String(description)) = description {
+        describe(object, &description);
+    }
+}
+
+/// The value without the members that are null, which are left out where they are optional.
+pub(super) fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let members = object.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(members.map(|(key, value)| (key, without_nulls(value))).collect())
+        }
+        Value::Array(values) => values.into_iter().map(without_nulls).collect(),
+        other => other,
+    }
+}
+
+/// `oneOf` of constants, which is what documented variants become, is an `enum` with the documents in its description.
+fn fold_constants(object: &mut JsonObject) {
+    let Some(alternatives) = object.get("oneOf").and_then(Value::as_array) else { return };
+    let (mut constants, mut documents) = (Vec::new(), Vec::new());
+    for alternative in alternatives {
+        let values = match (alternative.get("const"), alternative.get("enum")) {
+            (Some(value), None) => std::slice::from_ref(value),
+            (None, Some(Value::Array(values))) => values,
+            _ => return,
+        };
+        if let [value] = values {
+            documents.extend(document(value, alternative));
+        }
+        constants.extend_from_slice(values);
+    }
+    object.shift_remove("oneOf");
+    let kind = match constants.as_slice() {
+        constants if constants.iter().all(Value::is_string) => Some("string"),
+        constants if constants.iter().all(|constant| constant.is_i64() || constant.is_u64()) => Some("integer"),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        object.insert("type".into(), kind.into());
+    }
+    object.insert("enum".into(), constants.into());
+    if !documents.is_empty() {
+        let own = object.get("description").and_then(Value::as_str).map(str::to_owned);
+        let lines: Vec<String> = own.into_iter().chain(documents).collect();
+        object.insert("description".into(), lines.join("\n").into());
+    }
+}
+
+const DOCUMENT: &str = "- `";
+
+/// The line that describes one constant.
+fn document(value: &Value, alternative: &Value) -> Option<String> {
+    let words: Vec<&str> = alternative.get("description")?.as_str()?.split_whitespace().collect();
+    let name = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Some(format!("{DOCUMENT}{name}`: {}", words.join(" ")))
+}
+
+/// Describes what has a description already: what was said of an enum's constants stays.
+pub(super) fn describe(object: &mut JsonObject, description: &str) {
+    let own = object.get("description").and_then(Value::as_str).filter(|_| object.contains_key("enum"));
+    let documents = own.into_iter().flat_map(str::lines).filter(|line| line.starts_with(DOCUMENT));
+    let lines: Vec<&str> = std::iter::once(description).chain(documents).collect();
+    object.insert("description".into(), lines.join("\n").into());
+}
