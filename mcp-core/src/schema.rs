@@ -88,7 +88,11 @@ fn listed(params: &[Param], generator: &mut SchemaGenerator) -> JsonObject {
     let mut properties = JsonObject::new();
     let mut required = Vec::new();
     for param in params {
-        properties.insert(param.name.to_owned(), param_schema(param, generator));
+        let mut schema = param_schema(param, generator);
+        if param.explicit_schema.is_some() {
+            refs::move_under(&mut schema, param.name);
+        }
+        properties.insert(param.name.to_owned(), schema);
         if param.is_required() {
             required.push(Value::from(param.name));
         }
@@ -135,9 +139,13 @@ fn type_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
         return (param.schema)(generator).to_value();
     };
     let mut schema = explicit();
-    // References are resolved from the root, so what they refer to has to stand there.
-    if let Some(Value::Object(definitions)) = schema.as_object_mut().and_then(|object| object.shift_remove("$defs")) {
-        generator.definitions_mut().extend(definitions);
+    if let Value::Object(object) = &mut schema {
+        // schemars names the type here, as it does for the root of a document.
+        object.shift_remove("title");
+        // References are resolved from the root, so what they refer to has to stand there.
+        if let Some(Value::Object(definitions)) = object.shift_remove("$defs") {
+            generator.definitions_mut().extend(definitions);
+        }
     }
     schema
 }

@@ -96,6 +96,23 @@ pub(super) fn resolved(schema: Value, definitions: &JsonObject) -> Value {
     target(&schema, definitions).cloned().unwrap_or(schema)
 }
 
+/// Lets the references of a schema that was a document lead to the property that it becomes.
+pub(super) fn move_under(schema: &mut Value, property: &str) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::String(path)) = object.get_mut("$ref") {
+                if let Some(rest) = path.strip_prefix('#').filter(|_| !path.starts_with(PREFIX)) {
+                    let property = property.replace('~', "~0").replace('/', "~1").replace('%', "%25");
+                    *path = format!("#/properties/{property}{rest}");
+                }
+            }
+            object.values_mut().for_each(|value| move_under(value, property));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| move_under(value, property)),
+        _ => {}
+    }
+}
+
 /// Removes the definitions that nothing refers to.
 pub(super) fn keep_used(root: &JsonObject, definitions: &mut JsonObject) {
     let mut used: Vec<String> = Vec::new();

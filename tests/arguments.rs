@@ -1,0 +1,2 @@
+
+//! Reading the arguments of a call.
