@@ -58,15 +58,18 @@ pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> 
         let expected = secret_expected(&reason);
         return fault(path(param.name), &expected, None, demanded(&name, &expected, None));
     }
-    // Of these, serde speaks when it is through with the object or list.
-    let of_container = ["missing field", "unknown field", "duplicate field", "invalid length"];
-    let inner = !of_container.iter().any(|start| reason.starts_with(start));
-    let (nested, start) = offset(json, error).map_or((String::new(), 0), |offset| locate(json, offset, inner));
+    // How deep is too deep is no place.
+    let offset = offset(json, error).filter(|_| !is_too_deep(&reason));
+    let (nested, start) = offset.map_or((String::new(), 0), |offset| locate(json, offset));
     let json = &json[start..];
     let got = read::value(json).unwrap_or(json);
     let name = if nested.is_empty() { name } else { Cow::Owned(format!("{name}{}", shown(&nested))) };
     let (expected, message) = explained(&name, &reason, Some(got));
     fault(path(param.name) + &nested, &expected, Some(got), message)
+}
+
+fn is_too_deep(reason: &str) -> bool {
+    reason.starts_with("recursion limit")
 }
 
 /// What belongs there, and the sentence.
@@ -84,7 +87,10 @@ fn explained(name: &str, reason: &str, got: Option<&str>) -> (String, String) {
         let or = if expected.is_empty() { String::new() } else { format!(", or use {expected}") };
         return ("known fields".into(), format!("`{name}` has no field `{field}`; remove it{or}"));
     }
-    if what.starts_with("recursion limit") {
+    if what == "trailing characters" {
+        return ("fewer items".into(), format!("`{name}` is one too many; remove it"));
+    }
+    if is_too_deep(reason) {
         return ("fewer levels".into(), format!("`{name}` is nested too deep; flatten it"));
     }
     if what.starts_with("data did not match any variant") {

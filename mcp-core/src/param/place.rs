@@ -16,19 +16,20 @@ struct Level<'a> {
     index: usize,
 }
 
-/// The path of the value that begins or ends at the offset, or of what it lies in, and where that begins.
+/// The path of the value that begins or ends at the offset, else of the one that it lies in, and where that begins.
 ///
-/// The text is JSON; `inner` says whether the value itself is meant, or the list or object that has it.
-pub(super) fn locate(json: &str, offset: usize, inner: bool) -> (String, usize) {
+/// serde speaks of a value when it is through with it, of a list or object in place of a value before it opens it, and
+/// of a key after the key. The text is JSON.
+pub(super) fn locate(json: &str, offset: usize) -> (String, usize) {
     let mut levels: Vec<Level<'_>> = Vec::new();
     let mut at_key = false;
     let mut at = 0;
-    while at < json.len() && (at < offset || inner && at == offset) {
+    while at < json.len() && at <= offset {
         let start = at;
         at = token_end(json, at);
         match json.as_bytes()[start] {
             b'{' | b'[' => {
-                if inner && start == offset {
+                if start == offset {
                     return path(&levels, start);
                 }
                 at_key = json.as_bytes()[start] == b'{';
@@ -36,7 +37,7 @@ pub(super) fn locate(json: &str, offset: usize, inner: bool) -> (String, usize) 
             }
             b'}' | b']' => {
                 let Some(closed) = levels.pop() else { break };
-                if inner && at == offset {
+                if at == offset {
                     return path(&levels, closed.start);
                 }
                 at_key = false;
@@ -52,7 +53,7 @@ pub(super) fn locate(json: &str, offset: usize, inner: bool) -> (String, usize) 
                 let Some(level) = levels.last_mut() else { break };
                 level.key = Some(&json[start..at]);
             }
-            _ if inner && (start == offset || at == offset) => return path(&levels, start),
+            _ if start == offset || at == offset => return path(&levels, start),
             _ => {}
         }
     }
@@ -108,28 +109,29 @@ mod tests {
 
     const JSON: &str = r#"[{"a": 1}, {"b/c": [true, "x\"]"] , "d": {} }]"#;
 
-    fn at(found: &str, inner: bool) -> (String, &'static str) {
-        let (path, start) = locate(JSON, JSON.find(found).unwrap() + found.len(), inner);
+    fn at(found: &str) -> (String, &'static str) {
+        let (path, start) = locate(JSON, JSON.find(found).unwrap() + found.len());
         (path, &JSON[start..])
     }
 
     #[test]
     fn a_value_is_found_by_its_end() {
-        assert_eq!(at("1", true).0, "/0/a");
-        assert_eq!(at("true", true).0, "/1/b~1c/0");
-        assert_eq!(at(r#""x\"]""#, true), ("/1/b~1c/1".into(), &JSON[26..]));
-        assert_eq!(at("{}", true).0, "/1/d");
+        assert_eq!(at("1").0, "/0/a");
+        assert_eq!(at("true").0, "/1/b~1c/0");
+        assert_eq!(at(r#""x\"]""#), ("/1/b~1c/1".into(), &JSON[26..]));
+        assert_eq!(at("{}").0, "/1/d");
+        assert_eq!(at("1}"), ("/0".into(), JSON.strip_prefix('[').unwrap()));
+        assert_eq!(at(JSON), (String::new(), JSON));
     }
 
     #[test]
     fn a_value_is_found_by_its_beginning() {
-        assert_eq!(at(r#""d": "#, true), ("/1/d".into(), "{} }]"));
+        assert_eq!(at(r#""d": "#), ("/1/d".into(), "{} }]"));
     }
 
     #[test]
-    fn what_holds_a_value_is_found() {
-        assert_eq!(at("1", false).0, "/0");
-        assert_eq!(at(r#""d""#, false).0, "/1");
-        assert_eq!(at(JSON, false).0, "");
+    fn a_key_is_blamed_on_its_object() {
+        assert_eq!(at(r#""a""#).0, "/0");
+        assert_eq!(at(r#""d""#).0, "/1");
     }
 }
