@@ -1,5 +1,7 @@
 //! Reading the arguments of a call: one pass, all faults at once, each with its path, bounded, and no secret in them.
 
+#![allow(clippy::needless_pass_by_value, reason = "a tool owns what it takes")]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -249,6 +249,10 @@ impl<T> ArgSlot<T> {
     }
 
     /// The argument; [`read_arguments`] has filled every place that has no default.
+    ///
+    /// # Panics
+    ///
+    /// Where it has refused the arguments.
     pub fn take(self) -> T {
         self.value.expect("every argument was read or refused")
     }

@@ -3,6 +3,7 @@
 //! Subschemas stand where they are used, without `$ref`; what may be left out is not required and has no null type;
 //! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`.
 
+mod flat;
 mod profile;
 mod refs;
 
@@ -76,9 +77,7 @@ fn assemble(entry: &ToolEntry, inline: bool) -> Value {
         params => listed(params, &mut generator),
     };
     root.entry("properties").or_insert_with(|| json!({}));
-    // Where alternatives bring properties of their own, the root does not know them all.
-    let knows_all = !["$ref", "oneOf", "anyOf", "allOf", "patternProperties"].iter().any(|key| root.contains_key(*key));
-    if !entry.allow_unknown_arguments && knows_all {
+    if !entry.allow_unknown_arguments {
         root.entry("additionalProperties").or_insert(Value::Bool(false));
     }
     finish(root, generator, Side::Input)
@@ -108,10 +107,10 @@ fn listed(params: &[Param], generator: &mut SchemaGenerator) -> JsonObject {
 fn flattened(param: &Param, generator: &mut SchemaGenerator) -> JsonObject {
     let mut schema = refs::resolved(type_schema(param, generator), generator.definitions());
     host_safe(&mut schema, Side::Input);
-    match schema {
-        Value::Object(object) => object,
-        _ => JsonObject::new(),
-    }
+    let Value::Object(root) = schema else { return JsonObject::new() };
+    let mut definitions = generator.definitions().clone();
+    definitions.values_mut().for_each(|schema| host_safe(schema, Side::Input));
+    flat::without_alternatives(root, &definitions)
 }
 
 /// The root as an object, with what it refers to.

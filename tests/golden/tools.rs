@@ -6,7 +6,9 @@ use mcp_core::schemars::schema_for;
 use mcp_core::serde_json::{Value, json};
 use mcp_core::{Content, Json, ToolResult, mcp_tool, schema};
 
-use crate::types::{FlattenedEnum, FlattenedMap, Internal, Mode, Node, Point, Search, Settings};
+use crate::types::{
+    Expression, FlattenedEnum, FlattenedMap, Internal, Mode, Node, Point, Search, Settings, UntaggedObjects,
+};
 use crate::{call, entry, validator};
 
 /// Takes nothing.
@@ -95,6 +97,16 @@ fn flatten_root_tagged(#[arg(flatten)] shape: Internal) -> Result<Internal, Stri
     Ok(shape)
 }
 
+#[mcp_tool(module = "golden")]
+fn flatten_root_external(#[arg(flatten)] value: Expression) -> Expression {
+    value
+}
+
+#[mcp_tool(module = "golden")]
+fn flatten_root_untagged(#[arg(flatten)] value: UntaggedObjects) -> UntaggedObjects {
+    value
+}
+
 fn agree(name: &str, good: &[Value], bad: &[Value]) {
     let entry = entry(name);
     let schema = validator(&schema::input_of(entry));
@@ -143,7 +155,13 @@ fn arguments_are_taken_as_the_schema_says() {
         &[json!({"name": "a", "kind": "nothing"})],
         &[json!({"name": 1, "kind": "nothing"})],
     );
-    agree("golden.flatten_root_tagged", &[json!({"kind": "nothing"})], &[json!({}), json!({"kind": "a"})]);
+    agree("golden.flatten_root_external", &[json!({"Number": 1})], &[json!({"Number": "a"}), json!({"Other": 1})]);
+    agree("golden.flatten_root_untagged", &[json!({"x": 1, "y": 2}), json!({"name": "a"})], &[json!({"name": 1})]);
+    agree(
+        "golden.flatten_root_tagged",
+        &[json!({"kind": "nothing"}), json!({"kind": "circle", "radius": 1})],
+        &[json!({}), json!({"kind": "a"})],
+    );
 }
 
 #[test]

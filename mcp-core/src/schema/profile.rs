@@ -206,7 +206,7 @@ fn fold_constants(object: &mut JsonObject) {
 const DOCUMENT: &str = "- `";
 
 /// The line that describes one constant.
-fn document(value: &Value, alternative: &Value) -> Option<String> {
+pub(super) fn document(value: &Value, alternative: &Value) -> Option<String> {
     let words: Vec<&str> = alternative.get("description")?.as_str()?.split_whitespace().collect();
     let name = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Some(format!("{DOCUMENT}{name}`: {}", words.join(" ")))

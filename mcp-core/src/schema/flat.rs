@@ -1,0 +1,134 @@
+//! Alternatives at the root of an input schema make providers refuse the tool, or the whole list: one set of properties
+//! stands for all of them. It says less than the alternatives; what it leaves open, the call refuses.
+
+use serde_json::{Value, json};
+
+use super::profile::document;
+use super::refs;
+use crate::message::JsonObject;
+
+/// How deep alternatives are looked at; a type can be an alternative of itself.
+const DEPTH: usize = 16;
+
+const ALTERNATIVES: [&str; 2] = ["oneOf", "anyOf"];
+
+#[derive(Default)]
+struct Flat {
+    properties: JsonObject,
+    required: Vec<Value>,
+    open: bool,
+}
+
+/// Replaces alternatives by the properties of all of them.
+pub(super) fn without_alternatives(root: JsonObject, definitions: &JsonObject) -> JsonObject {
+    let combines = ["allOf", "$ref"].iter().chain(&ALTERNATIVES).any(|key| root.contains_key(*key));
+    if !combines {
+        return root;
+    }
+    let mut root = Value::Object(root);
+    let Flat { properties, required, open } = flat(&root, definitions, 0);
+    let mut flattened = super::object([("type", "object".into()), ("properties", properties.into())]);
+    if !required.is_empty() {
+        flattened.insert("required".into(), required.into());
+    }
+    if open {
+        flattened.insert("additionalProperties".into(), Value::Bool(true));
+    }
+    if let Some(description) = root.get_mut("description") {
+        flattened.insert("description".into(), description.take());
+    }
+    flattened
+}
+
+fn flat(schema: &Value, definitions: &JsonObject, depth: usize) -> Flat {
+    if depth > DEPTH {
+        return Flat::default();
+    }
+    let own = |key: &str| schema.get(key).cloned();
+    let open = |key: &str| schema.get(key).is_some_and(|more| *more != Value::Bool(false));
+    let mut whole = Flat {
+        properties: own("properties").and_then(object).unwrap_or_default(),
+        required: own("required").and_then(list).unwrap_or_default(),
+        open: open("additionalProperties") || open("patternProperties"),
+    };
+    let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+    for part in parts.chain(refs::target(schema, definitions)) {
+        let part = flat(part, definitions, depth + 1);
+        add_required(&mut whole.required, part.required.clone());
+        whole.add(part);
+    }
+    for alternatives in ALTERNATIVES.iter().filter_map(|key| schema.get(key)?.as_array()) {
+        let mut common: Option<Vec<Value>> = None;
+        for alternative in alternatives {
+            let mut part = flat(alternative, definitions, depth + 1);
+            part.properties.values_mut().for_each(|property| open_tag(property, alternative));
+            match &mut common {
+                Some(common) => common.retain(|name| part.required.contains(name)),
+                None => common = Some(part.required.clone()),
+            }
+            whole.add(part);
+        }
+        add_required(&mut whole.required, common.unwrap_or_default());
+    }
+    whole
+}
+
+fn object(value: Value) -> Option<JsonObject> {
+    if let Value::Object(object) = value { Some(object) } else { None }
+}
+
+fn list(value: Value) -> Option<Vec<Value>> {
+    if let Value::Array(list) = value { Some(list) } else { None }
+}
+
+fn add_required(required: &mut Vec<Value>, more: Vec<Value>) {
+    more.into_iter().for_each(|name| {
+        if !required.contains(&name) {
+            required.push(name);
+        }
+    });
+}
+
+/// The name of an alternative becomes one of several names, with what was said of the alternative.
+fn open_tag(property: &mut Value, alternative: &Value) {
+    let Value::Object(property) = property else { return };
+    let Some(name) = property.shift_remove("const") else { return };
+    if let Some(line) = document(&name, alternative) {
+        property.entry("description").or_insert_with(|| line.into());
+    }
+    property.insert("enum".into(), json!([name]));
+}
+
+impl Flat {
+    fn add(&mut self, part: Self) {
+        self.open |= part.open;
+        for (name, schema) in part.properties {
+            match self.properties.get_mut(&name) {
+                Some(own) if *own != schema => either(own, schema),
+                Some(_) => {}
+                None => {
+                    self.properties.insert(name, schema);
+                }
+            }
+        }
+    }
+}
+
+/// What fits one of two schemas.
+fn either(own: &mut Value, other: Value) {
+    let names = |schema: &Value| schema.get("enum").and_then(Value::as_array).cloned();
+    if let (Some(mut all), Some(more), Value::Object(own)) = (names(own), names(&other), &mut *own) {
+        all.extend(more.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
+        own.insert("enum".into(), all.into());
+        let said = [own.get("description"), other.get("description")];
+        let lines: Vec<&str> = said.into_iter().flatten().filter_map(Value::as_str).collect();
+        if !lines.is_empty() {
+            own.insert("description".into(), lines.join("\n").into());
+        }
+        return;
+    }
+    match own.get_mut("anyOf").and_then(Value::as_array_mut) {
+        Some(schemas) => schemas.push(other),
+        None => *own = json!({ "anyOf": [own.take(), other] }),
+    }
+}
