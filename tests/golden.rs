@@ -4,6 +4,7 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "a tool owns what it takes")]
 
+#[allow(clippy::unreadable_literal, clippy::option_option, reason = "values as they stand in JSON")]
 #[path = "golden/cases.rs"]
 mod cases;
 #[path = "golden/tools.rs"]
@@ -91,7 +92,7 @@ fn difference(kept: &str, made: &str) -> String {
     let same = kept.lines().zip(made.lines()).take_while(|(kept, made)| kept == made).count();
     let from = same.saturating_sub(3);
     let part = |text: &str, sign: &str| -> String {
-        text.lines().skip(from).take(10).map(|line| format!("{sign} {line}\n")).collect()
+        text.lines().skip(from).take(10).flat_map(|line| [sign, " ", line, "\n"]).collect()
     };
     format!("from line {}:\n{}{}", from + 1, part(kept, "-"), part(made, "+"))
 }

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::{NonZeroI8, NonZeroU8, NonZeroU64};
+use std::ops::Range;
 use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Utc};
@@ -200,6 +203,9 @@ cases! {
     }
     boxed: Box<Point> { good: [{"x": 1, "down": 2}], bad: [{}] }
     boxed_option: Box<Option<u8>> { good: [1], bad: ["a"], tool_only: [null] }
+    arc: Arc<Point> { good: [{"x": 1, "down": 2}], bad: [{}] }
+    rc: Rc<str> { good: ["a"], bad: [1] }
+    range: Range<u8> { good: [{"start": 1, "end": 2}], bad: [{"start": 1}, {"start": 1, "end": 256}] }
     cow: Cow<'static, str> { good: ["a"], bad: [1] }
     any: Value { good: [null, true, 1, 1.5, "a", [1, null], {"a": null}], bad: [] }
     any_map: Map<String, Value> { good: [{}, {"a": null}], bad: [[], 1] }

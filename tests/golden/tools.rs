@@ -93,6 +93,7 @@ fn flatten_root_enum(#[arg(flatten)] shape: FlattenedEnum) -> FlattenedEnum {
 }
 
 #[mcp_tool(module = "golden")]
+#[allow(clippy::unnecessary_wraps, reason = "the schema is that of the value")]
 fn flatten_root_tagged(#[arg(flatten)] shape: Internal) -> Result<Internal, String> {
     Ok(shape)
 }

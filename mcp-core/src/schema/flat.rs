@@ -82,11 +82,11 @@ fn list(value: Value) -> Option<Vec<Value>> {
 }
 
 fn add_required(required: &mut Vec<Value>, more: Vec<Value>) {
-    more.into_iter().for_each(|name| {
+    for name in more {
         if !required.contains(&name) {
             required.push(name);
         }
-    });
+    }
 }
 
 /// The name of an alternative becomes one of several names, with what was said of the alternative.
