@@ -505,3 +505,60 @@ proptest! {
         }
     }
 }
+
+/// A struct that says nothing of unknown fields.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Plain {
+    a: i64,
+    #[serde(default)]
+    b: i64,
+}
+
+/// A struct that takes any field.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Open {
+    a: i64,
+    #[serde(flatten)]
+    rest: std::collections::BTreeMap<String, i64>,
+}
+
+/// Takes a struct.
+#[mcp_tool(module = "flattened")]
+fn plain_struct(#[arg(flatten)] plain: Plain) -> i64 {
+    plain.a + plain.b
+}
+
+/// Takes a struct, and more.
+#[mcp_tool(module = "flattened", allow_unknown_arguments)]
+fn lax_struct(#[arg(flatten)] plain: Plain) -> i64 {
+    plain.a + plain.b
+}
+
+/// Takes a struct that takes more.
+#[mcp_tool(module = "flattened")]
+fn open_struct(#[arg(flatten)] open: Open) -> i64 {
+    open.a + open.rest.values().sum::<i64>()
+}
+
+#[test]
+fn c26_a_flattened_struct_takes_what_its_schema_says() {
+    let call = |name: &str, json: &str| {
+        let entry = mcp_core::entries().find(|entry| entry.name == name).unwrap();
+        let mcp_core::Call::Sync(run) = entry.call else { panic!("not sync") };
+        let closed = mcp_core::schema::input_of(entry)["additionalProperties"] == false;
+        let mut out = Vec::new();
+        let result = run(&mcp_core::ToolContext::for_test(), json, &mut out);
+        (closed, result.map(|_| String::from_utf8(out).unwrap()).map_err(|error| error.into_error(name).to_string()))
+    };
+    assert_eq!(call("flattened.plain_struct", r#"{"a":1}"#), (true, Ok("1".to_owned())));
+    let (closed, error) = call("flattened.plain_struct", r#"{"a":1,"c":{"b":2},"d":[]}"#);
+    let error = error.unwrap_err();
+    assert!(
+        closed
+            && error.contains("there is no argument `c`; remove it, or use one of `a`, `b`")
+            && error.contains("`d`"),
+        "{error}"
+    );
+    assert_eq!(call("flattened.lax_struct", r#"{"a":1,"c":2}"#), (false, Ok("1".to_owned())));
+    assert_eq!(call("flattened.open_struct", r#"{"a":1,"c":2}"#), (false, Ok("3".to_owned())));
+}

@@ -1,5 +1,7 @@
 //! Tools that compile and cannot be: found when the registry is built, each with its place, all at once.
 
+#![allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools have the form under test")]
+
 use std::collections::BTreeMap;
 
 use mcp_registry::serde_json::json;
@@ -26,22 +28,6 @@ fn empty() {}
 /// Has a schema that is not an object's.
 #[mcp_tool(name = "broken.array", input_schema = json!({ "type": "array" }))]
 fn array() {}
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-#[serde(tag = "kind")]
-enum Either {
-    Left { a: i32 },
-    Right { b: i32 },
-}
-
-/// Takes a union for its arguments.
-#[mcp_tool(name = "broken.union")]
-fn union(#[arg(flatten)] either: Either) -> i32 {
-    match either {
-        Either::Left { a } => a,
-        Either::Right { b } => b,
-    }
-}
 
 /// Takes a number for its arguments.
 #[mcp_tool(name = "broken.flat")]
@@ -84,10 +70,9 @@ fn a_constraint_that_does_not_fit_the_type_is_refused() {
 
 #[test]
 fn s2_16_s3_41_a_schema_that_is_empty_or_no_objects_is_refused() {
-    for (entry, wanted) in tools![empty, array, union, flat].into_iter().zip([
+    for (entry, wanted) in tools![empty, array, flat].into_iter().zip([
         "is empty; write an object schema",
         "does not have `\"type\": \"object\"` at its root",
-        "at its root, which",
         "does not have `\"type\": \"object\"` at its root",
     ]) {
         let RegistrationProblem::Schema { which: "input", reason, .. } = problem(entry) else { panic!() };
@@ -104,6 +89,6 @@ fn a_name_that_hosts_refuse_is_refused() {
 #[test]
 fn everything_is_in_one_report() {
     let error = Catalog::linked().unwrap_err();
-    assert_eq!(error.problems().len(), 7);
-    assert!(error.to_string().starts_with("the tools cannot be registered, for 7 reasons:\n  - "));
+    assert_eq!(error.problems().len(), 6);
+    assert!(error.to_string().starts_with("the tools cannot be registered, for 6 reasons:\n  - "));
 }

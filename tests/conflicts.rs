@@ -6,11 +6,11 @@ use mcp_registry::{Catalog, Conflict, RegistrationError, RegistrationProblem, Re
 mcp_registry::link_tools!(dup_a, dup_b);
 
 fn conflicts(error: &RegistrationError) -> Vec<&Conflict> {
-    let conflict = |problem| match problem {
-        &RegistrationProblem::Conflict(ref conflict) => conflict,
+    let conflicts = error.problems().iter().map(|problem| match problem {
+        RegistrationProblem::Conflict(conflict) => conflict,
         other => panic!("{other}"),
-    };
-    error.problems().iter().map(conflict).collect()
+    });
+    conflicts.collect()
 }
 
 #[test]

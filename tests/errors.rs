@@ -177,7 +177,7 @@ fn s3_18_a_registration_error_is_a_page_with_both_places_and_the_way_out() {
         .into(),
         RegistrationProblem::Name { error: NameError::Empty, origin: Box::new(origin("p", "1.0.0", 4)) },
     ];
-    let page = RegistrationError::new(problems).unwrap();
+    let page = RegistrationError::check(problems).unwrap_err();
     assert_eq!(page.problems().len(), 4);
     assert_eq!(
         page.to_string(),
@@ -197,7 +197,7 @@ fn s3_18_a_registration_error_is_a_page_with_both_places_and_the_way_out() {
   - the name is empty; write `module.tool`
     at p/src/lib.rs:4 (p::notes::note, p 1.0.0)"#
     );
-    assert!(RegistrationError::new(vec![]).is_none());
+    assert!(RegistrationError::check(vec![]).is_ok());
 }
 
 #[test]

@@ -37,5 +37,5 @@ fn p3_tools_named_one_by_one_need_no_linked_set() {
 
 #[test]
 fn p1_the_function_stays_a_function() {
-    assert_eq!(unnamed_tools::shout("hey".to_owned()), "HEY");
+    assert_eq!(unnamed_tools::shout("hey"), "HEY");
 }

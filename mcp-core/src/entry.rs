@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::context::{BoxFuture, ToolContext};
 use crate::error::{Error, Fault, Origin, SchemaError, SerializationError, ToolError};
-use crate::output::Returned;
+use crate::output::{OutputSchema, Returned};
 use crate::param::Param;
 
 /// A tool as it was defined: data and one function pointer.
@@ -62,7 +62,7 @@ pub struct ToolEntry {
     /// The input schema, where the author wrote it out.
     pub input_schema: Option<fn() -> Value>,
     /// The output schema: of the return type, or written out.
-    pub output_schema: fn() -> Option<Value>,
+    pub output_schema: fn() -> Option<OutputSchema>,
     /// The application state that it needs.
     pub needs: &'static [fn(&mut Vec<StateType>)],
 }
@@ -198,7 +198,7 @@ impl ToolEntry {
     }
 }
 
-fn no_schema() -> Option<Value> {
+fn no_schema() -> Option<OutputSchema> {
     None
 }
 
@@ -228,7 +228,7 @@ entry_setters! {
     allow: &'static [&'static str];
     params: &'static [Param];
     flatten: bool;
-    output_schema: fn() -> Option<Value>;
+    output_schema: fn() -> Option<OutputSchema>;
     needs: &'static [fn(&mut Vec<StateType>)];
 }
 

@@ -47,7 +47,7 @@ pub use self::error::{
 };
 pub use self::message::{ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolCall, ToolResult};
 pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolicy, ToolName};
-pub use self::output::{Json, Returned, ToolFailure, ToolOutput};
+pub use self::output::{Json, OutputSchema, Returned, ToolFailure, ToolOutput};
 pub use self::param::{Bound, Constraint, Param, ToolParam};
 pub use self::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
 pub use self::version::{MESSAGE_FORMAT_VERSION, Version, VersionError};

@@ -33,6 +33,22 @@ pub enum Returned {
     Result(Box<ToolResult>),
 }
 
+/// What a tool returns, for those who read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputSchema {
+    /// The schema of the data.
+    pub schema: Value,
+    /// Whether the data is `{"result": …}` around what the tool returns.
+    pub wraps: bool,
+}
+
+impl OutputSchema {
+    /// A schema that was written out; it is of the data as it is.
+    pub fn explicit(schema: impl Into<Value>) -> Self {
+        Self { schema: schema.into(), wraps: false }
+    }
+}
+
 /// A structured value without an output schema, for what has no `JsonSchema`.
 ///
 /// ```
@@ -184,7 +200,7 @@ impl Success<()> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<Value> {
+    pub fn schema(self) -> Option<OutputSchema> {
         None
     }
 }
@@ -196,7 +212,7 @@ impl Success<Content> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<Value> {
+    pub fn schema(self) -> Option<OutputSchema> {
         None
     }
 }
@@ -208,7 +224,7 @@ impl Success<Vec<Content>> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<Value> {
+    pub fn schema(self) -> Option<OutputSchema> {
         None
     }
 }
@@ -220,7 +236,7 @@ impl Success<ToolResult> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<Value> {
+    pub fn schema(self) -> Option<OutputSchema> {
         None
     }
 }
@@ -235,7 +251,7 @@ impl<T> Success<Json<T>> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<Value> {
+    pub fn schema(self) -> Option<OutputSchema> {
         None
     }
 }
@@ -260,19 +276,19 @@ impl<T> AnySuccess<T> for Success<T> {
 /// Every other type that has a schema. (One that has none is refused where it is written; see [`AnySuccess`].)
 pub trait SchemaSuccess<T> {
     /// The schema of the type.
-    fn schema(self) -> Option<Value>;
+    fn schema(self) -> Option<OutputSchema>;
 }
 
 impl<T: ToolOutput> SchemaSuccess<T> for Success<T> {
-    fn schema(self) -> Option<Value> {
-        Some(schema::output_of::<T>())
+    fn schema(self) -> Option<OutputSchema> {
+        Some(OutputSchema { schema: schema::output_of::<T>(), wraps: schema::wraps::<T>() })
     }
 }
 
 /// The rest.
 pub trait NoSchema<T> {
     /// None.
-    fn schema(&self) -> Option<Value> {
+    fn schema(&self) -> Option<OutputSchema> {
         None
     }
 }

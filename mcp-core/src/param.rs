@@ -14,6 +14,7 @@ use serde_json::Value;
 
 pub(crate) use self::fault::whole;
 pub use self::read::read_arguments;
+pub(crate) use self::read::unknown_arguments;
 
 /// A parameter as it was defined.
 #[derive(Debug)]

@@ -1,9 +1,12 @@
 //! The only names that an expansion uses. Nothing here is for people.
 
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::future::Future;
 use std::marker::PhantomData;
+use std::num::{NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
@@ -19,12 +22,15 @@ pub use serde_json::{Value, to_value};
 pub use crate::context::{BoxFuture, FromContext, ToolContext};
 pub use crate::entry::{Call, CallError, MetaValue, Registration, StateType, Timeout, ToolEntry};
 pub use crate::error::{Origin, ToolError};
-pub use crate::output::{AnyFailure, AnyOutcome, AnySuccess, NoSchema, Outcome, Returned, SchemaSuccess, Success};
+pub use crate::output::{
+    AnyFailure, AnyOutcome, AnySuccess, NoSchema, Outcome, OutputSchema, Returned, SchemaSuccess, Success,
+};
 pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, read_arguments};
 pub use std::time::Duration;
 
 use crate::context::missing_state;
-use crate::param::ToolParam;
+use crate::param::{ToolParam, unknown_arguments, whole};
+use crate::schema;
 
 /// What the compiler falls back on where a type has no method of its own. Without names, which users may have for types.
 pub mod traits {
@@ -96,16 +102,37 @@ impl<T> Flattened<T> {
 }
 
 impl<T: ToolParam> Flattened<T> {
-    /// The struct.
-    pub fn read(&self, json: &str) -> Result<T, CallError> {
-        serde_json::from_str(json).map_err(|error| CallError::Arguments(vec![crate::param::whole(&error)]))
+    /// The struct. What its schema does not name is refused, also where serde would pass it over.
+    pub fn read(&self, json: &str, allow_unknown: bool, fields: &Fields) -> Result<T, CallError> {
+        let read = serde_json::from_str(json).map_err(|error| vec![whole(&error)])?;
+        let fields = fields.0.get_or_init(schema::fields_of::<T>).as_deref();
+        match fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields)) {
+            Some(faults) if !faults.is_empty() => Err(faults.into()),
+            _ => Ok(read),
+        }
+    }
+}
+
+/// The names of the fields of a struct that is all arguments, once they were asked for; none where any name is taken.
+pub struct Fields(OnceLock<Option<Vec<String>>>);
+
+impl Fields {
+    /// Not yet asked for.
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 /// Where a type is no parameter, `Param::of` says so; this keeps the compiler from saying it again.
 pub trait AnyFlattened<T> {
     /// The struct.
-    fn read(&self, _: &str) -> Result<T, CallError> {
+    fn read(&self, _: &str, _: bool, _: &Fields) -> Result<T, CallError> {
         unreachable!("a program with such a parameter does not compile")
     }
 }
@@ -223,16 +250,32 @@ macro_rules! kinds {
 
 kinds! {
     Number: i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64;
-    Text: String, std::path::PathBuf, char;
+    Number: NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64;
+    Text: String, std::path::PathBuf, char, Box<str>, Cow<'static, str>;
     Other: bool, ();
 }
 
-impl<T> KindOf<Vec<T>> {
+macro_rules! lists {
+    ($($list:ident),*) => {$(
+        impl<T> KindOf<$list<T>> {
+            /// Known.
+            pub const KIND: TypeKind = TypeKind::List;
+        }
+        impl<T> KindOf<Option<$list<T>>> {
+            /// Known.
+            pub const KIND: TypeKind = TypeKind::List;
+        }
+    )*};
+}
+
+lists!(Vec, VecDeque, BTreeSet);
+
+impl<T, S> KindOf<HashSet<T, S>> {
     /// Known.
     pub const KIND: TypeKind = TypeKind::List;
 }
 
-impl<T> KindOf<Option<Vec<T>>> {
+impl<T, const N: usize> KindOf<[T; N]> {
     /// Known.
     pub const KIND: TypeKind = TypeKind::List;
 }

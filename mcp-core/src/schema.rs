@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::profile::{Side, describe, host_safe, without_nulls};
 use crate::entry::ToolEntry;
 use crate::message::JsonObject;
-use crate::param::{Bound, Constraint, Param};
+use crate::param::{Bound, Constraint, Param, ToolParam};
 
 /// The schema of what a tool takes, before anything is checked of it.
 pub fn input_of(entry: &ToolEntry) -> Value {
@@ -111,6 +111,17 @@ fn flattened(param: &Param, generator: &mut SchemaGenerator) -> JsonObject {
     let mut definitions = generator.definitions().clone();
     definitions.values_mut().for_each(|schema| host_safe(schema, Side::Input));
     flat::without_alternatives(root, &definitions)
+}
+
+/// The names that a struct whose fields are the arguments takes; none where it takes any.
+pub(crate) fn fields_of<T: ToolParam>() -> Option<Vec<String>> {
+    let mut generator = settings(true).for_deserialize().into_generator();
+    let root = flattened(&Param::of::<T>(""), &mut generator);
+    if root.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false)) {
+        return None;
+    }
+    let properties = root.get("properties").and_then(Value::as_object);
+    Some(properties.into_iter().flat_map(JsonObject::keys).cloned().collect())
 }
 
 /// The root as an object, with what it refers to.

@@ -186,7 +186,7 @@ fn schemas(tool: &Tool) -> TokenStream {
         .as_ref()
         .map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
     let output = if let Some(schema) = &tool.keys.output_schema {
-        quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::Value::from(#schema))))
+        quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))))
     } else {
         let outcome = quote_spanned!(returns.span()=> __mcp::Outcome::<#returns>::NEW);
         quote_spanned!(returns.span()=> .output_schema(|| #outcome.kind().success().schema()))
@@ -372,7 +372,11 @@ fn slot_name(index: usize) -> Ident {
 fn read(tool: &Tool) -> TokenStream {
     if let Some(arg) = tool.args().find(|arg| arg.flatten.is_some()) {
         let (slot, ty) = (slot_name(0), slot_type(arg));
-        return quote_spanned!(arg.ty.span()=> let #slot = __mcp::Flattened::<#ty>::NEW.read(__args)?;);
+        let allow_unknown = tool.keys.allow_unknown_arguments;
+        return quote_spanned! {arg.ty.span()=>
+            static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new();
+            let #slot = __mcp::Flattened::<#ty>::NEW.read(__args, #allow_unknown, &__MCP_FIELDS)?;
+        };
     }
     let slots: Vec<Ident> = (0..tool.args().count()).map(slot_name).collect();
     let types = tool.args().map(slot_type);

@@ -153,10 +153,8 @@ impl RegistryBuilder {
         if catalog.is_empty() && !allow_empty && problems.is_empty() {
             problems.push(RegistrationProblem::Empty);
         }
-        match RegistrationError::new(problems) {
-            Some(error) => Err(error),
-            None => Ok((catalog, state)),
-        }
+        RegistrationError::check(problems)?;
+        Ok((catalog, state))
     }
 
     /// Counts the tools of the packages that must bring some.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use mcp_core::{
     __private::block_on, Call, Error, Extensions, RegistrationError, RegistrationProblem, Returned, SerializationError,
-    ToolCall, ToolContext, ToolEntry, ToolNotFoundError, ToolResult, schema,
+    ToolCall, ToolContext, ToolEntry, ToolNotFoundError, ToolResult,
 };
 use serde_json::{Value, json};
 
@@ -112,13 +112,9 @@ impl Registry {
         let mut problems = Vec::new();
         let tools = change(&catalog, &mut problems);
         let changed = Catalog::of_tools(tools, catalog.policy(), &mut problems);
-        match RegistrationError::new(problems) {
-            Some(error) => Err(error),
-            None => {
-                self.0.catalog.store(Arc::new(changed));
-                Ok(())
-            }
-        }
+        RegistrationError::check(problems)?;
+        self.0.catalog.store(Arc::new(changed));
+        Ok(())
     }
 
     /// Calls a tool. Whatever goes wrong is in the result.
@@ -155,9 +151,7 @@ impl Registry {
 fn result_of(tool: &RegisteredTool, returned: Returned, json: &[u8]) -> ToolResult {
     match returned {
         Returned::Json => match serde_json::from_slice::<Value>(json) {
-            Ok(value) if tool.output_schema().is_some_and(|schema| schema::is_wrapped(schema)) => {
-                ToolResult::data(json!({ "result": value }))
-            }
+            Ok(value) if tool.wraps_output() => ToolResult::data(json!({ "result": value })),
             Ok(value) => ToolResult::data(value),
             Err(error) => ToolResult::failure(SerializationError::new("what the tool returned", error)),
         },

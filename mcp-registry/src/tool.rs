@@ -8,8 +8,8 @@ use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    BoxFuture, Content, Hints, Json, JsonObject, NamePolicy, Origin, Param, StateType, Timeout, ToolContext, ToolEntry,
-    ToolError, ToolName, ToolResult, schema,
+    BoxFuture, Content, Hints, Json, JsonObject, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout,
+    ToolContext, ToolEntry, ToolError, ToolName, ToolResult, schema,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
@@ -25,7 +25,13 @@ struct Inner {
     wire: String,
     source: Source,
     input: OnceLock<ToolSchema>,
-    output: OnceLock<Option<ToolSchema>>,
+    output: OnceLock<Option<Output>>,
+}
+
+/// What a tool returns.
+struct Output {
+    schema: ToolSchema,
+    wraps: bool,
 }
 
 /// Where a tool comes from.
@@ -459,12 +465,21 @@ impl RegisteredTool {
 
     /// The schema of what it returns, made when it is first asked for.
     pub fn output_schema(&self) -> Option<&ToolSchema> {
+        self.output().map(|output| &output.schema)
+    }
+
+    /// Whether its data is `{"result": …}` around what it returns.
+    pub(crate) fn wraps_output(&self) -> bool {
+        self.output().is_some_and(|output| output.wraps)
+    }
+
+    fn output(&self) -> Option<&Output> {
         let made = self.0.output.get_or_init(|| {
-            let schema = match &self.0.source {
+            let output = match &self.0.source {
                 Source::Linked(entry) => (entry.output_schema)(),
-                Source::Made(tool) => tool.output_schema.clone(),
+                Source::Made(tool) => tool.output_schema.clone().map(OutputSchema::explicit),
             };
-            schema.map(|schema| ToolSchema(Arc::new(schema)))
+            output.map(|OutputSchema { schema, wraps }| Output { schema: ToolSchema(Arc::new(schema)), wraps })
         });
         made.as_ref()
     }

@@ -214,9 +214,9 @@ impl fmt::Display for Places<'_> {
 }
 
 impl RegistrationError {
-    /// The error for these problems; none if there are none.
-    pub fn new(problems: Vec<RegistrationProblem>) -> Option<Self> {
-        if problems.is_empty() { None } else { Some(Self { problems }) }
+    /// An error if there are problems.
+    pub fn check(problems: Vec<RegistrationProblem>) -> Result<(), Self> {
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 
     /// Every problem; at least one.

@@ -26,8 +26,8 @@ pub(super) fn duplicate(param: &Param) -> Fault {
     fault(path(param.name), "one value", None, format!("`{}` stands twice; keep one of the two", shown(param.name)))
 }
 
-pub(super) fn unknown(key: &str, params: &[Param]) -> Fault {
-    let names: Vec<String> = params.iter().map(|param| format!("`{}`", param.name)).collect();
+pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Fault {
+    let names: Vec<String> = known.map(|name| format!("`{name}`")).collect();
     let remedy = match names.as_slice() {
         [] => "the tool takes none; remove it".to_owned(),
         names => format!("remove it, or use one of {}", cut(&names.join(", "), WORDS)),

@@ -37,6 +37,19 @@ pub fn read_arguments(
     if faults.0.is_empty() { Ok(()) } else { Err(faults.0) }
 }
 
+/// The arguments of a call, known to be a JSON object, that have none of these names.
+pub(crate) fn unknown_arguments(json: &str, known: &[String]) -> Vec<Fault> {
+    let mut faults = Faults(Vec::new());
+    // A text that was read before has no other fault.
+    let _ = each_argument(json, |key, value| {
+        if !known.iter().any(|name| name == key) {
+            faults.add(|| fault::unknown(key, known.iter().map(String::as_str)));
+        }
+        value_length(value)
+    });
+    faults.0
+}
+
 struct Faults(Vec<Fault>);
 
 impl Faults {
@@ -60,6 +73,23 @@ fn scan<'a>(
     slots: &mut [&mut dyn Slot],
     faults: &mut Faults,
 ) -> Result<(), Malformed<'a>> {
+    each_argument(json, |key, value| {
+        let found = params.iter().position(|param| param.name == key || param.aliases.contains(&key));
+        if let Some(index) = found {
+            return read_argument(value, &params[index], &mut *slots[index], faults);
+        }
+        if !allow_unknown {
+            faults.add(|| fault::unknown(key, params.iter().map(|param| param.name)));
+        }
+        value_length(value)
+    })
+}
+
+/// Takes an object apart. What is called for each value says how long the value is.
+fn each_argument<'a>(
+    json: &'a str,
+    mut read: impl FnMut(&str, &'a str) -> Result<usize, Malformed<'a>>,
+) -> Result<(), Malformed<'a>> {
     let mut rest = after(json, '{', "an object")?;
     if let Some(end) = rest.strip_prefix('}') {
         return at_end(end);
@@ -67,15 +97,7 @@ fn scan<'a>(
     loop {
         let (key, value) = read_key(rest)?;
         let value = after(value, ':', "`:`")?;
-        let found = params.iter().position(|param| param.name == key || param.aliases.contains(&&*key));
-        let length = if let Some(index) = found {
-            read_argument(value, &params[index], &mut *slots[index], faults)?
-        } else {
-            if !allow_unknown {
-                faults.add(|| fault::unknown(&key, params));
-            }
-            value_length(value)?
-        };
+        let length = read(&key, value)?;
         rest = value[length..].trim_start_matches(SPACE);
         match rest.as_bytes().first() {
             Some(b',') => rest = rest[1..].trim_start_matches(SPACE),
