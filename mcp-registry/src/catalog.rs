@@ -1,6 +1,6 @@
 //! Entries → a sorted, indexed list of tools in which every name means one tool.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
@@ -8,6 +8,7 @@ use mcp_core::{
 };
 
 use crate::builder::RegistryBuilder;
+use crate::index::Index;
 use crate::lint::{self, Finding};
 use crate::tool::{RegisteredTool, Source, ToolSchema};
 
@@ -15,7 +16,7 @@ use crate::tool::{RegisteredTool, Source, ToolSchema};
 #[derive(Clone, Debug)]
 pub struct Catalog {
     tools: Arc<[RegisteredTool]>,
-    index: Arc<HashMap<Box<str>, u32>>,
+    index: Arc<Index>,
     policy: NamePolicy,
 }
 
@@ -47,7 +48,8 @@ impl Catalog {
 
     /// A tool by its name, or none.
     pub fn find(&self, name: &str) -> Option<&RegisteredTool> {
-        self.index.get(name).map(|index| &self.tools[*index as usize])
+        let position = self.index.get(name, |position| self.tools[position as usize].answers_to(name))?;
+        Some(&self.tools[position as usize])
     }
 
     /// How many tools there are.
@@ -142,13 +144,14 @@ pub(crate) fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
 }
 
 /// Every name by which a tool can be called → the tool. Two tools that meet in a name are a conflict.
-fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> HashMap<Box<str>, u32> {
-    let mut index: HashMap<Box<str>, u32> = HashMap::with_capacity(2 * tools.len());
+fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> Index {
+    let names = |tool: &RegisteredTool| 2 + tool.aliases().len();
+    let mut index = Index::with_room(tools.iter().map(names).sum());
     let mut met = HashSet::new();
-    let mut add = |name: &str, position: u32| match index.get(name) {
-        None => _ = index.insert(name.into(), position),
-        Some(known) if *known != position => {
-            let (first, second) = (position.min(*known), position.max(*known));
+    let mut add = |name: &str, position: u32| match index.get(name, |known| tools[known as usize].answers_to(name)) {
+        None => index.insert(name, position),
+        Some(known) if known != position => {
+            let (first, second) = (position.min(known), position.max(known));
             if met.insert((first, second)) {
                 problems.push(conflict(name, &tools[first as usize], &tools[second as usize]).into());
             }
@@ -161,9 +164,7 @@ fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> H
         add(tool.name(), position);
     }
     for (position, tool) in positions() {
-        if tool.wire_name() != tool.name() {
-            add(tool.wire_name(), position);
-        }
+        add(tool.wire_name(), position);
     }
     for (position, tool) in positions() {
         tool.aliases().into_iter().for_each(|alias| add(alias, position));

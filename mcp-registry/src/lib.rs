@@ -28,6 +28,7 @@
 
 mod builder;
 mod catalog;
+mod index;
 mod link;
 mod lint;
 mod registry;

@@ -86,11 +86,15 @@ impl Registry {
 
     /// Takes a tool away, by its canonical name, and says whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
-        let known = self.0.catalog.load().find(name).is_some_and(|tool| tool.name() == name);
-        let removed = self.change(|catalog, _| {
-            catalog.list_registered_tools().iter().filter(|tool| tool.name() != name).cloned().collect()
+        let mut removed = false;
+        let changed = self.change(|catalog, _| {
+            let mut tools = catalog.list_registered_tools().to_vec();
+            tools.retain(|tool| tool.name() != name);
+            removed = tools.len() < catalog.len();
+            tools
         });
-        known && removed.is_ok()
+        // A part of what has no conflict has none.
+        changed.is_ok() && removed
     }
 
     /// A registry of some of the tools, with the same state: for another server, a profile, a test.

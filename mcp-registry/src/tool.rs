@@ -386,6 +386,11 @@ impl RegisteredTool {
         }
     }
 
+    /// Whether it can be called by the name.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name() == name || self.wire_name() == name || self.aliases().contains(&name)
+    }
+
     /// Words to select tools by.
     pub fn tags(&self) -> Vec<&str> {
         match &self.0.source {

@@ -14,7 +14,7 @@ use crate::message::{ErrorDetail, read_value};
 #[error("{message} ({code})")]
 #[non_exhaustive]
 pub struct RpcError {
-    /// The number; see [`code`].
+    /// The number; see [`code`](crate::code).
     pub code: i64,
     /// What went wrong, in a sentence.
     pub message: String,
