@@ -559,6 +559,9 @@ fn c26_a_flattened_struct_takes_what_its_schema_says() {
             && error.contains("`d`"),
         "{error}"
     );
+    let (_, error) = call("flattened.plain_struct", r#"{"a":"x","d":[]}"#);
+    let error = error.unwrap_err();
+    assert!(error.contains("`/a`: `a` must be an integer, not \"x\"") && error.contains("no argument `d`"), "{error}");
     assert_eq!(call("flattened.lax_struct", r#"{"a":1,"c":2}"#), (false, Ok("1".to_owned())));
     assert_eq!(call("flattened.open_struct", r#"{"a":1,"c":2}"#), (false, Ok("3".to_owned())));
 }

@@ -29,6 +29,24 @@ fn empty() {}
 #[mcp_tool(name = "broken.array", input_schema = json!({ "type": "array" }))]
 fn array() {}
 
+/// Has an empty output schema.
+#[mcp_tool(name = "broken.output", output_schema = json!({}))]
+fn output() {}
+
+/// Has a parameter whose schema is none.
+#[mcp_tool(name = "broken.param")]
+fn param(#[arg(schema = json!(5))] n: i64) -> i64 {
+    n
+}
+
+/// Shares its name with the next.
+#[mcp_tool(name = "broken.twice")]
+fn twice() {}
+
+/// Shares its name with the one before.
+#[mcp_tool(name = "broken.twice")]
+fn twice_more() {}
+
 /// Takes a number for its arguments.
 #[mcp_tool(name = "broken.flat")]
 fn flat(#[arg(flatten)] n: i32) -> i32 {
@@ -81,6 +99,30 @@ fn s2_16_s3_41_a_schema_that_is_empty_or_no_objects_is_refused() {
 }
 
 #[test]
+fn s2_16_an_output_schema_or_a_parameters_schema_that_is_none_is_refused() {
+    let [output, param] = tools![output, param];
+    assert!(
+        matches!(problem(output), RegistrationProblem::Schema { which: "output", reason, .. } if reason.starts_with("is empty"))
+    );
+    assert!(
+        matches!(problem(param), RegistrationProblem::Param { reason, .. } if reason.starts_with("has a schema that is not an object"))
+    );
+}
+
+#[test]
+fn two_tools_of_one_name_in_one_package_are_not_for_the_builder() {
+    let twice = tools![twice, twice_more];
+    let error = Registry::builder_of(twice).build().unwrap_err().to_string();
+    assert!(error.contains("they are of one package, so that the builder cannot tell them apart"), "{error}");
+    let error = Registry::builder_of(twice).exclude("mcp-tests", "broken.twice").allow_empty().build().unwrap_err();
+    let [RegistrationProblem::Edit { reason, .. }] = error.problems() else { panic!("{error}") };
+    assert!(
+        reason.starts_with("concerns several tools, at ")
+            && reason.ends_with("give one of them another name in the source")
+    );
+}
+
+#[test]
 fn a_name_that_hosts_refuse_is_refused() {
     let [entry] = tools![long];
     assert!(matches!(problem(entry), RegistrationProblem::Name { .. }));
@@ -89,6 +131,6 @@ fn a_name_that_hosts_refuse_is_refused() {
 #[test]
 fn everything_is_in_one_report() {
     let error = Catalog::linked().unwrap_err();
-    assert_eq!(error.problems().len(), 6);
-    assert!(error.to_string().starts_with("the tools cannot be registered, for 6 reasons:\n  - "));
+    assert_eq!(error.problems().len(), 9);
+    assert!(error.to_string().starts_with("the tools cannot be registered, for 9 reasons:\n  - "));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_core::serde_json::json;
 use mcp_core::{
-    BoxError, CodeProfile, Conflict, Error, ErrorDetail, ErrorKind, ErrorType, Fault, NameError, Origin,
+    BoxError, CodeProfile, Conflict, Contender, Error, ErrorDetail, ErrorKind, ErrorType, Fault, NameError, Origin,
     RegistrationError, RegistrationProblem, RpcError, SchemaError, SerializationError, TimeoutError, ToolCall,
     ToolError, ToolNotFoundError, ToolResult, TransportError, code, serde_json,
 };
@@ -24,10 +24,8 @@ fn origin(package: &'static str, version: &'static str, line: u32) -> Origin {
 
 /// One error of each variant, with its row: type, code, standard code, HTTP status.
 fn every_error() -> Vec<(Error, &'static str, i64, i64, u16)> {
-    let conflict = Conflict::Duplicate {
-        name: "n.note".into(),
-        places: Box::new([origin("a", "1.0.0", 1), origin("b", "1.0.0", 2)]),
-    };
+    let tools = contenders(("n.note", origin("a", "1.0.0", 1)), ("n.note", origin("b", "1.0.0", 2)));
+    let conflict = Conflict::Duplicate { name: "n.note".into(), tools };
     let not_json = ToolCall::parse("{").unwrap_err();
     let not_a_call = ToolCall::parse("{}").unwrap_err();
     let serialization = serde_json::to_string(&std::collections::HashMap::from([((1, 2), 3)])).unwrap_err();
@@ -156,32 +154,45 @@ fn s3_13_an_unknown_tool_is_told_with_the_way_on() {
     assert_eq!(error(&["a", "b", "c"]).to_string(), "no tool is named `calc.ad`; did you mean `a`, `b` or `c`?");
 }
 
+fn contenders(one: (&str, Origin), other: (&str, Origin)) -> Box<[Contender; 2]> {
+    let contender =
+        |(name, origin): (&str, Origin)| Contender { name: name.into(), defined_as: name.into(), alias: None, origin };
+    Box::new([contender(one), contender(other)])
+}
+
 #[test]
 fn s3_18_a_registration_error_is_a_page_with_both_places_and_the_way_out() {
+    let mut by_alias = contenders(("new.a", origin("p", "1.0.0", 1)), ("b.c", origin("q", "1.0.0", 2)));
+    by_alias[0].alias = Some("b.c".into());
     let problems = vec![
         Conflict::Schema {
             name: "notes.note".into(),
-            places: Box::new([origin("dup-a", "1.0.0", 3), origin("dup-b", "0.2.0", 9)]),
+            tools: contenders(("notes.note", origin("dup-a", "1.0.0", 3)), ("notes.note", origin("dup-b", "0.2.0", 9))),
         }
         .into(),
         Conflict::Duplicate {
             name: "n.x".into(),
-            places: Box::new([origin("dup", "1.0.0", 3), origin("dup", "2.0.0", 3)]),
+            tools: contenders(("n.x", origin("dup", "1.0.0", 3)), ("n.x", origin("dup", "2.0.0", 3))),
         }
         .into(),
         Conflict::WireName {
             wire: "a_b_c".into(),
-            names: ["a.b_c".into(), "a_b.c".into()],
-            places: Box::new([origin("p", "1.0.0", 1), origin("p", "1.0.0", 2)]),
+            tools: contenders(("a.b_c", origin("p", "1.0.0", 1)), ("a_b.c", origin("p", "1.0.0", 2))),
+        }
+        .into(),
+        Conflict::WireName { wire: "b.c".into(), tools: by_alias }.into(),
+        Conflict::Duplicate {
+            name: "n.y".into(),
+            tools: contenders(("n.y", origin("p", "1.0.0", 3)), ("n.y", Origin::run_time("main.rs", 7))),
         }
         .into(),
         RegistrationProblem::Name { error: NameError::Empty, origin: Box::new(origin("p", "1.0.0", 4)) },
     ];
     let page = RegistrationError::check(problems).unwrap_err();
-    assert_eq!(page.problems().len(), 4);
+    assert_eq!(page.problems().len(), 6);
     assert_eq!(
         page.to_string(),
-        r#"the tools cannot be registered, for 4 reasons:
+        r#"the tools cannot be registered, for 6 reasons:
   - two tools are named `notes.note`, with different schemas
     first  at dup-a/src/lib.rs:3 (dup-a::notes::note, dup-a 1.0.0)
     second at dup-b/src/lib.rs:9 (dup-b::notes::note, dup-b 0.2.0)
@@ -194,6 +205,14 @@ fn s3_18_a_registration_error_is_a_page_with_both_places_and_the_way_out() {
     first  at p/src/lib.rs:1 (p::notes::note, p 1.0.0)
     second at p/src/lib.rs:2 (p::notes::note, p 1.0.0)
     rename one with `name = "…"`, or in the builder: .rename("p", "a_b.c", "…") or .exclude("p", "a_b.c")
+  - `new.a` and `b.c` are both called by `b.c`
+    first  at p/src/lib.rs:1 (p::notes::note, p 1.0.0)
+    second at q/src/lib.rs:2 (q::notes::note, q 1.0.0)
+    remove the alias, or in the builder: .drop_alias("p", "new.a", "b.c") or .exclude("p", "new.a")
+  - two tools are named `n.y`
+    first  at p/src/lib.rs:3 (p::notes::note, p 1.0.0)
+    second at main.rs:7 (made at run time)
+    give the tool that is made at run time another name, or in the builder: .rename("p", "n.y", "…") or .exclude("p", "n.y") or .prefix("p", "…")
   - the name is empty; write `module.tool`
     at p/src/lib.rs:4 (p::notes::note, p 1.0.0)"#
     );

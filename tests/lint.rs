@@ -51,12 +51,12 @@ fn p4_what_hosts_refuse_or_models_misread_is_found() {
             "missing-effect-hints",
             "missing-output-schema",
             "missing-parameter-description",
+            "missing-parameter-description",
+            "missing-parameter-description",
+            "missing-parameter-description",
             "tuple",
-            "missing-parameter-description",
             "bytes",
-            "missing-parameter-description",
             "wide-integer-id",
-            "missing-parameter-description",
         ]
     );
     assert_eq!(rules(&catalog, "good.fine"), [""; 0]);
@@ -91,6 +91,42 @@ fn schemas_written_by_hand_are_looked_into() {
     for rule in ["schema-size", "root-union", "unknown-format"] {
         assert!(found.contains(&rule), "{rule}");
     }
+    let nulls = json!({ "type": "object", "properties": { "a": { "type": ["string", "null"] } }, "definitions": {} });
+    let made = |name: &str, schema: Value| Tool::new(name, schema, |_, _| async {});
+    let builder =
+        Registry::builder_of([]).tool(made("made.nulls", nulls)).tool(made("made.bare", json!({ "type": "object" })));
+    let catalog = builder.catalog().unwrap();
+    for (tool, rule) in
+        [("made.nulls", "null-type"), ("made.nulls", "schema-references"), ("made.bare", "missing-properties")]
+    {
+        assert!(rules(&catalog, tool).contains(&rule), "{rule}");
+    }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[allow(dead_code, reason = "only its schema counts")]
+struct Order {
+    /// A number that is no list of bytes.
+    items: u8,
+    /// A field whose name is a keyword.
+    default: Vec<(i32, i32)>,
+    /// A wide id, deeper down.
+    #[serde(rename = "userId")]
+    user: u64,
+}
+
+/// Looks deeper.
+#[mcp_tool(module = "good", title = "Deep", read_only)]
+fn deep(
+    /// The order.
+    order: Order,
+) -> String {
+    order.items.to_string()
+}
+
+#[test]
+fn schemas_are_looked_into_by_their_keywords() {
+    assert_eq!(rules(&Catalog::linked().unwrap(), "good.deep"), ["tuple", "wide-integer-id"]);
 }
 
 #[test]
@@ -99,4 +135,9 @@ fn c29_the_strict_policy_makes_errors_of_errors() {
     let error = Registry::builder_of(tools![silent]).lint(LintPolicy::Strict).build().unwrap_err();
     assert!(matches!(error.problems(), [RegistrationProblem::Lint { rule: "missing-description", .. }]), "{error}");
     assert!(error.to_string().contains("allow(\"missing-description\")"), "{error}");
+
+    let strict = Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().unwrap();
+    let silent = Tool::new("made.silent", json!({ "type": "object", "properties": {} }), |_, _| async {});
+    assert!(strict.register(silent.clone()).is_err());
+    assert!(strict.register(silent.allow("missing-description")).is_ok());
 }

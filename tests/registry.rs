@@ -173,7 +173,7 @@ fn s2_14_s3_23_to_s3_27_c19_a_tool_serialises_to_its_registration_entry() {
     assert_eq!((&entry["version"], &entry["metadata"]["tags"]), (&json!("1.2.0"), &json!(["math"])));
     assert_eq!(entry["outputSchema"]["properties"]["result"]["type"], "integer");
     let entry = serde_json::to_value(registry().get("picture.show").unwrap()).unwrap();
-    assert_eq!((&entry["metadata"]["owner"], &entry["metadata"]["pages"]), (&json!("art"), &json!(3)));
+    assert_eq!(entry["metadata"]["meta"], json!({ "owner": "art", "pages": 3 }));
 }
 
 #[test]
@@ -312,8 +312,63 @@ fn s3_41_a_tool_made_at_run_time_is_checked_and_nothing_is_registered_by_halves(
     );
     assert!(refused("x.y", json!({ "type": "object", "oneOf": [{}] }), "1.0.0").contains("has `oneOf` at its root"));
     assert!(refused("x.y", object, "1").contains("`1` is not a version"));
+    for (schema, wanted) in [
+        (json!({ "type": "object", "properties": 5 }), "has `properties` that are not an object"),
+        (json!({ "type": "object", "properties": { "a": 5 } }), "has a property `a` that is not a schema"),
+        (json!({ "type": "object", "required": "a" }), "has `required` that is not a list of names"),
+        (
+            json!({ "type": "object", "properties": {}, "required": ["a"] }),
+            "requires `a`, which is not among its properties",
+        ),
+    ] {
+        assert!(refused("x.y", schema, "1.0.0").contains(wanted), "{wanted}");
+    }
+    let output =
+        Tool::new("x.y", json!({ "type": "object" }), |_, _| async {}).output_schema(json!({ "type": "string" }));
+    assert!(registry.register(output).unwrap_err().to_string().contains("the output schema of `x.y` does not have"));
     assert!(refused("x.y", json!({}), "1").contains("for 2 reasons"));
     assert_eq!(registry.list_registered_tools().len(), 8);
+}
+
+#[test]
+fn s3_44_a_different_tool_of_the_same_name_and_place_is_refused() {
+    let registry = registry();
+    let made = |version: &str, text: &'static str| greeter(text).version(version);
+    registry.register(made("1.0.0", "one")).unwrap();
+    let error = registry.register(made("2.0.0", "two")).unwrap_err();
+    assert!(error.to_string().contains("two tools are named `hello.greet`"), "{error}");
+    assert!(error.to_string().contains("give one of them another name, or `unregister` the other first"), "{error}");
+    assert_eq!(registry.get("hello.greet").unwrap().version(), "1.0.0");
+}
+
+#[test]
+fn a_tool_made_at_run_time_fails_with_its_own_error() {
+    let registry = registry();
+    let fails = |_: ToolContext, _: Value| async { Err::<(), _>(ToolError::new("QuotaError", "enough")) };
+    registry.register(Tool::new("made.fails", json!({ "type": "object" }), fails)).unwrap();
+    let error = block_on(registry.try_call(&ToolCall::new("made.fails", json!({})))).unwrap_err();
+    assert!(matches!(error, Error::Tool(error) if error.error_type() == "QuotaError"));
+}
+
+#[test]
+fn aliases_are_called_and_checked_on_the_wire_too() {
+    assert_eq!(call("calc_plus", json!({ "a": 1 })).data, Some(json!({ "result": 11 })));
+    let bad = Tool::new("made.x", json!({ "type": "object" }), |_, _| async {}).alias("has space");
+    assert!(matches!(registry().register(bad).unwrap_err().problems(), [RegistrationProblem::Name { .. }]));
+}
+
+#[test]
+fn state_of_one_type_given_twice_is_refused() {
+    let error = Registry::builder_of(tools![add]).state(Greeting("a")).state(Greeting("b")).build().unwrap_err();
+    assert!(error.to_string().contains("state of type `registry::Greeting` is given twice"), "{error}");
+}
+
+#[test]
+fn names_are_near_if_a_finger_slipped() {
+    let near = |name: &str| registry().get(name).unwrap_err().did_you_mean;
+    assert_eq!(near("any.fnid"), ["any.find"]);
+    assert_eq!(near("add"), ["calc.add"]);
+    assert!(near("something.else.entirely").is_empty());
 }
 
 #[test]
@@ -346,6 +401,7 @@ fn instructions_that_concern_no_tool_are_refused() {
         .build()
         .unwrap_err();
     assert_eq!(error.problems().len(), 3);
+    assert!(error.to_string().contains("registry.rs:"), "{error}");
     assert!(
         error.to_string().contains(
             "`.exclude(\"mcp-tests\", \"calc.nothing\")` concerns no tool: `mcp-tests` has no tool `calc.nothing`"
@@ -377,9 +433,11 @@ fn names_are_edited_before_anything_is_checked() {
 #[test]
 fn a_registry_without_tools_is_an_error_unless_it_may_be_empty() {
     let error = Registry::builder_of([]).build().unwrap_err();
-    assert!(matches!(error.problems(), [RegistrationProblem::Empty]));
+    assert!(matches!(error.problems(), [RegistrationProblem::Empty { linked: 0, .. }]));
     assert!(error.to_string().contains("name it in the binary with `link_tools!(its_name)`, or say `.allow_empty()`"));
     assert!(Registry::builder_of([]).allow_empty().build().is_ok());
+    let error = Registry::builder_of(tools![add]).select(|_| false).build().unwrap_err().to_string();
+    assert!(error.contains("none of the 1 tools is left by `.select(…)`") && error.contains("registry.rs:"), "{error}");
 }
 
 #[test]

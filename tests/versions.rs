@@ -12,6 +12,9 @@ fn p2_two_versions_of_one_crate_are_told_apart_by_their_versions() {
     let remedy = r#".exclude("two-versions@2.0.0", "two_versions.version")"#;
     assert!(error.to_string().contains(remedy), "{error}");
 
+    let error = Registry::builder().exclude("two-versions", "two_versions.version").build().unwrap_err().to_string();
+    assert!(error.contains("name one version: \"two-versions@2.0.0\""), "{error}");
+
     let version =
         |registry: &Registry, name: &str| registry.call_blocking(&ToolCall::new(name, json!({}))).data.unwrap();
     let first = Registry::builder().exclude("two-versions@2.0.0", "two_versions.version").build().unwrap();

@@ -63,6 +63,8 @@ pub struct ToolEntry {
     pub input_schema: Option<fn() -> Value>,
     /// The output schema: of the return type, or written out.
     pub output_schema: fn() -> Option<OutputSchema>,
+    /// Whether the author wrote the output schema out.
+    pub explicit_output: bool,
     /// The application state that it needs.
     pub needs: &'static [fn(&mut Vec<StateType>)],
 }
@@ -193,6 +195,7 @@ impl ToolEntry {
             flatten: false,
             input_schema: None,
             output_schema: no_schema,
+            explicit_output: false,
             needs: &[],
         }
     }
@@ -229,6 +232,7 @@ entry_setters! {
     params: &'static [Param];
     flatten: bool;
     output_schema: fn() -> Option<OutputSchema>;
+    explicit_output: bool;
     needs: &'static [fn(&mut Vec<StateType>)];
 }
 

@@ -29,6 +29,8 @@ mod version;
 #[doc = include_str!("mcp_tool.md")]
 pub use mcp_macros::mcp_tool;
 /// The entries of the named tools, as references that the linker cannot drop: `tools![module::function, other]`.
+///
+/// Name each function where it is defined: what is imported or exported under another path has its entry there alone.
 pub use mcp_macros::tools;
 pub use schemars;
 pub use serde_json;
@@ -41,7 +43,7 @@ pub use self::entry::{
     Call, CallError, Hints, MetaValue, Pending, Registration, StateType, Timeout, ToolEntry, entries,
 };
 pub use self::error::{
-    BoxError, CodeProfile, Conflict, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
+    BoxError, CodeProfile, Conflict, Contender, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
     RegistrationProblem, Rule, SchemaError, SerializationError, TimeoutError, ToolError, ToolNotFoundError,
     TransportError, ValidationError, Violation,
 };

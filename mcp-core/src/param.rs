@@ -36,6 +36,8 @@ pub struct Param {
     pub examples: &'static [fn() -> Value],
     /// What its values keep to.
     pub constraints: &'static [Constraint],
+    /// Whether the compiler knows the type, and so has seen that the constraints fit it.
+    pub fitted: bool,
     /// The HTTP header that repeats it.
     pub header: Option<&'static str>,
     /// Whether its value is never shown in errors or logs.
@@ -101,6 +103,7 @@ impl Param {
             default: None,
             examples: &[],
             constraints: &[],
+            fitted: false,
             header: None,
             secret: false,
             explicit_schema: None,
@@ -130,6 +133,7 @@ param_setters! {
     default(default: fn() -> Value) = Some(default);
     examples(examples: &'static [fn() -> Value]) = examples;
     constraints(constraints: &'static [Constraint]) = constraints;
+    fitted(fitted: bool) = fitted;
     header(header: &'static str) = Some(header);
     secret(secret: bool) = secret;
     explicit_schema(schema: fn() -> Value) = Some(schema);

@@ -103,12 +103,22 @@ impl<T> Flattened<T> {
 
 impl<T: ToolParam> Flattened<T> {
     /// The struct. What its schema does not name is refused, also where serde would pass it over.
-    pub fn read(&self, json: &str, allow_unknown: bool, fields: &Fields) -> Result<T, CallError> {
-        let read = serde_json::from_str(json).map_err(|error| vec![whole(&error)])?;
+    pub fn read(&self, json: &str, param: &Param, allow_unknown: bool, fields: &Fields) -> Result<T, CallError> {
+        let read = serde_json::from_str(json);
         let fields = fields.0.get_or_init(schema::fields_of::<T>).as_deref();
-        match fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields)) {
-            Some(faults) if !faults.is_empty() => Err(faults.into()),
-            _ => Ok(read),
+        let unknown = fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields));
+        let mut faults = unknown.unwrap_or_default();
+        match read {
+            Ok(read) if faults.is_empty() => Ok(read),
+            Ok(_) => Err(faults.into()),
+            Err(error) => {
+                // A struct that refuses unknown fields by itself says so in these words, of the first of them.
+                let told = !faults.is_empty() && error.to_string().starts_with("unknown field ");
+                if !told {
+                    faults.insert(0, whole(json, &error, param.secret));
+                }
+                Err(faults.into())
+            }
         }
     }
 }
@@ -132,7 +142,7 @@ impl Default for Fields {
 /// Where a type is no parameter, `Param::of` says so; this keeps the compiler from saying it again.
 pub trait AnyFlattened<T> {
     /// The struct.
-    fn read(&self, _: &str, _: bool, _: &Fields) -> Result<T, CallError> {
+    fn read(&self, _: &str, _: &Param, _: bool, _: &Fields) -> Result<T, CallError> {
         unreachable!("a program with such a parameter does not compile")
     }
 }
@@ -281,6 +291,11 @@ impl<T, const N: usize> KindOf<[T; N]> {
 }
 
 impl TypeKind {
+    /// Whether the compiler knows the type.
+    pub const fn is_known(self) -> bool {
+        !matches!(self, Self::Unknown)
+    }
+
     /// Whether a constraint for one kind can be on a type of this kind.
     pub const fn fits(self, wanted: Self) -> bool {
         matches!(self, Self::Unknown) || self as u8 == wanted as u8

@@ -186,7 +186,7 @@ fn schemas(tool: &Tool) -> TokenStream {
         .as_ref()
         .map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
     let output = if let Some(schema) = &tool.keys.output_schema {
-        quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))))
+        quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true))
     } else {
         let outcome = quote_spanned!(returns.span()=> __mcp::Outcome::<#returns>::NEW);
         quote_spanned!(returns.span()=> .output_schema(|| #outcome.kind().success().schema()))
@@ -282,7 +282,7 @@ fn param(index: usize, arg: &Arg) -> TokenStream {
     }
     if !arg.constraints.is_empty() {
         let constraints = arg.constraints.iter().map(|(_, constraint)| constraint_tokens(constraint));
-        param.extend(quote!(.constraints(&[#(#constraints),*])));
+        param.extend(quote!(.constraints(&[#(#constraints),*]).fitted(__mcp::KindOf::<#slot>::KIND.is_known())));
     }
     if let Some(header) = &arg.header {
         param.extend(quote!(.header(#header)));
@@ -375,7 +375,7 @@ fn read(tool: &Tool) -> TokenStream {
         let allow_unknown = tool.keys.allow_unknown_arguments;
         return quote_spanned! {arg.ty.span()=>
             static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new();
-            let #slot = __mcp::Flattened::<#ty>::NEW.read(__args, #allow_unknown, &__MCP_FIELDS)?;
+            let #slot = __mcp::Flattened::<#ty>::NEW.read(__args, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
         };
     }
     let slots: Vec<Ident> = (0..tool.args().count()).map(slot_name).collect();

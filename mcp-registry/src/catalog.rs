@@ -1,16 +1,17 @@
 //! Entries → a sorted, indexed list of tools in which every name means one tool.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    Conflict, Error, NamePolicy, Origin, RegistrationError, RegistrationProblem, ToolEntry, ToolName, ToolNotFoundError,
+    Conflict, Error, MAX_NAME_LENGTH, NamePolicy, Origin, RegistrationError, RegistrationProblem, ToolEntry,
+    ToolNotFoundError,
 };
 
 use crate::builder::RegistryBuilder;
 use crate::index::Index;
-use crate::lint::{self, Finding};
-use crate::tool::{RegisteredTool, Source, ToolSchema};
+use crate::lint::{self, Finding, LintPolicy};
+use crate::tool::{Named, RegisteredTool, ToolSchema};
 
 /// Every tool, sorted by name and free of conflicts: lists, schemas, lint. It needs no state and calls nothing.
 #[derive(Clone, Debug)]
@@ -72,40 +73,50 @@ impl Catalog {
         lint::lint(self)
     }
 
+    /// The findings that the policy asks for.
+    pub(crate) fn lint_by(&self, policy: LintPolicy) -> Vec<Finding> {
+        match policy {
+            LintPolicy::Quiet => Vec::new(),
+            LintPolicy::Strict => self.lint(),
+        }
+    }
+
     pub(crate) fn shared_tools(&self) -> Arc<[RegisteredTool]> {
         Arc::clone(&self.tools)
     }
 
     /// The names that are nearest to one that does not exist.
     fn nearest(&self, name: &str) -> Vec<String> {
-        let near = |tool: &RegisteredTool| {
-            let score = |known: &str| strsim::jaro_winkler(known, name);
-            (
-                score(tool.name()).max(score(tool.wire_name())).max(score(tool.tool_name().last_segment())),
-                tool.name().to_owned(),
-            )
-        };
-        // Names are short; whoever sends more does not mistype.
-        if name.len() > 2 * mcp_core::MAX_NAME_LENGTH {
+        // Whoever sends a name that no tool can have has not mistyped.
+        if name.len() > MAX_NAME_LENGTH {
             return Vec::new();
         }
-        let mut scored: Vec<(f64, String)> =
-            self.tools.iter().filter(|tool| !tool.is_hidden()).map(near).filter(|(score, _)| *score > 0.85).collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        scored.into_iter().take(3).map(|(_, name)| name).collect()
+        let listed = self.tools.iter().filter(|tool| !tool.is_hidden());
+        let scored = listed.filter_map(|tool| {
+            let names = tool.names().chain([tool.tool_name().last_segment()]);
+            let score = names.filter_map(|known| similarity(known, name)).max_by(f64::total_cmp)?;
+            Some((score, tool.name()))
+        });
+        let mut scored: Vec<(f64, &str)> = scored.collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
     }
 
     /// Sorts, checks and indexes tools that have their final names.
     pub(crate) fn build(
-        sources: impl IntoIterator<Item = (Source, String)>,
+        mut named: Vec<Named>,
         policy: NamePolicy,
         select: impl Fn(&RegisteredTool) -> bool,
         problems: &mut Vec<RegistrationProblem>,
     ) -> Self {
-        let mut tools = Vec::new();
-        for (source, name) in sources {
-            let named = ToolName::try_from(name).and_then(|name| RegisteredTool::new(source.clone(), name, policy));
-            match named {
+        // What is told first must not depend on the linker.
+        named.sort_unstable_by(|one, other| {
+            one.name.cmp(&other.name).then_with(|| place(one.source.origin()).cmp(&place(other.source.origin())))
+        });
+        let mut tools = Vec::with_capacity(named.len());
+        for named in named {
+            let source = named.source.clone();
+            match RegisteredTool::new(named, policy) {
                 Ok(tool) if select(&tool) => tools.push(tool),
                 Ok(_) => {}
                 Err(error) => {
@@ -114,72 +125,111 @@ impl Catalog {
                 }
             }
         }
-        Self::of_tools(tools, policy, problems)
+        Self::of_sorted(tools, policy, problems)
     }
 
-    /// Sorts, checks and indexes tools.
-    pub(crate) fn of_tools(
-        mut tools: Vec<RegisteredTool>,
-        policy: NamePolicy,
-        problems: &mut Vec<RegistrationProblem>,
-    ) -> Self {
-        // The origin too: which of two comes first must not depend on the linker.
-        tools.sort_unstable_by(|one, other| one.name().cmp(other.name()).then_with(|| place(one).cmp(&place(other))));
+    /// Checks and indexes tools in the order of their names.
+    fn of_sorted(mut tools: Vec<RegisteredTool>, policy: NamePolicy, problems: &mut Vec<RegistrationProblem>) -> Self {
         tools.dedup_by(|one, other| is_same(one, other));
         let index = index(&tools, problems);
         Self { tools: tools.into(), index: Arc::new(index), policy }
     }
+
+    /// The catalog with a tool more, or everything that stands against it. The same tool again changes nothing.
+    pub(crate) fn with(&self, tool: &RegisteredTool) -> Result<Self, Vec<RegistrationProblem>> {
+        let position = self.tools.partition_point(|known| known.name() < tool.name());
+        if self.tools.get(position).is_some_and(|known| is_same(known, tool)) {
+            return Ok(self.clone());
+        }
+        let mut conflicts = Vec::new();
+        let mut names: Vec<&str> = tool.names().collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in &names {
+            if let Some(known) = self.find(name).filter(|known| tells(name, known, tool)) {
+                conflicts.push(conflict(name, known, tool).into());
+            }
+        }
+        if !conflicts.is_empty() {
+            return Err(conflicts);
+        }
+        let mut tools = self.tools.to_vec();
+        tools.insert(position, tool.clone());
+        let index = self.index.with(&names, u32::try_from(position).unwrap_or(u32::MAX));
+        Ok(Self { tools: tools.into(), index: Arc::new(index), policy: self.policy })
+    }
+
+    /// The catalog with some of its tools.
+    pub(crate) fn filtered(&self, keep: impl Fn(&RegisteredTool) -> bool) -> Self {
+        let tools = self.tools.iter().filter(|tool| keep(tool)).cloned().collect();
+        // A part of what has no conflict has none.
+        Self::of_sorted(tools, self.policy, &mut Vec::new())
+    }
+}
+
+/// How much alike two names are, if they are.
+fn similarity(known: &str, name: &str) -> Option<f64> {
+    let (short, long) = (known.len().min(name.len()), known.len().max(name.len()));
+    if long - short > 3.max(long / 3) {
+        return None;
+    }
+    let alike = strsim::jaro_winkler(known, name);
+    let slips = if long < 6 { 1 } else { 2 };
+    (alike > 0.85 || strsim::osa_distance(known, name) <= slips).then_some(alike)
 }
 
 /// Where a tool is defined, for sorting and comparing.
-fn place(tool: &RegisteredTool) -> (&str, &str, &str, &str, &str, u32) {
-    let Origin { package, package_version, module_path, function, file, line } = tool.origin();
+fn place(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
+    let Origin { package, package_version, module_path, function, file, line } = origin;
     (package, package_version, module_path, function, file, *line)
 }
 
 /// Whether the two are one tool, reached twice.
-pub(crate) fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
-    one.name() == other.name()
-        && (one.source().is(other.source()) || (place(one) == place(other) && one.has_schemas_of(other)))
+fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
+    let is_one_function =
+        || !one.origin().is_run_time() && place(one.origin()) == place(other.origin()) && one.has_schemas_of(other);
+    one.name() == other.name() && (one.source().is(other.source()) || is_one_function())
 }
 
 /// Every name by which a tool can be called → the tool. Two tools that meet in a name are a conflict.
 fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> Index {
-    let names = |tool: &RegisteredTool| 2 + tool.aliases().len();
-    let mut index = Index::with_room(tools.iter().map(names).sum());
-    let mut met = HashSet::new();
-    let mut add = |name: &str, position: u32| match index.get(name, |known| tools[known as usize].answers_to(name)) {
-        None => index.insert(name, position),
-        Some(known) if known != position => {
-            let (first, second) = (position.min(known), position.max(known));
-            if met.insert((first, second)) {
-                problems.push(conflict(name, &tools[first as usize], &tools[second as usize]).into());
+    let mut index = Index::with_room(tools.iter().map(|tool| tool.names().count()).sum());
+    let mut contested = BTreeSet::new();
+    for (position, tool) in (0_u32..).zip(tools) {
+        for name in tool.names() {
+            match index.get(name, |known| tools[known as usize].answers_to(name)) {
+                None => index.insert(name, position),
+                Some(known) if known != position => _ = contested.insert(name),
+                Some(_) => {}
             }
         }
-        Some(_) => {}
-    };
-    // Canonical names first, so that a conflict is told by the strongest name.
-    let positions = || (0_u32..).zip(tools);
-    for (position, tool) in positions() {
-        add(tool.name(), position);
     }
-    for (position, tool) in positions() {
-        add(tool.wire_name(), position);
-    }
-    for (position, tool) in positions() {
-        tool.aliases().into_iter().for_each(|alias| add(alias, position));
+    for name in contested {
+        let owners: Vec<&RegisteredTool> = tools.iter().filter(|tool| tool.answers_to(name)).collect();
+        for (position, one) in owners.iter().enumerate() {
+            let others = owners[position + 1..].iter().filter(|other| tells(name, one, other));
+            problems.extend(others.map(|other| conflict(name, one, other).into()));
+        }
     }
     index
 }
 
+/// Whether a name in which two tools meet tells something new: tools of one canonical name share that on the wire as
+/// well.
+fn tells(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> bool {
+    one.name() != other.name() || name != one.wire_name() || name == one.name()
+}
+
 fn conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> Conflict {
-    let places = Box::new([one.origin().clone(), other.origin().clone()]);
-    if one.name() != other.name() {
-        let names = [one.name().to_owned(), other.name().to_owned()];
-        return Conflict::WireName { wire: name.to_owned(), names, places };
-    }
+    let tools = Box::new([one.contender(name), other.contender(name)]);
     let name = name.to_owned();
-    if one.has_schemas_of(other) { Conflict::Duplicate { name, places } } else { Conflict::Schema { name, places } }
+    if one.name() != other.name() || name != one.name() {
+        Conflict::WireName { wire: name, tools }
+    } else if one.has_schemas_of(other) {
+        Conflict::Duplicate { name, tools }
+    } else {
+        Conflict::Schema { name, tools }
+    }
 }
 
 /// The catalog of the whole process, built once.

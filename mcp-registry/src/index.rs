@@ -27,12 +27,32 @@ impl Index {
 
     /// Puts a position in for a name.
     pub(crate) fn insert(&mut self, name: &str, position: u32) {
-        let hash = hash(name);
-        let free = self.probe(hash).find(|slot| self.slots[*slot].is_none());
+        self.put(Slot { hash: hash(name), position });
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let free = self.probe(slot.hash).find(|free| self.slots[*free].is_none());
         // There is always a free slot: the table is at most half full.
-        if let Some(slot) = free {
-            self.slots[slot] = Some(Slot { hash, position });
+        if let Some(free) = free {
+            self.slots[free] = Some(slot);
         }
+    }
+
+    /// The table for the list after a tool of these names, all of them new, was put into it at a position.
+    pub(crate) fn with(&self, names: &[&str], position: u32) -> Self {
+        let moved = |slot: &Slot| Slot { position: slot.position + u32::from(slot.position >= position), ..*slot };
+        let used = self.slots.iter().flatten().count() + names.len();
+        let mut index = if 2 * used <= self.slots.len() {
+            Self { slots: self.slots.iter().map(|slot| slot.as_ref().map(moved)).collect() }
+        } else {
+            let mut index = Self::with_room(2 * used);
+            self.slots.iter().flatten().for_each(|slot| index.put(moved(slot)));
+            index
+        };
+        for name in names {
+            index.insert(name, position);
+        }
+        index
     }
 
     /// The slots to look at, one after the other.
@@ -64,6 +84,20 @@ mod tests {
         }
         assert_eq!(find("module_0.tool_5000"), None);
         assert_eq!(find(""), None);
+    }
+
+    #[test]
+    fn names_come_into_the_middle_one_by_one() {
+        let mut names: Vec<String> = Vec::new();
+        let mut index = Index::with_room(0);
+        for n in 0..300 {
+            let position = n / 2;
+            names.insert(position, format!("tool_{n}"));
+            index = index.with(&[&format!("tool_{n}")], u32::try_from(position).unwrap());
+        }
+        for (position, name) in (0..).zip(&names) {
+            assert_eq!(index.get(name, |at| names[at as usize] == *name), Some(position));
+        }
     }
 
     #[test]

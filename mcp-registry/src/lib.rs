@@ -28,6 +28,8 @@
 
 mod builder;
 mod catalog;
+mod check;
+mod edit;
 mod index;
 mod link;
 mod lint;

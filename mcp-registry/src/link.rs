@@ -27,10 +27,9 @@ pub(crate) fn expected() -> impl Iterator<Item = &'static Expected> {
     inventory::iter::<Expected>.into_iter()
 }
 
-/// Whether a package is the one that was named; a crate's name has `_` for `-`.
-pub(crate) fn is_package(package: &str, named: &str) -> bool {
-    package.len() == named.len()
-        && package.bytes().zip(named.bytes()).all(|(a, b)| a == b || matches!((a, b), (b'-', b'_') | (b'_', b'-')))
+/// A package's name for comparing: a crate's name has `_` for `-`.
+pub(crate) fn package_key(package: &str) -> String {
+    package.replace('-', "_")
 }
 
 /// The name under which a crate is expected.

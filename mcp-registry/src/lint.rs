@@ -54,20 +54,26 @@ impl fmt::Display for Finding {
     }
 }
 
-impl From<Finding> for RegistrationProblem {
-    fn from(finding: Finding) -> Self {
-        let origin = finding.origin.unwrap_or_else(|| Origin::new("", "", "", "", "", 0));
-        Self::Lint { rule: finding.rule, message: finding.message, origin: Box::new(origin) }
+impl LintPolicy {
+    /// The findings that keep a registry from being built.
+    pub(crate) fn problems(self, findings: &[Finding]) -> Vec<RegistrationProblem> {
+        let errors = findings.iter().filter(|finding| self == Self::Strict && finding.severity == Severity::Error);
+        let problem = |finding: &Finding| {
+            let origin = Box::new(finding.origin.clone()?);
+            Some(RegistrationProblem::Lint { rule: finding.rule, message: finding.message.clone(), origin })
+        };
+        errors.filter_map(problem).collect()
     }
 }
 
 /// The rules, for `allow("…")`.
-const RULES: [&str; 17] = [
+const RULES: [&str; 20] = [
     "missing-description",
     "missing-parameter-description",
     "missing-effect-hints",
     "missing-title",
     "missing-output-schema",
+    "missing-properties",
     "name-length",
     "name-characters",
     "name-form",
@@ -75,11 +81,13 @@ const RULES: [&str; 17] = [
     "root-union",
     "schema-size",
     "schema-references",
+    "null-type",
     "tuple",
     "bytes",
     "wide-integer-id",
     "unknown-format",
     "unknown-rule",
+    "too-many-tools",
 ];
 
 /// The longest name that leaves room for what hosts put before it.
@@ -126,7 +134,7 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
         names(tool, catalog.policy(), &mut found);
         words(tool, &mut found);
         schemas(tool, &mut found);
-        for rule in tool.allowed().iter().filter(|rule| !RULES.contains(rule)) {
+        for rule in tool.allowed().into_iter().filter(|rule| !RULES.contains(rule)) {
             found.warn(
                 "unknown-rule",
                 format!("allows the lint rule `{rule}`, which does not exist; the rules are {}", RULES.join(", ")),
@@ -225,10 +233,16 @@ fn schemas(tool: &RegisteredTool, found: &mut Found<'_>) {
             ),
         );
     }
-    if schema.get("$defs").is_some() {
+    if ["$defs", "definitions"].iter().any(|key| schema.get(key).is_some()) {
         found.warn(
             "schema-references",
             "has a schema with `$ref`, which several hosts do not follow; avoid recursive types",
+        );
+    }
+    if schema.get("properties").is_none() {
+        found.warn(
+            "missing-properties",
+            "has a schema without `properties`, which some hosts refuse; write `\"properties\": {}`",
         );
     }
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
@@ -238,28 +252,33 @@ fn schemas(tool: &RegisteredTool, found: &mut Found<'_>) {
                 format!("does not say what `{name}` is; write a doc comment on the parameter"),
             );
         }
-        let wide = property.get("type").is_some_and(|kind| kind == "integer") && property.get("maximum").is_none();
-        if wide && (name == "id" || name.ends_with("_id")) {
+    }
+    walk("", schema, &mut |name, inner| {
+        property_schema(name, inner, found);
+        if is_nullable(inner) {
             found.warn(
-                "wide-integer-id",
-                format!("takes the 64-bit integer `{name}`; clients lose digits beyond 2^53: take a string"),
+                "null-type",
+                format!("takes null in `{name}`, which Gemini refuses; leave it out of `required` instead"),
             );
         }
-        walk(property, &mut |inner| property_schema(name, inner, found));
+    });
+    if let Some(output) = tool.output_schema() {
+        walk("", output, &mut |name, inner| property_schema(name, inner, found));
     }
 }
 
+/// What a schema of a value called `name` says that hosts or models stumble over.
 fn property_schema(name: &str, schema: &Value, found: &mut Found<'_>) {
+    let is = |schema: &Value, kind: &str| schema.get("type").is_some_and(|own| own == kind);
     if schema.get("prefixItems").is_some() {
-        found.warn("tuple", format!("takes a tuple in `{name}`, which few hosts understand; take a struct"));
+        found.warn("tuple", format!("has a tuple in `{name}`, which few hosts understand; use a struct"));
     }
-    let byte = |items: &Value| {
-        items.get("maximum").is_some_and(|max| max == 255) && items.get("minimum").is_some_and(|min| min == 0)
-    };
-    if schema.get("items").is_some_and(byte) {
+    let bound = |schema: &Value, key: &str, wanted: i64| schema.get(key).is_some_and(|bound| *bound == wanted);
+    let is_byte = |items: &Value| is(items, "integer") && bound(items, "minimum", 0) && bound(items, "maximum", 255);
+    if is(schema, "array") && schema.get("items").is_some_and(is_byte) {
         found.warn(
             "bytes",
-            format!("takes bytes one by one in `{name}`, which costs a model dearly; take base64 in a string"),
+            format!("has bytes one by one in `{name}`, which cost a model dearly; use base64 in a string"),
         );
     }
     if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !FORMATS.contains(format)) {
@@ -268,17 +287,45 @@ fn property_schema(name: &str, schema: &Value, found: &mut Found<'_>) {
             format!("uses the format `{format}` in `{name}`, which JSON Schema does not define; use `pattern`"),
         );
     }
+    let lower = name.to_ascii_lowercase();
+    let is_id =
+        lower == "id" || name.ends_with("_id") || name.ends_with("Id") || lower == "ids" || name.ends_with("_ids");
+    if is_id && is(schema, "integer") && schema.get("maximum").is_none() {
+        found.warn(
+            "wide-integer-id",
+            format!("has the 64-bit integer `{name}`, of which clients lose digits beyond 2^53; use a string"),
+        );
+    }
 }
 
-/// Every schema in a schema.
-fn walk(schema: &Value, visit: &mut impl FnMut(&Value)) {
-    visit(schema);
-    match schema {
-        Value::Object(object) => {
-            let data = ["enum", "const", "default", "examples"];
-            object.iter().filter(|(key, _)| !data.contains(&key.as_str())).for_each(|(_, inner)| walk(inner, visit));
+fn is_nullable(schema: &Value) -> bool {
+    let null = |schema: &Value| schema.get("type").is_some_and(|kind| kind == "null");
+    let listed =
+        schema.get("type").and_then(Value::as_array).is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"));
+    let alternative = |key: &str| schema.get(key).and_then(Value::as_array).is_some_and(|all| all.iter().any(null));
+    listed || alternative("anyOf") || alternative("oneOf")
+}
+
+/// Every schema in a schema, with the name of the value that it is of.
+fn walk(name: &str, schema: &Value, visit: &mut impl FnMut(&str, &Value)) {
+    let Value::Object(object) = schema else { return };
+    visit(name, schema);
+    for (key, inner) in object {
+        match (key.as_str(), inner) {
+            ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(named)) => {
+                for (name, inner) in named {
+                    walk(name, inner, visit);
+                }
+            }
+            ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains", inner) => {
+                walk(name, inner, visit);
+            }
+            ("prefixItems" | "oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
+                for inner in all {
+                    walk(name, inner, visit);
+                }
+            }
+            _ => {}
         }
-        Value::Array(array) => array.iter().for_each(|inner| walk(inner, visit)),
-        _ => {}
     }
 }

@@ -1,17 +1,20 @@
 //! The registry: list, schema, call; tools come and go while it is read.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use mcp_core::{
-    __private::block_on, Call, Error, Extensions, RegistrationError, RegistrationProblem, Returned, SerializationError,
-    ToolCall, ToolContext, ToolEntry, ToolNotFoundError, ToolResult,
+    __private::block_on, Call, Error, Extensions, RegistrationError, Returned, SerializationError, ToolCall,
+    ToolContext, ToolEntry, ToolNotFoundError, ToolResult,
 };
 use serde_json::{Value, json};
 
-use crate::builder::{RegistryBuilder, check_tool};
-use crate::catalog::{Catalog, is_same};
+use crate::builder::RegistryBuilder;
+use crate::catalog::Catalog;
+use crate::check::check_tool;
+use crate::edit::edited;
+use crate::lint::LintPolicy;
 use crate::tool::{RegisteredTool, Source, Tool, ToolSchema};
 
 /// Tools that can be listed and called; cheap to clone, and shared by its clones.
@@ -24,12 +27,14 @@ pub struct Registry(Arc<Shared>);
 struct Shared {
     catalog: ArcSwap<Catalog>,
     state: Extensions,
+    lint: LintPolicy,
     /// Held while the catalog is changed.
     changing: Mutex<()>,
 }
 
 impl Registry {
     /// The tools that are linked into this program, none of which needs state.
+    #[track_caller]
     pub fn linked() -> Result<Self, RegistrationError> {
         Self::builder().build()
     }
@@ -44,8 +49,8 @@ impl Registry {
         RegistryBuilder::of(entries)
     }
 
-    pub(crate) fn new(catalog: Catalog, state: Extensions) -> Self {
-        Self(Arc::new(Shared { catalog: ArcSwap::from_pointee(catalog), state, changing: Mutex::new(()) }))
+    pub(crate) fn new(catalog: Catalog, state: Extensions, lint: LintPolicy) -> Self {
+        Self(Arc::new(Shared { catalog: ArcSwap::from_pointee(catalog), state, lint, changing: Mutex::new(()) }))
     }
 
     /// The tools as they are now.
@@ -68,57 +73,50 @@ impl Registry {
         self.0.catalog.load().get(name).cloned()
     }
 
-    /// Adds a tool. The same tool again changes nothing; another one of its name is refused.
+    /// Adds a tool. The same tool (or a clone of it) again changes nothing; another one of its name is refused.
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
-        self.change(|catalog, problems| {
-            let name = tool.name.clone();
-            let added = Catalog::build([(Source::Made(Arc::new(tool)), name)], catalog.policy(), |_| true, problems);
-            let mut tools = catalog.list_registered_tools().to_vec();
-            for tool in added.list_registered_tools() {
-                problems.extend(check_tool(tool));
-                if !tools.iter().any(|known| is_same(known, tool)) {
-                    tools.push(tool.clone());
-                }
+        let _changing = self.changing();
+        let catalog = self.catalog();
+        let mut problems = Vec::new();
+        let named = edited(vec![Source::Made(Arc::new(tool))], &[], &mut problems);
+        let added = Catalog::build(named, catalog.policy(), |_| true, &mut problems);
+        problems.extend(self.0.lint.problems(&added.lint_by(self.0.lint)));
+        let mut changed = None;
+        for tool in added.list_registered_tools() {
+            problems.extend(check_tool(tool));
+            match catalog.with(tool) {
+                Ok(with) => changed = Some(with),
+                Err(conflicts) => problems.extend(conflicts),
             }
-            tools
-        })
+        }
+        RegistrationError::check(problems)?;
+        if let Some(changed) = changed {
+            self.0.catalog.store(Arc::new(changed));
+        }
+        Ok(())
     }
 
     /// Takes a tool away, by its canonical name, and says whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
-        let mut removed = false;
-        let changed = self.change(|catalog, _| {
-            let mut tools = catalog.list_registered_tools().to_vec();
-            tools.retain(|tool| tool.name() != name);
-            removed = tools.len() < catalog.len();
-            tools
-        });
-        // A part of what has no conflict has none.
-        changed.is_ok() && removed
+        let _changing = self.changing();
+        let catalog = self.catalog();
+        let known = catalog.find(name).is_some_and(|tool| tool.name() == name);
+        if known {
+            self.0.catalog.store(Arc::new(catalog.filtered(|tool| tool.name() != name)));
+        }
+        known
     }
 
     /// A registry of some of the tools, with the same state: for another server, a profile, a test.
     #[must_use]
     pub fn subset(&self, select: impl Fn(&RegisteredTool) -> bool) -> Self {
-        let catalog = self.catalog();
-        let tools = catalog.list_registered_tools().iter().filter(|tool| select(tool)).cloned().collect();
-        // A part of what has no conflict has none.
-        Self::new(Catalog::of_tools(tools, catalog.policy(), &mut Vec::new()), self.0.state.clone())
+        Self::new(self.catalog().filtered(select), self.0.state.clone(), self.0.lint)
     }
 
-    fn change(
-        &self,
-        change: impl FnOnce(&Catalog, &mut Vec<RegistrationProblem>) -> Vec<RegisteredTool>,
-    ) -> Result<(), RegistrationError> {
+    /// Keeps others from changing the catalog meanwhile.
+    fn changing(&self) -> MutexGuard<'_, ()> {
         // A panic while it was held left the old catalog in place.
-        let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let catalog = self.catalog();
-        let mut problems = Vec::new();
-        let tools = change(&catalog, &mut problems);
-        let changed = Catalog::of_tools(tools, catalog.policy(), &mut problems);
-        RegistrationError::check(problems)?;
-        self.0.catalog.store(Arc::new(changed));
-        Ok(())
+        self.0.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a tool. Whatever goes wrong is in the result.
@@ -138,7 +136,7 @@ impl Registry {
         let cx = ToolContext::new(tool.name(), self.0.state.clone());
         let entry = match tool.source() {
             Source::Linked(entry) => entry,
-            Source::Made(made) => return Ok(made.run(cx, call.arguments.clone()).await),
+            Source::Made(made) => return Ok(made.run(cx, call.arguments.clone()).await?),
         };
         let arguments = call.arguments.to_string();
         let mut json = Vec::new();

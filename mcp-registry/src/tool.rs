@@ -8,8 +8,8 @@ use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    BoxFuture, Content, Hints, Json, JsonObject, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout,
-    ToolContext, ToolEntry, ToolError, ToolName, ToolResult, schema,
+    BoxFuture, Contender, Content, Hints, Json, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param,
+    StateType, Timeout, ToolContext, ToolEntry, ToolError, ToolName, ToolResult, schema,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
@@ -23,9 +23,27 @@ pub struct RegisteredTool(Arc<Inner>);
 struct Inner {
     name: ToolName,
     wire: String,
+    aliases: Vec<Alias>,
     source: Source,
     input: OnceLock<ToolSchema>,
     output: OnceLock<Option<Output>>,
+}
+
+/// An older name by which a tool can be called.
+struct Alias {
+    /// As it is written in the source.
+    defined_as: String,
+    name: String,
+    /// As hosts knew it.
+    wire: String,
+}
+
+/// A tool with the names that it is to have.
+pub(crate) struct Named {
+    pub(crate) source: Source,
+    pub(crate) name: String,
+    /// Each as it is written in the source, and as it is to be.
+    pub(crate) aliases: Vec<(String, String)>,
 }
 
 /// What a tool returns.
@@ -43,7 +61,7 @@ pub(crate) enum Source {
     Made(Arc<Tool>),
 }
 
-type Handler = dyn Fn(ToolContext, Value) -> BoxFuture<'static, ToolResult> + Send + Sync;
+type Handler = dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> + Send + Sync;
 
 /// A tool that is made at run time.
 ///
@@ -70,6 +88,7 @@ pub struct Tool {
     hints: Hints,
     tags: Vec<String>,
     aliases: Vec<String>,
+    allow: Vec<String>,
     input_schema: Value,
     output_schema: Option<Value>,
     origin: Origin,
@@ -97,9 +116,10 @@ impl Tool {
             hints: Hints::default(),
             tags: Vec::new(),
             aliases: Vec::new(),
+            allow: Vec::new(),
             input_schema: input_schema.into(),
             output_schema: None,
-            origin: Origin::new("run-time", "0.0.0", "run_time", "tool", place.file(), place.line()),
+            origin: Origin::run_time(place.file(), place.line()),
             handler: Arc::new(move |cx, arguments| {
                 let result = run(cx, arguments);
                 Box::pin(async move { result.await.into_tool_result() })
@@ -149,6 +169,13 @@ impl Tool {
         self
     }
 
+    /// Sets a lint rule aside.
+    #[must_use]
+    pub fn allow(mut self, rule: impl Into<String>) -> Self {
+        self.allow.push(rule.into());
+        self
+    }
+
     /// Sets the output schema.
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<Value>) -> Self {
@@ -156,8 +183,19 @@ impl Tool {
         self
     }
 
-    pub(crate) fn run(&self, cx: ToolContext, arguments: Value) -> BoxFuture<'static, ToolResult> {
+    pub(crate) fn run(&self, cx: ToolContext, arguments: Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> {
         (self.handler)(cx, arguments)
+    }
+
+    /// Whether the other is this tool, or a clone of it.
+    fn is(&self, other: &Self) -> bool {
+        let facts = |tool: &Self| {
+            let Self { name, title, description, version, hints, .. } = tool.clone();
+            (name, title, description, version, hints, tool.tags.clone(), tool.aliases.clone(), tool.allow.clone())
+        };
+        Arc::ptr_eq(&self.handler, &other.handler)
+            && facts(self) == facts(other)
+            && (&self.input_schema, &self.output_schema) == (&other.input_schema, &other.output_schema)
     }
 }
 
@@ -169,58 +207,39 @@ impl fmt::Debug for Tool {
 
 /// What a tool that is made at run time may return.
 pub trait IntoToolResult {
-    /// As a result.
-    fn into_tool_result(self) -> ToolResult;
+    /// As a result, or the tool's error.
+    fn into_tool_result(self) -> Result<ToolResult, ToolError>;
 }
 
-impl IntoToolResult for ToolResult {
-    fn into_tool_result(self) -> ToolResult {
-        self
-    }
+macro_rules! into_tool_result {
+    ($($type:ty => |$value:pat_param| $result:expr;)*) => {$(
+        impl IntoToolResult for $type {
+            fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+                let $value = self;
+                Ok($result)
+            }
+        }
+    )*};
 }
 
-impl IntoToolResult for () {
-    fn into_tool_result(self) -> ToolResult {
-        ToolResult::success()
-    }
-}
-
-impl IntoToolResult for Value {
-    fn into_tool_result(self) -> ToolResult {
-        ToolResult::data(self)
-    }
-}
-
-impl IntoToolResult for String {
-    fn into_tool_result(self) -> ToolResult {
-        ToolResult::data(self)
-    }
+into_tool_result! {
+    ToolResult => |result| result;
+    () => |()| ToolResult::success();
+    Value => |value| ToolResult::data(value);
+    String => |text| ToolResult::data(text);
+    Content => |block| ToolResult::success().content([block]);
+    Vec<Content> => |blocks| ToolResult::success().content(blocks);
 }
 
 impl<T: Serialize> IntoToolResult for Json<T> {
-    fn into_tool_result(self) -> ToolResult {
-        ToolResult::data(self.0)
-    }
-}
-
-impl IntoToolResult for Content {
-    fn into_tool_result(self) -> ToolResult {
-        ToolResult::success().content([self])
-    }
-}
-
-impl IntoToolResult for Vec<Content> {
-    fn into_tool_result(self) -> ToolResult {
-        ToolResult::success().content(self)
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        Ok(ToolResult::data(self.0))
     }
 }
 
 impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
-    fn into_tool_result(self) -> ToolResult {
-        match self {
-            Ok(value) => value.into_tool_result(),
-            Err(error) => ToolResult::failure(error.into()),
-        }
+    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
+        self.map_err(Into::into)?.into_tool_result()
     }
 }
 
@@ -256,6 +275,14 @@ impl Source {
         }
     }
 
+    /// The aliases as they are written in the source.
+    pub(crate) fn aliases(&self) -> Vec<&str> {
+        match self {
+            Self::Linked(entry) => entry.aliases.to_vec(),
+            Self::Made(tool) => tool.aliases.iter().map(String::as_str).collect(),
+        }
+    }
+
     pub(crate) fn origin(&self) -> &Origin {
         match self {
             Self::Linked(entry) => &entry.origin,
@@ -267,16 +294,25 @@ impl Source {
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Linked(one), Self::Linked(other)) => std::ptr::eq(*one, *other),
-            (Self::Made(one), Self::Made(other)) => Arc::ptr_eq(one, other),
+            (Self::Made(one), Self::Made(other)) => one.is(other),
             _ => false,
         }
     }
 }
 
 impl RegisteredTool {
-    pub(crate) fn new(source: Source, name: ToolName, policy: NamePolicy) -> Result<Self, mcp_core::NameError> {
+    pub(crate) fn new(named: Named, policy: NamePolicy) -> Result<Self, NameError> {
+        let Named { source, name, aliases } = named;
+        let name = ToolName::try_from(name)?;
         let wire = name.wire(policy)?.into_owned();
-        Ok(Self(Arc::new(Inner { name, wire, source, input: OnceLock::new(), output: OnceLock::new() })))
+        let alias = |(defined_as, name): (String, String)| {
+            let name = ToolName::try_from(name)?;
+            // One that is too long for hosts was never seen by them.
+            let wire = name.wire(policy).unwrap_or_else(|_| name.canonical().into()).into_owned();
+            Ok(Alias { defined_as, name: name.into(), wire })
+        };
+        let aliases = aliases.into_iter().map(alias).collect::<Result<_, NameError>>()?;
+        Ok(Self(Arc::new(Inner { name, wire, aliases, source, input: OnceLock::new(), output: OnceLock::new() })))
     }
 
     pub(crate) fn source(&self) -> &Source {
@@ -379,16 +415,31 @@ impl RegisteredTool {
     }
 
     /// Older names by which it can still be called.
-    pub fn aliases(&self) -> Vec<&str> {
-        match &self.0.source {
-            Source::Linked(entry) => entry.aliases.to_vec(),
-            Source::Made(tool) => tool.aliases.iter().map(String::as_str).collect(),
-        }
+    pub fn aliases(&self) -> impl Iterator<Item = &str> {
+        self.0.aliases.iter().map(|alias| alias.name.as_str())
+    }
+
+    /// Every name by which it can be called: canonical, on the wire, and the same of its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let aliases = self.0.aliases.iter().flat_map(|alias| [alias.name.as_str(), alias.wire.as_str()]);
+        [self.name(), self.wire_name()].into_iter().chain(aliases)
     }
 
     /// Whether it can be called by the name.
     pub fn answers_to(&self, name: &str) -> bool {
-        self.name() == name || self.wire_name() == name || self.aliases().contains(&name)
+        self.names().any(|own| own == name)
+    }
+
+    /// The tool as one of two that meet in a name.
+    pub(crate) fn contender(&self, name: &str) -> Contender {
+        let by_alias = self.name() != name && self.wire_name() != name;
+        let alias = self.0.aliases.iter().find(|alias| by_alias && (alias.name == name || alias.wire == name));
+        Contender {
+            name: self.name().to_owned(),
+            defined_as: self.source().name().to_owned(),
+            alias: alias.map(|alias| alias.defined_as.clone()),
+            origin: self.origin().clone(),
+        }
     }
 
     /// Words to select tools by.
@@ -451,10 +502,10 @@ impl RegisteredTool {
     }
 
     /// The lint rules that its author has set aside.
-    pub(crate) fn allowed(&self) -> &'static [&'static str] {
+    pub(crate) fn allowed(&self) -> Vec<&str> {
         match &self.0.source {
-            Source::Linked(entry) => entry.allow,
-            Source::Made(_) => &[],
+            Source::Linked(entry) => entry.allow.to_vec(),
+            Source::Made(tool) => tool.allow.iter().map(String::as_str).collect(),
         }
     }
 
@@ -551,8 +602,9 @@ impl Serialize for RegisteredTool {
             if let Some(replaced_by) = self.replaced_by() {
                 metadata.insert("replaced_by".into(), replaced_by.into());
             }
-            for (key, value) in self.meta() {
-                metadata.entry(key).or_insert(value);
+            let meta = self.meta();
+            if !meta.is_empty() {
+                metadata.insert("meta".into(), meta.into());
             }
         }
         map.serialize_entry("metadata", &metadata)?;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use self::kind::{CodeProfile, ErrorKind};
-pub use self::registration::{Conflict, Origin, RegistrationError, RegistrationProblem};
+pub use self::registration::{Conflict, Contender, Origin, RegistrationError, RegistrationProblem};
 pub use self::tool::{BoxError, ToolError};
 pub use self::validation::{MAX_DEPTH, Rule, ValidationError, Violation};
 pub(crate) use self::validation::{Violations, join};

@@ -44,9 +44,24 @@ impl Origin {
     }
 }
 
+impl Origin {
+    /// The place of a tool that is made at run time.
+    pub const fn run_time(file: &'static str, line: u32) -> Self {
+        Self::new("", "", "", "", file, line)
+    }
+
+    /// Whether the tool is made at run time: no package has it.
+    pub fn is_run_time(&self) -> bool {
+        self.package.is_empty()
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { package, package_version, module_path, function, file, line } = self;
+        if self.is_run_time() {
+            return write!(f, "{file}:{line} (made at run time)");
+        }
         write!(f, "{file}:{line} ({module_path}::{function}, {package} {package_version})")
     }
 }
@@ -121,12 +136,7 @@ pub enum RegistrationProblem {
         origin: Box<Origin>,
     },
     /// A package that brought fewer tools than it should.
-    #[error(
-        "the package `{package}` brought {found} of at least {expected} tools{}: name it in the binary with `link_tools!({})`, or its functions with `tools![…]`{}",
-        if *.found == 0 { "; it is not linked, or has no `#[mcp_tool]`" } else { "" },
-        .package.replace('-', "_"),
-        .place.as_ref().map(|place| format!("\n    expected at {place}")).unwrap_or_default(),
-    )]
+    #[error("the package `{package}` brought {found} of at least {expected} tools: {}\n    expected at {place}", unlinked(.package, *.found, *.named))]
     Unlinked {
         /// The package.
         package: String,
@@ -134,21 +144,36 @@ pub enum RegistrationProblem {
         expected: usize,
         /// How many it brought.
         found: usize,
-        /// Where the expectation is written, if that is known.
-        place: Option<String>,
+        /// Whether the crate was named with `link_tools!`.
+        named: bool,
+        /// Where the expectation is written.
+        place: String,
     },
     /// No tool at all.
-    #[error(
-        "there is no tool in this program: a crate that nothing names is not linked; name it in the binary with `link_tools!(its_name)`, or say `.allow_empty()`"
-    )]
-    Empty,
-    /// An instruction to the builder that concerns no tool.
-    #[error("`{call}` concerns no tool: {reason}; correct it, or remove it")]
+    #[error("{}\n    at {place}", empty(*.linked))]
+    Empty {
+        /// How many tools there were before the builder left all of them out.
+        linked: usize,
+        /// Where the registry is built.
+        place: String,
+    },
+    /// An instruction to the builder that does not concern one tool.
+    #[error("`{call}` {reason}\n    at {place}")]
     Edit {
         /// The instruction.
         call: String,
-        /// What does not exist.
+        /// What is wrong with it, and what to do.
         reason: String,
+        /// Where it is written.
+        place: String,
+    },
+    /// Application state of one type that was given twice.
+    #[error(
+        "state of type `{state}` is given twice, of which a tool would see one; wrap one of them in a type of its own"
+    )]
+    StateTwice {
+        /// The type.
+        state: &'static str,
     },
     /// A lint error, under the strict policy.
     #[error("{message}\n    at {origin} (lint rule `{rule}`; `allow(\"{rule}\")` on the tool sets it aside)")]
@@ -162,53 +187,107 @@ pub enum RegistrationProblem {
     },
 }
 
+fn unlinked(package: &str, found: usize, named: bool) -> String {
+    let krate = package.replace('-', "_");
+    match (found, named) {
+        (0, true) => format!(
+            "it has no `#[mcp_tool]`, or the package is not called so; write `link_tools!({krate} = \"the-package\")`"
+        ),
+        (0, false) => format!(
+            "it is not linked, or has no `#[mcp_tool]`; name it in the binary with `link_tools!({krate})`, or its functions with `tools![…]`"
+        ),
+        _ => "look for tools behind `cfg` or features, or expect fewer".to_owned(),
+    }
+}
+
+fn empty(linked: usize) -> String {
+    match linked {
+        0 => "there is no tool in this program: a crate that nothing names is not linked; name it in the binary with `link_tools!(its_name)`, or say `.allow_empty()`".to_owned(),
+        n => format!("none of the {n} tools is left by `.select(…)` and `.exclude(…)`; take some, or say `.allow_empty()`"),
+    }
+}
+
 /// Two tools that would answer to one name. The same tool reached twice is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Conflict {
     /// One name, two schemas.
-    #[error("two tools are named `{name}`, with different schemas{}", Places(.places, .name))]
+    #[error("two tools are named `{name}`, with different schemas{}", Places(.tools))]
     Schema {
         /// The name.
         name: String,
-        /// Both places, in the order of their text.
-        places: Box<[Origin; 2]>,
+        /// Both tools, in the order of their names and places.
+        tools: Box<[Contender; 2]>,
     },
     /// One name and one schema, from two places: only one of them can be the tool.
-    #[error("two tools are named `{name}`{}", Places(.places, .name))]
+    #[error("two tools are named `{name}`{}", Places(.tools))]
     Duplicate {
         /// The name.
         name: String,
-        /// Both places, in the order of their text.
-        places: Box<[Origin; 2]>,
+        /// Both tools, in the order of their names and places.
+        tools: Box<[Contender; 2]>,
     },
-    /// Two names that hosts cannot tell apart.
-    #[error("`{}` and `{}` are both called by `{wire}`{}", .names[0], .names[1], Places(.places, &.names[1]))]
+    /// Two tools of different names that are called by one name: on the wire, or by an alias.
+    #[error("`{}` and `{}` are both called by `{wire}`{}", .tools[0].name, .tools[1].name, Places(.tools))]
     WireName {
-        /// The name on the wire, or the alias, in which they meet.
+        /// The name in which they meet.
         wire: String,
-        /// The canonical names.
-        names: [String; 2],
-        /// Where each is defined.
-        places: Box<[Origin; 2]>,
+        /// Both tools, in the order of their names and places.
+        tools: Box<[Contender; 2]>,
     },
 }
 
-/// The indented places and the way out, by the second of them.
-struct Places<'a>(&'a [Origin; 2], &'a str);
+/// One of two tools in a conflict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contender {
+    /// Its name as it would be registered.
+    pub name: String,
+    /// Its name in the source, by which the builder knows it.
+    pub defined_as: String,
+    /// The alias, as it is written in the source, by which it takes part in the conflict.
+    pub alias: Option<String>,
+    /// Where it is defined.
+    pub origin: Origin,
+}
+
+/// The indented places and the ways out that work.
+struct Places<'a>(&'a [Contender; 2]);
 
 impl fmt::Display for Places<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self([first, second], name) = self;
-        let same_package = first.package == second.package;
-        let package = if same_package && first.package_version != second.package_version {
-            Cow::Owned(format!("{}@{}", second.package, second.package_version))
-        } else {
-            Cow::Borrowed(&*second.package)
+        let Self([first, second]) = self;
+        write!(f, "\n    first  at {}\n    second at {}\n    ", first.origin, second.origin)?;
+        // The one that is to give way: the owner of an alias, else the second; never one that the builder does not know.
+        let yields = |tool: &Contender| !tool.origin.is_run_time();
+        let by_alias = [second, first].into_iter().find(|tool| tool.alias.is_some() && yields(tool));
+        let Some(tool) = by_alias.or_else(|| [second, first].into_iter().find(|tool| yields(tool))) else {
+            return f.write_str("give one of them another name, or `unregister` the other first");
         };
-        writeln!(f, "\n    first  at {first}\n    second at {second}")?;
-        write!(f, "    rename one with `name = \"…\"`")?;
-        write!(f, ", or in the builder: .rename({package:?}, {name:?}, \"…\") or .exclude({package:?}, {name:?})")?;
+        let (one, other) = (&first.origin, &second.origin);
+        let same_package = one.package == other.package;
+        if first.origin.is_run_time() || second.origin.is_run_time() {
+            f.write_str("give the tool that is made at run time another name, or ")?;
+        } else if tool.alias.is_some() {
+            f.write_str("remove the alias, or ")?;
+        } else {
+            f.write_str("rename one with `name = \"…\"`")?;
+            // Two names in one package are told apart; one name is not.
+            if same_package && one.package_version == other.package_version && first.defined_as == second.defined_as {
+                return f.write_str("; they are of one package, so that the builder cannot tell them apart");
+            }
+            f.write_str(", or ")?;
+        }
+        let package = if same_package && one.package_version != other.package_version {
+            format!("{}@{}", tool.origin.package, tool.origin.package_version)
+        } else {
+            tool.origin.package.to_string()
+        };
+        let name = &tool.defined_as;
+        write!(f, "in the builder: ")?;
+        if let Some(alias) = &tool.alias {
+            return write!(f, ".drop_alias({package:?}, {name:?}, {alias:?}) or .exclude({package:?}, {name:?})");
+        }
+        write!(f, ".rename({package:?}, {name:?}, \"…\") or .exclude({package:?}, {name:?})")?;
         if same_package { Ok(()) } else { write!(f, " or .prefix({package:?}, \"…\")") }
     }
 }

@@ -8,8 +8,15 @@ use serde::de::IgnoredAny;
 
 use super::{Bound, Constraint};
 
-/// What the constraint wants, if the value does not keep to it. As in a schema, a bound says nothing of other types.
-pub(super) fn broken(constraint: &Constraint, json: &str) -> Option<String> {
+impl Constraint {
+    /// What the constraint wants, if a JSON value does not keep to it. As in a schema, a bound says nothing of values of
+    /// another type. (`pattern` and `format` are not looked at.)
+    pub fn broken(&self, json: &str) -> Option<String> {
+        broken(self, json)
+    }
+}
+
+fn broken(constraint: &Constraint, json: &str) -> Option<String> {
     match *constraint {
         Constraint::Min(bound) => {
             (compare(json, bound)? == Ordering::Less).then(|| format!("a number of at least {}", text(bound)))

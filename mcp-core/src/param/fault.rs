@@ -144,10 +144,19 @@ fn reason(error: &serde_json::Error) -> String {
 }
 
 /// The fault of arguments that are read as one struct.
-pub(crate) fn whole(error: &serde_json::Error) -> Fault {
+pub(crate) fn whole(json: &str, error: &serde_json::Error, secret: bool) -> Fault {
     if !error.is_data() {
         return malformed("JSON", error.column().saturating_sub(1), None);
     }
-    let (expected, message) = explained("arguments", &reason(error), None);
-    fault(String::new(), &expected, None, message)
+    let reason = reason(error);
+    let (place, start) = offset(json, error).map_or((String::new(), 0), |offset| locate(json, offset));
+    let got = read::value(&json[start..]).filter(|_| !secret && !place.is_empty());
+    let name = if place.is_empty() { "arguments".into() } else { shown(place.trim_start_matches('/')) };
+    if secret {
+        let expected = secret_expected(&reason);
+        let message = demanded(&name, &expected, None);
+        return fault(place, &expected, None, message);
+    }
+    let (expected, message) = explained(&name, &reason, got);
+    fault(place, &expected, got, message)
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::{Param, Slot, check, fault};
+use super::{Param, Slot, fault};
 use crate::error::Fault;
 
 /// How many faults are noted; a call of a million faults is not worth a million sentences.
@@ -151,7 +151,7 @@ fn read_argument<'a>(
     match slot.read(json) {
         Ok(length) => {
             for constraint in param.constraints {
-                if let Some(expected) = check::broken(constraint, &json[..length]) {
+                if let Some(expected) = constraint.broken(&json[..length]) {
                     faults.add(|| fault::constrained(param, &expected, &json[..length]));
                 }
             }
