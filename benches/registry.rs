@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use mcp_registry::serde_json::json;
-use mcp_registry::{Catalog, Origin, Registry, ToolCall, ToolEntry, mcp_tool};
+use mcp_registry::{Catalog, Origin, Registry, Tool, ToolCall, ToolEntry, mcp_tool};
 
 /// Adds two numbers.
 #[mcp_tool(module = "calc", inline)]
@@ -14,9 +14,24 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
+/// Adds what fits.
+#[mcp_tool(module = "calc", inline)]
+fn bounded(
+    #[arg(min = 1, max = 9)] a: i64,
+    #[arg(default = 5, max = 9)] b: i64,
+    #[arg(min_length = 1)] note: &str,
+) -> i64 {
+    let _ = note;
+    a + b
+}
+
 /// Entries as the attribute makes them, under other names.
 fn entries(count: usize) -> Vec<&'static ToolEntry> {
     let [add] = mcp_registry::tools![add];
+    entries_like(add, count)
+}
+
+fn entries_like(add: &'static ToolEntry, count: usize) -> Vec<&'static ToolEntry> {
     let entry = |n: usize| -> &'static ToolEntry {
         let name: &'static str = Box::leak(format!("module_{}.tool_number_{n}", n % 100).into_boxed_str());
         let origin = Origin::new("bench", "1.0.0", "bench", name, file!(), line!());
@@ -39,12 +54,33 @@ fn registry(criterion: &mut Criterion) {
     }
     group.finish();
 
+    let [bounded] = mcp_registry::tools![bounded];
+    let constrained = entries_like(bounded, 10_000);
+    criterion.bench_function("build and index 10000 with constraints and an expectation", |b| {
+        b.iter_batched(
+            || constrained.clone(),
+            |entries| {
+                let builder = Registry::builder_of(entries).expect_tools([("bench", 10_000)]);
+                builder.build().expect("no conflicts").list_registered_tools().len()
+            },
+            BatchSize::LargeInput,
+        );
+    });
+
     for count in [10, 10_000] {
         let registry = Registry::builder_of(entries(count)).build().expect("no conflicts");
         criterion.bench_function(&format!("list {count}"), |b| b.iter(|| registry.list_registered_tools().len()));
         let name = black_box("module_7.tool_number_7");
         criterion.bench_function(&format!("look up in {count}"), |b| b.iter(|| registry.get(name).is_ok()));
         criterion.bench_function(&format!("schema in {count}"), |b| b.iter(|| registry.get_tool_schema(name).is_ok()));
+        criterion.bench_function(&format!("register beside {count}"), |b| {
+            let tool = Tool::new("made.tool", json!({ "type": "object" }), |_, _| async {});
+            b.iter_batched(
+                || registry.subset(|_| true),
+                |registry| registry.register(tool.clone()).is_ok(),
+                BatchSize::LargeInput,
+            );
+        });
         let call = ToolCall::new(name, json!({ "a": 1, "b": 2 }));
         criterion
             .bench_function(&format!("call in {count}"), |b| b.iter(|| registry.call_blocking(&call).is_failure()));

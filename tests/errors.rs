@@ -216,6 +216,7 @@ fn s3_18_a_registration_error_is_a_page_with_both_places_and_the_way_out() {
   - the name is empty; write `module.tool`
     at p/src/lib.rs:4 (p::notes::note, p 1.0.0)"#
     );
+    assert_eq!(format!("{page:?}"), page.to_string());
     assert!(RegistrationError::check(vec![]).is_ok());
 }
 

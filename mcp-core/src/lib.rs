@@ -1,5 +1,8 @@
-//! What a tool for an AI agent is: its messages, names, versions and errors. No I/O, no async runtime.
+//! What a tool for an AI agent is: its attribute, schemas, messages, names and errors. No I/O, no async runtime.
 //!
+//! - [`mcp_tool`] makes a function a tool; [`ToolEntry`] is what it writes down, and [`entries`] all that is linked.
+//! - [`ToolParam`] and [`ToolOutput`] are what a tool takes and returns; [`schema`] makes their schemas, [`ToolContext`] is
+//!   what a tool can learn of the call.
 //! - [`ToolCall`], [`ToolResult`] and [`ErrorDetail`] are the flat messages; [`message::schema`] has their JSON Schemas.
 //! - [`CallToolResult`] and [`Content`] are MCP's own form of a result; the two convert without loss.
 //! - [`RpcMessage`] reads JSON-RPC without copying it; [`Dialect`] tells how a call is put on the wire.

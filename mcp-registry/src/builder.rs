@@ -13,8 +13,9 @@ use crate::check::check_tool;
 use crate::edit::{Change, Edit, edited};
 use crate::link::{expected, package_key};
 use crate::lint::LintPolicy;
+use crate::made::Tool;
 use crate::registry::Registry;
-use crate::tool::{RegisteredTool, Source, Tool};
+use crate::tool::{RegisteredTool, Source};
 
 /// Puts a [`Registry`] together. Every problem is found by [`build`](Self::build), all at once.
 #[must_use]

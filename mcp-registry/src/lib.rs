@@ -33,6 +33,7 @@ mod edit;
 mod index;
 mod link;
 mod lint;
+mod made;
 mod registry;
 mod tool;
 
@@ -51,8 +52,9 @@ pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
 pub use self::builder::RegistryBuilder;
 pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
 pub use self::lint::{Finding, LintPolicy, Severity};
+pub use self::made::{IntoToolResult, Tool};
 pub use self::registry::Registry;
-pub use self::tool::{IntoToolResult, RegisteredTool, Tool, ToolSchema};
+pub use self::tool::{RegisteredTool, ToolSchema};
 
 /// The README's programs, compiled as tests.
 #[cfg(doctest)]

@@ -15,7 +15,8 @@ use crate::catalog::Catalog;
 use crate::check::check_tool;
 use crate::edit::edited;
 use crate::lint::LintPolicy;
-use crate::tool::{RegisteredTool, Source, Tool, ToolSchema};
+use crate::made::Tool;
+use crate::tool::{RegisteredTool, Source, ToolSchema};
 
 /// Tools that can be listed and called; cheap to clone, and shared by its clones.
 ///

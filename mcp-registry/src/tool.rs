@@ -2,17 +2,17 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::future::Future;
 use std::ops::Deref;
-use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    BoxFuture, Contender, Content, Hints, Json, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param,
-    StateType, Timeout, ToolContext, ToolEntry, ToolError, ToolName, ToolResult, schema,
+    Contender, Hints, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout, ToolEntry,
+    ToolName, schema,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
+
+use crate::made::Tool;
 
 /// A registered tool; cheap to clone.
 ///
@@ -59,188 +59,6 @@ pub(crate) enum Source {
     Linked(&'static ToolEntry),
     /// [`Tool::new`].
     Made(Arc<Tool>),
-}
-
-type Handler = dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> + Send + Sync;
-
-/// A tool that is made at run time.
-///
-/// ```standalone_crate
-/// use mcp_registry::serde_json::{Value, json};
-/// use mcp_registry::{Registry, Tool, ToolCall};
-///
-/// let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
-/// let greet = Tool::new("hello.greet", schema, |_cx, args: Value| async move {
-///     format!("hello, {}", args["name"].as_str().unwrap_or("you"))
-/// });
-/// let registry = Registry::builder().allow_empty().build()?;
-/// registry.register(greet.description("Greets someone."))?;
-/// let result = registry.call_blocking(&ToolCall::new("hello.greet", json!({ "name": "Ada" })));
-/// assert_eq!(result.data.unwrap()["result"], "hello, Ada");
-/// # Ok::<(), mcp_registry::RegistrationError>(())
-/// ```
-#[derive(Clone)]
-pub struct Tool {
-    pub(crate) name: String,
-    title: Option<String>,
-    description: String,
-    version: String,
-    hints: Hints,
-    tags: Vec<String>,
-    aliases: Vec<String>,
-    allow: Vec<String>,
-    input_schema: Value,
-    output_schema: Option<Value>,
-    origin: Origin,
-    handler: Arc<Handler>,
-}
-
-impl Tool {
-    /// A tool of a name, with its input schema and what it does.
-    #[track_caller]
-    pub fn new<F, R>(
-        name: impl Into<String>,
-        input_schema: impl Into<Value>,
-        run: impl Fn(ToolContext, Value) -> F + Send + Sync + 'static,
-    ) -> Self
-    where
-        F: Future<Output = R> + Send + 'static,
-        R: IntoToolResult,
-    {
-        let place = Location::caller();
-        Self {
-            name: name.into(),
-            title: None,
-            description: String::new(),
-            version: "1.0.0".to_owned(),
-            hints: Hints::default(),
-            tags: Vec::new(),
-            aliases: Vec::new(),
-            allow: Vec::new(),
-            input_schema: input_schema.into(),
-            output_schema: None,
-            origin: Origin::run_time(place.file(), place.line()),
-            handler: Arc::new(move |cx, arguments| {
-                let result = run(cx, arguments);
-                Box::pin(async move { result.await.into_tool_result() })
-            }),
-        }
-    }
-
-    /// Sets what a model reads before it calls the tool.
-    #[must_use]
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = description.into();
-        self
-    }
-
-    /// Sets the name for people.
-    #[must_use]
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets the version, `1.0.0` otherwise.
-    #[must_use]
-    pub fn version(mut self, version: impl Into<String>) -> Self {
-        self.version = version.into();
-        self
-    }
-
-    /// Says what the tool does to the world.
-    #[must_use]
-    pub fn hints(mut self, hints: impl FnOnce(&mut Hints)) -> Self {
-        hints(&mut self.hints);
-        self
-    }
-
-    /// Adds a tag.
-    #[must_use]
-    pub fn tag(mut self, tag: impl Into<String>) -> Self {
-        self.tags.push(tag.into());
-        self
-    }
-
-    /// Adds an older name by which it can still be called.
-    #[must_use]
-    pub fn alias(mut self, alias: impl Into<String>) -> Self {
-        self.aliases.push(alias.into());
-        self
-    }
-
-    /// Sets a lint rule aside.
-    #[must_use]
-    pub fn allow(mut self, rule: impl Into<String>) -> Self {
-        self.allow.push(rule.into());
-        self
-    }
-
-    /// Sets the output schema.
-    #[must_use]
-    pub fn output_schema(mut self, schema: impl Into<Value>) -> Self {
-        self.output_schema = Some(schema.into());
-        self
-    }
-
-    pub(crate) fn run(&self, cx: ToolContext, arguments: Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> {
-        (self.handler)(cx, arguments)
-    }
-
-    /// Whether the other is this tool, or a clone of it.
-    fn is(&self, other: &Self) -> bool {
-        let facts = |tool: &Self| {
-            let Self { name, title, description, version, hints, .. } = tool.clone();
-            (name, title, description, version, hints, tool.tags.clone(), tool.aliases.clone(), tool.allow.clone())
-        };
-        Arc::ptr_eq(&self.handler, &other.handler)
-            && facts(self) == facts(other)
-            && (&self.input_schema, &self.output_schema) == (&other.input_schema, &other.output_schema)
-    }
-}
-
-impl fmt::Debug for Tool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool").field("name", &self.name).field("origin", &self.origin).finish_non_exhaustive()
-    }
-}
-
-/// What a tool that is made at run time may return.
-pub trait IntoToolResult {
-    /// As a result, or the tool's error.
-    fn into_tool_result(self) -> Result<ToolResult, ToolError>;
-}
-
-macro_rules! into_tool_result {
-    ($($type:ty => |$value:pat_param| $result:expr;)*) => {$(
-        impl IntoToolResult for $type {
-            fn into_tool_result(self) -> Result<ToolResult, ToolError> {
-                let $value = self;
-                Ok($result)
-            }
-        }
-    )*};
-}
-
-into_tool_result! {
-    ToolResult => |result| result;
-    () => |()| ToolResult::success();
-    Value => |value| ToolResult::data(value);
-    String => |text| ToolResult::data(text);
-    Content => |block| ToolResult::success().content([block]);
-    Vec<Content> => |blocks| ToolResult::success().content(blocks);
-}
-
-impl<T: Serialize> IntoToolResult for Json<T> {
-    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
-        Ok(ToolResult::data(self.0))
-    }
-}
-
-impl<T: IntoToolResult, E: Into<ToolError>> IntoToolResult for Result<T, E> {
-    fn into_tool_result(self) -> Result<ToolResult, ToolError> {
-        self.map_err(Into::into)?.into_tool_result()
-    }
 }
 
 /// A tool's schema; cheap to clone.

@@ -12,8 +12,10 @@ mcp_registry::link_tools!(file_utility, memory);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = std::env::var("TOOLBOX_ROOT").unwrap_or_else(|_| ".".to_owned());
+    let workspace =
+        Workspace::open(&root).map_err(|error| format!("the workspace {root:?}: {error}; set TOOLBOX_ROOT"))?;
     let registry = Registry::builder()
-        .state(Workspace::open(root)?)
+        .state(workspace)
         .state(Memory::default())
         .expect_tools([("file-utility", 1), ("memory", 4)])
         .build()?;

@@ -68,8 +68,9 @@ impl fmt::Display for Origin {
 
 /// Everything that stands against a registration, found in one go.
 ///
-/// Its `Display` is a page for the person who has to act: each problem with the places in the source and the way out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Its `Display` is a page for the person who has to act: each problem with the places in the source and the way out. Its
+/// `Debug` is the same page, since that is what `unwrap` and a `main` that returns it show.
+#[derive(Clone, PartialEq, Eq)]
 pub struct RegistrationError {
     problems: Vec<RegistrationProblem>,
 }
@@ -311,6 +312,12 @@ impl fmt::Display for RegistrationError {
             count => write!(f, "the tools cannot be registered, for {count} reasons:")?,
         }
         self.problems.iter().try_for_each(|problem| write!(f, "\n  - {problem}"))
+    }
+}
+
+impl fmt::Debug for RegistrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
