@@ -360,7 +360,11 @@ fn aliases_are_called_and_checked_on_the_wire_too() {
 #[test]
 fn state_of_one_type_given_twice_is_refused() {
     let error = Registry::builder_of(tools![add]).state(Greeting("a")).state(Greeting("b")).build().unwrap_err();
-    assert!(error.to_string().contains("state of type `registry::Greeting` is given twice"), "{error}");
+    let page = error.to_string();
+    assert!(
+        page.contains("state of type `registry::Greeting` is given twice") && page.contains("registry.rs:"),
+        "{page}"
+    );
 }
 
 #[test]

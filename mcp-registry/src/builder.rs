@@ -22,7 +22,7 @@ use crate::tool::{RegisteredTool, Source};
 pub struct RegistryBuilder {
     sources: Vec<Source>,
     state: Extensions,
-    state_twice: Vec<&'static str>,
+    state_twice: Vec<RegistrationProblem>,
     policy: NamePolicy,
     lint: LintPolicy,
     expected: Vec<Expectation>,
@@ -81,9 +81,11 @@ impl RegistryBuilder {
     }
 
     /// Gives the tools application state: `#[ctx] db: &Database`. There is one of each type.
+    #[track_caller]
     pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
         if self.state.has(StateType::of::<T>()) {
-            self.state_twice.push(type_name::<T>());
+            let (state, place) = (type_name::<T>(), Location::caller().to_string());
+            self.state_twice.push(RegistrationProblem::StateTwice { state, place });
         }
         self.state.insert(state);
         self
@@ -164,9 +166,8 @@ impl RegistryBuilder {
 
     /// Builds the registry, or says everything that stands against it.
     #[track_caller]
-    pub fn build(self) -> Result<Registry, RegistrationError> {
-        let lint = self.lint;
-        let twice: Vec<_> = self.state_twice.iter().map(|state| RegistrationProblem::StateTwice { state }).collect();
+    pub fn build(mut self) -> Result<Registry, RegistrationError> {
+        let (lint, twice) = (self.lint, std::mem::take(&mut self.state_twice));
         let (catalog, state, mut problems) = self.assemble(Location::caller());
         problems.extend(twice);
         problems.extend(catalog.list_registered_tools().iter().flat_map(|tool| missing_state(tool, &state)));

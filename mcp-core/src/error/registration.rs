@@ -170,11 +170,13 @@ pub enum RegistrationProblem {
     },
     /// Application state of one type that was given twice.
     #[error(
-        "state of type `{state}` is given twice, of which a tool would see one; wrap one of them in a type of its own"
+        "state of type `{state}` is given twice, of which a tool would see one; wrap one of them in a type of its own\n    at {place}"
     )]
     StateTwice {
         /// The type.
         state: &'static str,
+        /// Where it was given again.
+        place: String,
     },
     /// A lint error, under the strict policy.
     #[error("{message}\n    at {origin} (lint rule `{rule}`; `allow(\"{rule}\")` on the tool sets it aside)")]

@@ -98,24 +98,28 @@ fn each_argument<'a>(
         let (key, value) = read_key(rest)?;
         let value = after(value, ':', "`:`")?;
         let length = read(&key, value)?;
-        rest = value[length..].trim_start_matches(SPACE);
+        rest = trimmed(&value[length..]);
         match rest.as_bytes().first() {
-            Some(b',') => rest = rest[1..].trim_start_matches(SPACE),
+            Some(b',') => rest = trimmed(&rest[1..]),
             Some(b'}') => return at_end(&rest[1..]),
             _ => return Err(Malformed { expected: "`,` or `}`", rest }),
         }
     }
 }
 
-const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+/// What follows white space.
+fn trimmed(json: &str) -> &str {
+    let space = json.bytes().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+    &json[space..]
+}
 
 fn after<'a>(json: &'a str, token: char, expected: &'static str) -> Result<&'a str, Malformed<'a>> {
-    let json = json.trim_start_matches(SPACE);
-    json.strip_prefix(token).map(|rest| rest.trim_start_matches(SPACE)).ok_or(Malformed { expected, rest: json })
+    let json = trimmed(json);
+    json.strip_prefix(token).map(trimmed).ok_or(Malformed { expected, rest: json })
 }
 
 fn at_end(rest: &str) -> Result<(), Malformed<'_>> {
-    let rest = rest.trim_start_matches(SPACE);
+    let rest = trimmed(rest);
     if rest.is_empty() { Ok(()) } else { Err(Malformed { expected: "the end", rest }) }
 }
 
