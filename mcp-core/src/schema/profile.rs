@@ -217,5 +217,9 @@ pub(super) fn describe(object: &mut JsonObject, description: &str) {
     let own = object.get("description").and_then(Value::as_str).filter(|_| object.contains_key("enum"));
     let documents = own.into_iter().flat_map(str::lines).filter(|line| line.starts_with(DOCUMENT));
     let lines: Vec<&str> = std::iter::once(description).chain(documents).collect();
-    object.insert("description".into(), lines.join("\n").into());
+    let text = lines.join("\n");
+    object.shift_remove("description");
+    // Where a reader looks for it: behind the type.
+    let place = object.keys().position(|key| key == "type").map_or(0, |place| place + 1);
+    object.shift_insert(place, "description".into(), text.into());
 }
