@@ -39,6 +39,22 @@ fn param(#[arg(schema = json!(5))] n: i64) -> i64 {
     n
 }
 
+/// A value that cannot become JSON.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Unwritable;
+
+impl serde::Serialize for Unwritable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("never"))
+    }
+}
+
+/// Has a default and an example that cannot be shown.
+#[mcp_tool(name = "broken.shown")]
+fn shown(#[arg(default = Unwritable, example = Unwritable)] value: Unwritable) {
+    let _ = value;
+}
+
 /// Shares its name with the next.
 #[mcp_tool(name = "broken.twice")]
 fn twice() {}
@@ -110,6 +126,18 @@ fn s2_16_an_output_schema_or_a_parameters_schema_that_is_none_is_refused() {
 }
 
 #[test]
+fn a_default_or_an_example_that_cannot_become_json_is_refused() {
+    let error = Registry::builder_of(tools![shown]).build().unwrap_err();
+    let reasons: Vec<String> = error.problems().iter().map(ToString::to_string).collect();
+    assert_eq!(reasons.len(), 2, "{error}");
+    assert!(
+        reasons[0]
+            .contains("the parameter `value` of `broken.shown` has an example that is null or cannot become JSON")
+    );
+    assert!(reasons[1].contains("has a default that cannot become JSON"));
+}
+
+#[test]
 fn two_tools_of_one_name_in_one_package_are_not_for_the_builder() {
     let twice = tools![twice, twice_more];
     let error = Registry::builder_of(twice).build().unwrap_err().to_string();
@@ -131,6 +159,6 @@ fn a_name_that_hosts_refuse_is_refused() {
 #[test]
 fn everything_is_in_one_report() {
     let error = Catalog::linked().unwrap_err();
-    assert_eq!(error.problems().len(), 9);
-    assert!(error.to_string().starts_with("the tools cannot be registered, for 9 reasons:\n  - "));
+    assert_eq!(error.problems().len(), 11);
+    assert!(error.to_string().starts_with("the tools cannot be registered, for 11 reasons:\n  - "));
 }

@@ -21,7 +21,6 @@ use crate::schema;
 
 /// What a call left behind.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Returned {
     /// A value, as JSON at the end of the buffer.
     Json,

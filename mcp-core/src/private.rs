@@ -17,7 +17,7 @@ pub use std::string::String;
 pub use std::vec::Vec;
 
 pub use inventory;
-pub use serde_json::{Value, to_value};
+pub use serde_json::Value;
 
 pub use crate::context::{BoxFuture, FromContext, ToolContext};
 pub use crate::entry::{Call, CallError, MetaValue, Registration, StateType, Timeout, ToolEntry};
@@ -195,7 +195,7 @@ pub fn cloned_state<T: Clone + State>(cx: &ToolContext) -> Result<T, ToolError> 
 
 /// A value as JSON, for defaults and examples. What cannot become JSON is null, and refused when the registry is built.
 pub fn json<T: serde::Serialize>(value: T) -> Value {
-    to_value(value).unwrap_or_default()
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 /// Waits for a future on this thread.

@@ -90,6 +90,9 @@ fn param_faults(param: &Param) -> Vec<String> {
     if !param.constraints.is_empty() && !param.fitted {
         faults.extend(misfits(param));
     }
+    if param.examples.iter().any(|example| example().is_null()) {
+        faults.push("has an example that is null or cannot become JSON; use another".to_owned());
+    }
     let Some(default) = param.default.map(|default| default()) else { return faults };
     if default.is_null() && !(param.accepts_absent)() {
         faults.push("has a default that cannot become JSON; use another".to_owned());
@@ -97,7 +100,7 @@ fn param_faults(param: &Param) -> Vec<String> {
     let json = default.to_string();
     let broken = param.constraints.iter().filter(|constraint| constraint.broken(&json).is_some());
     faults.extend(broken.map(|constraint| {
-        format!("has the default {json}, which breaks its own `{}`; change one of them", fitting(constraint).0)
+        format!("has the default {json}, which breaks its own `{}`; change one of them", constraint.key().0)
     }));
     faults
 }
@@ -111,24 +114,9 @@ fn misfits(param: &Param) -> Vec<String> {
         _ => return Vec::new(),
     };
     let misfit = |constraint: &Constraint| {
-        let (key, fitting) = fitting(constraint);
+        let (key, fitting) = constraint.key();
         let fits = kinds.iter().any(|kind| fitting.contains(kind));
         (!fits).then(|| format!("has `{key}`, which does not fit its type ({}); remove it", kinds.join(" or ")))
     };
     param.constraints.iter().filter_map(misfit).collect()
-}
-
-/// The key of a constraint, and the types that it fits.
-fn fitting(constraint: &Constraint) -> (&'static str, &'static [&'static str]) {
-    match constraint {
-        Constraint::Min(_) => ("min", &["integer", "number"]),
-        Constraint::Max(_) => ("max", &["integer", "number"]),
-        Constraint::MinItems(_) => ("min_items", &["array"]),
-        Constraint::MaxItems(_) => ("max_items", &["array"]),
-        Constraint::MinLength(_) => ("min_length", &["string"]),
-        Constraint::MaxLength(_) => ("max_length", &["string"]),
-        Constraint::Pattern(_) => ("pattern", &["string"]),
-        Constraint::Format(_) => ("format", &["string"]),
-        _ => ("one_of", &["string"]),
-    }
 }

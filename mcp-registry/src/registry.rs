@@ -160,7 +160,7 @@ fn result_of(tool: &RegisteredTool, returned: Returned, json: &[u8]) -> ToolResu
         },
         Returned::Content(blocks) => ToolResult::success().content(blocks),
         Returned::Result(result) => *result,
-        _ => ToolResult::success(),
+        Returned::Nothing => ToolResult::success(),
     }
 }
 

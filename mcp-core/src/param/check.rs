@@ -9,6 +9,24 @@ use serde::de::IgnoredAny;
 use super::{Bound, Constraint};
 
 impl Constraint {
+    /// The key of `#[arg(…)]` that sets it, and the types of JSON Schema that it fits.
+    pub fn key(&self) -> (&'static str, &'static [&'static str]) {
+        const NUMBER: &[&str] = &["integer", "number"];
+        const LIST: &[&str] = &["array"];
+        const TEXT: &[&str] = &["string"];
+        match self {
+            Self::Min(_) => ("min", NUMBER),
+            Self::Max(_) => ("max", NUMBER),
+            Self::MinItems(_) => ("min_items", LIST),
+            Self::MaxItems(_) => ("max_items", LIST),
+            Self::MinLength(_) => ("min_length", TEXT),
+            Self::MaxLength(_) => ("max_length", TEXT),
+            Self::Pattern(_) => ("pattern", TEXT),
+            Self::Format(_) => ("format", TEXT),
+            Self::OneOf(_) => ("one_of", TEXT),
+        }
+    }
+
     /// What the constraint wants, if a JSON value does not keep to it. As in a schema, a bound says nothing of values of
     /// another type. (`pattern` and `format` are not looked at.)
     pub fn broken(&self, json: &str) -> Option<String> {
