@@ -34,6 +34,7 @@ mod index;
 mod link;
 mod lint;
 mod made;
+mod observe;
 mod registry;
 mod tool;
 
@@ -53,6 +54,7 @@ pub use self::builder::RegistryBuilder;
 pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
 pub use self::lint::{Finding, LintPolicy, Severity};
 pub use self::made::{IntoToolResult, Tool};
+pub use self::observe::{CallOutcome, CallRecord, Notice, Observer};
 pub use self::registry::Registry;
 pub use self::tool::{RegisteredTool, ToolSchema};
 

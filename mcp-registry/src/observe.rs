@@ -1,0 +1,145 @@
+//! Telling of calls: what is known of one when it is over.
+
+use std::hash::Hasher;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+/// Is told of every call when it is over, whatever came of it. It runs where the call ends: be quick, or hand it on.
+pub trait Observer: Send + Sync + 'static {
+    /// The call is over.
+    fn observe(&self, record: &CallRecord<'_>);
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CallOutcome {
+    /// The tool did it.
+    Success,
+    /// The tool failed, or was not reached.
+    Failure,
+    /// The gate said no.
+    Denied,
+    /// The caller did not want it any more.
+    Cancelled,
+}
+
+impl CallOutcome {
+    /// The outcome in one word: `success`, `failure`, `denied`, `cancelled`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Denied => "denied",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// What is worth knowing of how a tool was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// The tool is deprecated.
+    Deprecated {
+        /// Since which version of the tool.
+        since: String,
+        /// The tool to use instead.
+        replaced_by: Option<String>,
+    },
+    /// The tool was called by an older name.
+    Alias {
+        /// The name in the call.
+        called_as: String,
+        /// The tool's name.
+        name: String,
+    },
+}
+
+/// What is known of a call when it is over.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CallRecord<'a> {
+    /// When it began.
+    pub time: SystemTime,
+    /// The tool's canonical name; where there is no such tool, the name that was asked for.
+    pub tool: &'a str,
+    /// The name that was asked for.
+    pub called_as: &'a str,
+    /// Who called, if the embedding server said.
+    pub caller: Option<&'a str>,
+    /// The id of the request, if it had one.
+    pub request_id: Option<&'a str>,
+    /// How it ended.
+    pub outcome: CallOutcome,
+    /// How long it took.
+    pub duration: Duration,
+    /// The machine-readable category of the error.
+    pub error_type: Option<&'a str>,
+    /// What went wrong, in full; also where the caller was shown less.
+    pub message: Option<&'a str>,
+    /// The id that the caller was shown in place of the message.
+    pub correlation_id: Option<&'a str>,
+    /// What is worth knowing of how the tool was called.
+    pub notices: &'a [Notice],
+    /// The arguments; not for observers, since some of them are secret.
+    pub(crate) arguments: Arguments<'a>,
+}
+
+/// The arguments of a call, as they came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arguments<'a> {
+    Json(&'a str),
+    Value(&'a Value),
+}
+
+impl CallRecord<'_> {
+    /// Puts the arguments into a hash, the same whatever the order of their names. (They are not shown: some are
+    /// secret. Use a keyed hash, since few possible arguments are soon tried out.)
+    pub fn hash_arguments(&self, hasher: &mut impl Hasher) {
+        match self.arguments {
+            Arguments::Value(value) => hash(value, hasher),
+            Arguments::Json(json) => match serde_json::from_str::<Value>(json) {
+                Ok(value) => hash(&value, hasher),
+                Err(_) => hasher.write(json.as_bytes()),
+            },
+        }
+    }
+}
+
+/// Equal JSON has equal hashes; each kind begins with a letter of its own and each length is told.
+fn hash(value: &Value, hasher: &mut impl Hasher) {
+    match value {
+        Value::Null => hasher.write_u8(b'n'),
+        Value::Bool(yes) => hasher.write(&[b'b', u8::from(*yes)]),
+        Value::Number(number) => {
+            hasher.write_u8(b'd');
+            hash_text(&number.to_string(), hasher);
+        }
+        Value::String(text) => {
+            hasher.write_u8(b's');
+            hash_text(text, hasher);
+        }
+        Value::Array(items) => {
+            hasher.write_u8(b'a');
+            hasher.write_usize(items.len());
+            items.iter().for_each(|item| hash(item, hasher));
+        }
+        Value::Object(object) => {
+            hasher.write_u8(b'o');
+            hasher.write_usize(object.len());
+            let mut members: Vec<_> = object.iter().collect();
+            members.sort_unstable_by_key(|(key, _)| *key);
+            for (key, value) in members {
+                hash_text(key, hasher);
+                hash(value, hasher);
+            }
+        }
+    }
+}
+
+fn hash_text(text: &str, hasher: &mut impl Hasher) {
+    hasher.write_usize(text.len());
+    hasher.write(text.as_bytes());
+}
