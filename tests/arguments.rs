@@ -86,7 +86,7 @@ fn entry(name: &str) -> &'static ToolEntry {
 fn call(name: &str, arguments: &str) -> Result<Value, Vec<Fault>> {
     let Call::Sync(function) = entry(name).call else { panic!("{name} is async") };
     let mut out = Vec::new();
-    match function(&ToolContext::for_test(), arguments, &mut out) {
+    match function(&ToolContext::for_test(), mcp_core::Input::new(arguments), &mut out) {
         Ok(_) if out.is_empty() => Ok(Value::Null),
         Ok(_) => Ok(serde_json::from_slice(&out).expect("a result is JSON")),
         Err(CallError::Arguments(faults)) => {
@@ -547,7 +547,7 @@ fn c26_a_flattened_struct_takes_what_its_schema_says() {
         let mcp_core::Call::Sync(run) = entry.call else { panic!("not sync") };
         let closed = mcp_core::schema::input_of(entry)["additionalProperties"] == false;
         let mut out = Vec::new();
-        let result = run(&mcp_core::ToolContext::for_test(), json, &mut out);
+        let result = run(&mcp_core::ToolContext::for_test(), mcp_core::Input::new(json), &mut out);
         (closed, result.map(|_| String::from_utf8(out).unwrap()).map_err(|error| error.into_error(name).to_string()))
     };
     assert_eq!(call("flattened.plain_struct", r#"{"a":1}"#), (true, Ok("1".to_owned())));

@@ -38,8 +38,8 @@ fn entry(name: &str) -> &'static ToolEntry {
 fn call_with(cx: &ToolContext, name: &str, arguments: &str) -> Result<(Returned, Value), CallError> {
     let mut out = Vec::new();
     let returned = match entry(name).call {
-        Call::Sync(call) => call(cx, arguments, &mut out),
-        Call::Async(call) => block_on(call(cx, arguments, &mut out)),
+        Call::Sync(call) => call(cx, mcp_core::Input::new(arguments), &mut out),
+        Call::Async(call) => block_on(call(cx, mcp_core::Input::new(arguments), &mut out)),
     };
     returned.map(|returned| (returned, if out.is_empty() { Value::Null } else { from_slice(&out).expect("JSON") }))
 }

@@ -30,7 +30,7 @@ pub(crate) fn entry(name: &str) -> &'static ToolEntry {
 pub(crate) fn call(entry: &ToolEntry, arguments: &Value) -> Result<Option<Value>, String> {
     let mut out = Vec::new();
     let Call::Sync(function) = entry.call else { panic!("{} is async", entry.name) };
-    match function(&ToolContext::for_test(), &arguments.to_string(), &mut out) {
+    match function(&ToolContext::for_test(), mcp_core::Input::new(&arguments.to_string()), &mut out) {
         Ok(Returned::Json) => Ok(Some(serde_json::from_slice(&out).expect("a result is JSON"))),
         Ok(_) => Ok(None),
         Err(CallError::Arguments(faults)) => Err(format!("{faults:?}")),

@@ -1,20 +1,29 @@
 //! What a tool can learn of the call that it is in.
 
-use std::any::{Any, TypeId, type_name};
-use std::collections::HashMap;
-use std::fmt;
+mod cancel;
+mod event;
+mod extensions;
+mod options;
+
+use std::any::{Any, type_name};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
+pub use self::cancel::{CancelToken, Cancelled};
+pub use self::event::{Amount, LogLevel, Remark, ToolEvent, Total};
+pub use self::extensions::Extensions;
+pub use self::options::CallOptions;
 use crate::entry::StateType;
 use crate::error::ToolError;
 use crate::message::{ErrorType, JsonObject};
+use crate::trust::TrustLevel;
 
 /// A future on the heap, which may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a tool can learn of the call that it is in. Ask for it by `#[ctx] cx: &ToolContext`.
+/// What a tool can learn of the call that it is in, and tell of itself. Ask for it by `#[ctx] cx: &ToolContext`.
 ///
 /// ```
 /// use mcp_core::ToolContext;
@@ -23,109 +32,162 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// assert_eq!(cx.extensions().get::<String>().unwrap(), "the caller's name");
 /// ```
 #[derive(Clone, Debug)]
-pub struct ToolContext(Arc<Inner>);
-
-#[derive(Clone, Debug, Default)]
-struct Inner {
-    tool_name: String,
-    request_id: Option<String>,
-    meta: JsonObject,
+pub struct ToolContext {
+    tool_name: Arc<str>,
     state: Extensions,
-    extensions: Extensions,
+    options: CallOptions,
+    trust: TrustLevel,
+    deadline: Option<Instant>,
+    cancel: Option<CancelToken>,
 }
 
 impl ToolContext {
     /// The context of a call of the tool, with the application's state.
-    pub fn new(tool_name: impl Into<String>, state: Extensions) -> Self {
-        Self(Arc::new(Inner { tool_name: tool_name.into(), state, ..Inner::default() }))
+    pub fn new(tool_name: impl Into<Arc<str>>, state: Extensions, options: CallOptions) -> Self {
+        let (trust, cancel) = (options.get_trust().unwrap_or_default(), options.get_cancel().cloned());
+        Self { tool_name: tool_name.into(), state, options, trust, deadline: None, cancel }
     }
 
     /// A context to call a tool's function with, in a test.
     pub fn for_test() -> Self {
-        Self::new("test", Extensions::default())
+        Self::new("test", Extensions::new(), CallOptions::new())
     }
 
     /// Adds application state.
     #[must_use]
     pub fn with_state<T: Any + Send + Sync>(mut self, state: T) -> Self {
-        Arc::make_mut(&mut self.0).state.insert(state);
+        self.state.insert(state);
         self
     }
 
     /// Adds what a tool finds under [`extensions`](Self::extensions).
     #[must_use]
-    pub fn with_extension<T: Any + Send + Sync>(mut self, extension: T) -> Self {
-        Arc::make_mut(&mut self.0).extensions.insert(extension);
-        self
+    pub fn with_extension<T: Any + Send + Sync>(self, extension: T) -> Self {
+        self.with_options(|options| options.extension(extension))
     }
 
     /// Sets the id of the request.
     #[must_use]
-    pub fn with_request_id(mut self, id: impl Into<String>) -> Self {
-        Arc::make_mut(&mut self.0).request_id = Some(id.into());
-        self
+    pub fn with_request_id(self, id: impl Into<String>) -> Self {
+        self.with_options(|options| options.request_id(id))
     }
 
     /// Sets the `_meta` of the request.
     #[must_use]
-    pub fn with_meta(mut self, meta: JsonObject) -> Self {
-        Arc::make_mut(&mut self.0).meta = meta;
+    pub fn with_meta(self, meta: JsonObject) -> Self {
+        self.with_options(|options| options.meta(meta))
+    }
+
+    /// Sets who is told of [`progress`](Self::progress) and [`log`](Self::log).
+    #[must_use]
+    pub fn with_events(self, sink: impl Fn(ToolEvent) + Send + Sync + 'static) -> Self {
+        self.with_options(|options| options.on_event(sink))
+    }
+
+    /// Sets how far the request is trusted.
+    #[must_use]
+    pub fn with_trust(mut self, trust: TrustLevel) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Sets when the call has to be over.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Sets what calls the call off.
+    #[must_use]
+    pub fn with_cancel(mut self, token: CancelToken) -> Self {
+        self.cancel = Some(token);
+        self
+    }
+
+    fn with_options(mut self, change: impl FnOnce(CallOptions) -> CallOptions) -> Self {
+        self.options = change(std::mem::take(&mut self.options));
         self
     }
 
     /// The tool's canonical name.
     pub fn tool_name(&self) -> &str {
-        &self.0.tool_name
+        &self.tool_name
     }
 
     /// The id of the request, if it came with one.
     pub fn request_id(&self) -> Option<&str> {
-        self.0.request_id.as_deref()
+        self.options.get_request_id()
+    }
+
+    /// Who calls, if the embedding server said.
+    pub fn caller(&self) -> Option<&str> {
+        self.options.get_caller()
     }
 
     /// The `_meta` of the request.
     pub fn meta(&self) -> &JsonObject {
-        &self.0.meta
+        self.options.get_meta()
     }
 
     /// What the embedding server put there: request extensions, headers, the authenticated caller.
     pub fn extensions(&self) -> &Extensions {
-        &self.0.extensions
+        self.options.get_extensions()
+    }
+
+    /// What came with the call.
+    pub fn options(&self) -> &CallOptions {
+        &self.options
     }
 
     /// The application's state of a type.
     pub fn state<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.0.state.get()
-    }
-}
-
-/// Values by their type; cheap to clone.
-#[derive(Clone, Default)]
-pub struct Extensions(Arc<HashMap<TypeId, Named>>);
-
-/// A value, and the name of its type for people.
-type Named = (&'static str, Arc<dyn Any + Send + Sync>);
-
-impl Extensions {
-    /// Puts a value in, in place of one of the same type.
-    pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
-        Arc::make_mut(&mut self.0).insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(value)));
+        self.state.get()
     }
 
-    /// The value of a type.
-    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.0.get(&TypeId::of::<T>()).and_then(|(_, value)| value.downcast_ref())
+    /// How far this request is trusted.
+    pub fn trust(&self) -> TrustLevel {
+        self.trust
     }
 
-    /// Whether there is a value of the type.
-    pub fn has(&self, state: StateType) -> bool {
-        self.0.contains_key(&state.id)
+    /// When the call has to be over. The caller is answered then, whatever the tool does.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
-}
 
-impl fmt::Debug for Extensions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.values().map(|(name, _)| name)).finish()
+    /// Whether nobody waits for the result any more: the call was called off, or its time is over. A plain function that
+    /// takes long asks now and then, and returns.
+    pub fn is_cancelled(&self) -> bool {
+        let late = || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        self.cancel.as_ref().is_some_and(CancelToken::is_cancelled) || late()
+    }
+
+    /// Ends when nobody waits for the result any more. (The future of an `async` tool is dropped then by itself; this is
+    /// for what the tool has started elsewhere.)
+    pub fn cancelled(&self) -> Cancelled {
+        self.cancel.as_ref().map_or_else(Cancelled::never, CancelToken::cancelled)
+    }
+
+    /// Tells how far the tool is. Nobody is told once the call is over.
+    ///
+    /// ```
+    /// # let cx = mcp_core::ToolContext::for_test();
+    /// cx.progress(3, 10, "three of ten");
+    /// cx.progress(0.5, None, None);
+    /// ```
+    pub fn progress(&self, done: impl Amount, total: impl Total, message: impl Remark) {
+        self.tell(|| ToolEvent::Progress { done: done.amount(), total: total.total(), message: message.remark() });
+    }
+
+    /// Says something for the log of whoever called.
+    pub fn log(&self, level: LogLevel, message: impl Into<String>) {
+        self.tell(|| ToolEvent::Log { level, message: message.into() });
+    }
+
+    fn tell(&self, event: impl FnOnce() -> ToolEvent) {
+        if let Some(sink) = self.options.sink().filter(|_| !self.is_cancelled()) {
+            sink(event());
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::context::{BoxFuture, ToolContext};
+use crate::__private::block_on;
+use crate::context::{BoxFuture, CallOptions, Extensions, ToolContext};
 use crate::error::{Error, Fault, Origin, SchemaError, SerializationError, ToolError};
 use crate::output::{OutputSchema, Returned};
 use crate::param::Param;
@@ -73,9 +74,25 @@ pub struct ToolEntry {
 #[derive(Clone, Copy, Debug)]
 pub enum Call {
     /// A plain function.
-    Sync(fn(&ToolContext, &str, &mut Vec<u8>) -> Result<Returned, CallError>),
+    Sync(fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<Returned, CallError>),
     /// An `async` function.
-    Async(for<'a> fn(&'a ToolContext, &'a str, &'a mut Vec<u8>) -> Pending<'a>),
+    Async(for<'a> fn(&'a ToolContext, Input<'a>, &'a mut Vec<u8>) -> Pending<'a>),
+}
+
+/// The arguments of a call, on their way into a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The arguments: a JSON object.
+    pub json: &'a str,
+    /// Whether they are only looked at: the tool is not run.
+    pub check: bool,
+}
+
+impl<'a> Input<'a> {
+    /// Arguments to run the tool with.
+    pub const fn new(json: &'a str) -> Self {
+        Self { json, check: false }
+    }
 }
 
 /// A call that is under way.
@@ -197,6 +214,24 @@ impl ToolEntry {
             output_schema: no_schema,
             explicit_output: false,
             needs: &[],
+        }
+    }
+}
+
+impl ToolEntry {
+    /// Every fault of some arguments, as far as the types and `#[arg]` see them. The tool is not run.
+    pub fn check(&self, json: &str) -> Result<(), Vec<Fault>> {
+        let (cx, input) =
+            (ToolContext::new(self.name, Extensions::new(), CallOptions::new()), Input { json, check: true });
+        let mut out = Vec::new();
+        let read = match self.call {
+            Call::Sync(call) => call(&cx, input, &mut out),
+            Call::Async(call) => block_on(call(&cx, input, &mut out)),
+        };
+        match read {
+            Err(CallError::Arguments(faults)) => Err(faults),
+            // Nothing else is done that could fail.
+            _ => Ok(()),
         }
     }
 }

@@ -27,6 +27,7 @@ mod param;
 mod rpc;
 pub mod schema;
 mod text;
+mod trust;
 mod version;
 
 #[doc = include_str!("mcp_tool.md")]
@@ -40,10 +41,13 @@ pub use serde_json;
 
 pub use self::call_result::CallToolResult;
 pub use self::content::{Content, Resource, ResourceBody};
-pub use self::context::{BoxFuture, Extensions, FromContext, ToolContext};
+pub use self::context::{
+    Amount, BoxFuture, CallOptions, CancelToken, Cancelled, Extensions, FromContext, LogLevel, Remark, ToolContext,
+    ToolEvent, Total,
+};
 pub use self::dialect::{Dialect, Incoming};
 pub use self::entry::{
-    Call, CallError, Hints, MetaValue, Pending, Registration, StateType, Timeout, ToolEntry, entries,
+    Call, CallError, Hints, Input, MetaValue, Pending, Registration, StateType, Timeout, ToolEntry, entries,
 };
 pub use self::error::{
     BoxError, CodeProfile, Conflict, Contender, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
@@ -55,6 +59,7 @@ pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolic
 pub use self::output::{Json, OutputSchema, Returned, ToolFailure, ToolOutput};
 pub use self::param::{Bound, Constraint, Param, ToolParam};
 pub use self::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
+pub use self::trust::TrustLevel;
 pub use self::version::{MESSAGE_FORMAT_VERSION, Version, VersionError};
 
 /// What a tool may return to use `?` on anything.

@@ -4,6 +4,7 @@ mod check;
 mod fault;
 mod place;
 mod read;
+mod value;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use serde_json::Value;
 pub(crate) use self::fault::whole;
 pub use self::read::read_arguments;
 pub(crate) use self::read::unknown_arguments;
+use self::value::FirstValue;
 
 /// A parameter as it was defined.
 #[derive(Debug)]
@@ -228,9 +230,9 @@ pub struct ArgSlot<T> {
 
 impl<T: DeserializeOwned> Slot for ArgSlot<T> {
     fn read(&mut self, json: &str) -> Result<usize, serde_json::Error> {
-        let mut stream = serde_json::Deserializer::from_str(json).into_iter();
-        self.value = stream.next().transpose()?;
-        Ok(stream.byte_offset())
+        let mut end = 0;
+        self.value = Some(T::deserialize(FirstValue { json, end: &mut end })?);
+        Ok(end)
     }
 
     fn note(&mut self) -> bool {

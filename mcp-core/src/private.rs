@@ -20,12 +20,13 @@ pub use inventory;
 pub use serde_json::Value;
 
 pub use crate::context::{BoxFuture, FromContext, ToolContext};
-pub use crate::entry::{Call, CallError, MetaValue, Registration, StateType, Timeout, ToolEntry};
+pub use crate::entry::{Call, CallError, Input, MetaValue, Registration, StateType, Timeout, ToolEntry};
 pub use crate::error::{Origin, ToolError};
 pub use crate::output::{
     AnyFailure, AnyOutcome, AnySuccess, NoSchema, Outcome, OutputSchema, Returned, SchemaSuccess, Success,
 };
 pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, read_arguments};
+pub use crate::text::similarity;
 pub use std::time::Duration;
 
 use crate::context::missing_state;
@@ -209,6 +210,10 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 
     let mut future = pin!(future);
+    // What is there at once costs no waker.
+    if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        return output;
+    }
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {

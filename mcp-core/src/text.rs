@@ -30,6 +30,21 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped.collect())
 }
 
+/// How much alike two names are, if they are.
+pub fn similarity(known: &str, name: &str) -> Option<f64> {
+    let (short, long) = (known.len().min(name.len()), known.len().max(name.len()));
+    if long - short > 3.max(long / 3) {
+        return None;
+    }
+    let alike = strsim::jaro_winkler(known, name);
+    let slips = match long {
+        0..3 => 0,
+        3..6 => 1,
+        _ => 2,
+    };
+    (alike > 0.85 || strsim::osa_distance(known, name) <= slips).then_some(alike)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{cut, shown};

@@ -335,6 +335,9 @@ fn call(tool: &Tool) -> TokenStream {
     };
     let body = quote! {
         #read
+        if __args.check {
+            return __mcp::Ok(__mcp::Returned::Nothing);
+        }
         #keep
         let __returned = #called;
         #finish
@@ -343,7 +346,7 @@ fn call(tool: &Tool) -> TokenStream {
         quote_spanned! {span=>
             fn __mcp_call<'a>(
                 __cx: &'a __mcp::ToolContext,
-                __args: &'a str,
+                __args: __mcp::Input<'a>,
                 __out: &'a mut __mcp::Vec<u8>,
             ) -> __mcp::BoxFuture<'a, __mcp::Result<__mcp::Returned, __mcp::CallError>> {
                 __mcp::Box::pin(async move { #body })
@@ -354,7 +357,7 @@ fn call(tool: &Tool) -> TokenStream {
         quote! {
             fn __mcp_call(
                 __cx: &__mcp::ToolContext,
-                __args: &str,
+                __args: __mcp::Input<'_>,
                 __out: &mut __mcp::Vec<u8>,
             ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
                 #body
@@ -375,7 +378,7 @@ fn read(tool: &Tool) -> TokenStream {
         let allow_unknown = tool.keys.allow_unknown_arguments;
         return quote_spanned! {arg.ty.span()=>
             static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new();
-            let #slot = __mcp::Flattened::<#ty>::NEW.read(__args, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
+            let #slot = __mcp::Flattened::<#ty>::NEW.read(__args.json, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
         };
     }
     let slots: Vec<Ident> = (0..tool.args().count()).map(slot_name).collect();
@@ -384,7 +387,7 @@ fn read(tool: &Tool) -> TokenStream {
     let params = if slots.is_empty() { quote!(&[]) } else { quote!(&__MCP_PARAMS) };
     quote! {
         #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
-        __mcp::read_arguments(__args, #params, #allow_unknown, &mut [#(#slots.slot()),*])?;
+        __mcp::read_arguments(__args.json, #params, #allow_unknown, &mut [#(#slots.slot()),*])?;
     }
 }
 

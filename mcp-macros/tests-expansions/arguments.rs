@@ -48,18 +48,21 @@ pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
     ];
     fn __mcp_call(
         __cx: &__mcp::ToolContext,
-        __args: &str,
+        __args: __mcp::Input<'_>,
         __out: &mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
         let mut __a0 = __mcp::ArgSlot::<<Path as __mcp::RefParam>::Slot>::new();
         let mut __a1 = __mcp::ArgSlot::<String>::new();
         let mut __a2 = __mcp::ArgSlot::<Option<u64>>::new();
         __mcp::read_arguments(
-            __args,
+            __args.json,
             &__MCP_PARAMS,
             false,
             &mut [__a0.slot(), __a1.slot(), __a2.slot()],
         )?;
+        if __args.check {
+            return __mcp::Ok(__mcp::Returned::Nothing);
+        }
         let __a0 = __a0.take();
         let __a1 = __a1.take_or(__mcp_default_1);
         let __a2 = __a2.take();

@@ -17,12 +17,20 @@ static __mcp_tool_search: ::mcp_core::__private::ToolEntry = {
     static __MCP_PARAMS: [__mcp::Param; 1usize] = [__mcp::Param::of::<String>("query")];
     fn __mcp_call<'a>(
         __cx: &'a __mcp::ToolContext,
-        __args: &'a str,
+        __args: __mcp::Input<'a>,
         __out: &'a mut __mcp::Vec<u8>,
     ) -> __mcp::BoxFuture<'a, __mcp::Result<__mcp::Returned, __mcp::CallError>> {
         __mcp::Box::pin(async move {
             let mut __a0 = __mcp::ArgSlot::<String>::new();
-            __mcp::read_arguments(__args, &__MCP_PARAMS, false, &mut [__a0.slot()])?;
+            __mcp::read_arguments(
+                __args.json,
+                &__MCP_PARAMS,
+                false,
+                &mut [__a0.slot()],
+            )?;
+            if __args.check {
+                return __mcp::Ok(__mcp::Returned::Nothing);
+            }
             let __c0 = __mcp::CtxRef::<ToolContext>::NEW.get(__cx)?;
             let __c1 = __mcp::CtxRef::<Db>::NEW.get(__cx)?;
             let __c2 = <User as __mcp::FromContext>::from_context(__cx).await?;

@@ -14,10 +14,13 @@ static __mcp_tool_nothing: ::mcp_core::__private::ToolEntry = {
     use __mcp::traits::*;
     fn __mcp_call(
         __cx: &__mcp::ToolContext,
-        __args: &str,
+        __args: __mcp::Input<'_>,
         __out: &mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
-        __mcp::read_arguments(__args, &[], false, &mut [])?;
+        __mcp::read_arguments(__args.json, &[], false, &mut [])?;
+        if __args.check {
+            return __mcp::Ok(__mcp::Returned::Nothing);
+        }
         let __returned = nothing();
         let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
         __mcp::Success::of(&__value).write(__value, __out)

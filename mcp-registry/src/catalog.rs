@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    Conflict, Error, MAX_NAME_LENGTH, NamePolicy, Origin, RegistrationError, RegistrationProblem, ToolEntry,
-    ToolNotFoundError,
+    __private::similarity, Conflict, Error, MAX_NAME_LENGTH, NamePolicy, Origin, RegistrationError,
+    RegistrationProblem, ToolEntry, ToolNotFoundError,
 };
 
 use crate::builder::RegistryBuilder;
@@ -165,17 +165,6 @@ impl Catalog {
         // A part of what has no conflict has none.
         Self::of_sorted(tools, self.policy, &mut Vec::new())
     }
-}
-
-/// How much alike two names are, if they are.
-fn similarity(known: &str, name: &str) -> Option<f64> {
-    let (short, long) = (known.len().min(name.len()), known.len().max(name.len()));
-    if long - short > 3.max(long / 3) {
-        return None;
-    }
-    let alike = strsim::jaro_winkler(known, name);
-    let slips = if long < 6 { 1 } else { 2 };
-    (alike > 0.85 || strsim::osa_distance(known, name) <= slips).then_some(alike)
 }
 
 /// Where a tool is defined, for sorting and comparing.

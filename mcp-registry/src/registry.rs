@@ -134,7 +134,7 @@ impl Registry {
     pub async fn try_call(&self, call: &ToolCall) -> Result<ToolResult, Error> {
         call.validate()?;
         let tool = self.get(&call.tool_name)?;
-        let cx = ToolContext::new(tool.name(), self.0.state.clone());
+        let cx = ToolContext::new(tool.name(), self.0.state.clone(), mcp_core::CallOptions::new());
         let entry = match tool.source() {
             Source::Linked(entry) => entry,
             Source::Made(made) => return Ok(made.run(cx, call.arguments.clone()).await?),
@@ -142,8 +142,8 @@ impl Registry {
         let arguments = call.arguments.to_string();
         let mut json = Vec::new();
         let returned = match entry.call {
-            Call::Sync(run) => run(&cx, &arguments, &mut json),
-            Call::Async(run) => run(&cx, &arguments, &mut json).await,
+            Call::Sync(run) => run(&cx, mcp_core::Input::new(&arguments), &mut json),
+            Call::Async(run) => run(&cx, mcp_core::Input::new(&arguments), &mut json).await,
         };
         let returned = returned.map_err(|error| error.into_error(tool.name()))?;
         Ok(result_of(&tool, returned, &json))

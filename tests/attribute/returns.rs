@@ -125,7 +125,7 @@ fn values_have_a_schema_and_are_json() {
 fn a_result_is_written_behind_what_stands_in_the_buffer() {
     let mut out = b"before ".to_vec();
     let mcp_core::Call::Sync(write) = entry("returns.number").call else { panic!("it is not async") };
-    write(&ToolContext::for_test(), "{}", &mut out).unwrap();
+    write(&ToolContext::for_test(), mcp_core::Input::new("{}"), &mut out).unwrap();
     assert_eq!(out, b"before 5");
 }
 
@@ -149,7 +149,7 @@ fn stubborn() -> (u8, Stubborn) {
 fn what_cannot_be_written_leaves_nothing() {
     let mut out = b"before".to_vec();
     let mcp_core::Call::Sync(write) = entry("returns.stubborn").call else { panic!("it is not async") };
-    let error = write(&ToolContext::for_test(), "{}", &mut out).unwrap_err();
+    let error = write(&ToolContext::for_test(), mcp_core::Input::new("{}"), &mut out).unwrap_err();
     assert!(matches!(error, CallError::Serialization(_)));
     assert_eq!(out, b"before");
 }

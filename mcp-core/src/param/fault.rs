@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::place::{escaped, locate, offset};
 use super::{Param, read};
 use crate::error::Fault;
-use crate::text::{cut, shown};
+use crate::text::{cut, shown, similarity};
 
 /// The most bytes of a list of names, or of a type's own words.
 const WORDS: usize = 120;
@@ -26,13 +26,21 @@ pub(super) fn duplicate(param: &Param) -> Fault {
     fault(path(param.name), "one value", None, format!("`{}` stands twice; keep one of the two", shown(param.name)))
 }
 
-pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Fault {
-    let names: Vec<String> = known.map(|name| format!("`{name}`")).collect();
-    let remedy = match names.as_slice() {
-        [] => "the tool takes none; remove it".to_owned(),
-        names => format!("remove it, or use one of {}", cut(&names.join(", "), WORDS)),
+pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str> + Clone) -> Fault {
+    let remedy = match nearest(key, known.clone()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => match known.map(|name| format!("`{name}`")).collect::<Vec<_>>().as_slice() {
+            [] => "the tool takes none; remove it".to_owned(),
+            names => format!("remove it, or use one of {}", cut(&names.join(", "), WORDS)),
+        },
     };
     fault(path(key), "a known argument", None, format!("there is no argument `{}`; {remedy}", shown(key)))
+}
+
+/// The known name that is most like one that is not known.
+pub(crate) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = known.filter_map(|name| Some((similarity(name, key)?, name)));
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
 pub(super) fn malformed(expected: &str, at: usize, rest: Option<&str>) -> Fault {

@@ -1,0 +1,202 @@
+//! Calling a call off.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Calls off what it was given to; a clone is a handle on the same token.
+///
+/// ```
+/// use mcp_core::CancelToken;
+///
+/// let token = CancelToken::new();
+/// let of_the_call = token.child();
+/// token.cancel();
+/// assert!(of_the_call.is_cancelled());
+/// ```
+#[derive(Clone, Default)]
+pub struct CancelToken(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    cancelled: AtomicBool,
+    waiting: Mutex<Waiting>,
+    parent: Option<CancelToken>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    wakers: Vec<(u64, Waker)>,
+}
+
+impl CancelToken {
+    /// A token that is not cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A token that is cancelled with this one, or by itself.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self(Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
+    }
+
+    /// Calls it off; there is no way back.
+    pub fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::SeqCst);
+        let wakers = std::mem::take(&mut self.waiting().wakers);
+        // Whoever is woken may come back for the lock.
+        wakers.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+
+    /// Whether it was called off.
+    pub fn is_cancelled(&self) -> bool {
+        let own = self.0.cancelled.load(Ordering::SeqCst);
+        own || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
+    }
+
+    /// Ends when it is called off.
+    pub fn cancelled(&self) -> Cancelled {
+        let parent = self.0.parent.as_ref().map(|parent| Box::new(parent.cancelled()));
+        Cancelled { token: Some(self.clone()), place: None, parent }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing that can panic is done while it is held.
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for CancelToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CancelToken").field(&self.is_cancelled()).finish()
+    }
+}
+
+/// Ends when a [`CancelToken`] is called off.
+#[must_use = "it does nothing unless it is awaited"]
+pub struct Cancelled {
+    /// None where there is nothing that could be called off.
+    token: Option<CancelToken>,
+    place: Option<u64>,
+    parent: Option<Box<Cancelled>>,
+}
+
+impl Cancelled {
+    /// Never ends.
+    pub(super) fn never() -> Self {
+        Self { token: None, place: None, parent: None }
+    }
+}
+
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { token, place, parent } = &mut *self;
+        let Some(token) = token else { return Poll::Pending };
+        if let Some(parent) = parent {
+            if Pin::new(&mut **parent).poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+        }
+        let mut waiting = token.waiting();
+        // Looked at under the lock: who cancels now takes the waker that is put in below, or was seen here.
+        if token.0.cancelled.load(Ordering::SeqCst) {
+            return Poll::Ready(());
+        }
+        let own = place.and_then(|place| waiting.wakers.iter_mut().find(|(id, _)| *id == place));
+        match own {
+            Some((_, waker)) => waker.clone_from(context.waker()),
+            None => {
+                let id = waiting.next;
+                waiting.next += 1;
+                waiting.wakers.push((id, context.waker().clone()));
+                *place = Some(id);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        if let (Some(token), Some(place)) = (&self.token, self.place) {
+            let mut waiting = token.waiting();
+            let gone = waiting.wakers.iter().position(|(id, _)| *id == place);
+            let gone = gone.map(|index| waiting.wakers.swap_remove(index));
+            drop(waiting);
+            drop(gone);
+        }
+    }
+}
+
+impl fmt::Debug for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cancelled").field(&self.token).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+    use std::thread;
+
+    use super::*;
+    use crate::__private::block_on;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn who_waits_is_woken_once() {
+        let (token, count) = (CancelToken::new(), Arc::new(Count::default()));
+        let waker = Waker::from(Arc::clone(&count));
+        let mut context = Context::from_waker(&waker);
+        let mut waits = pin!(token.cancelled());
+        assert!(waits.as_mut().poll(&mut context).is_pending());
+        assert!(waits.as_mut().poll(&mut context).is_pending());
+        token.cancel();
+        token.cancel();
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+        assert_eq!(waits.as_mut().poll(&mut context), Poll::Ready(()));
+    }
+
+    #[test]
+    fn who_waits_no_longer_leaves_nothing_behind() {
+        let token = CancelToken::new();
+        let child = token.child();
+        for _ in 0..1000 {
+            let mut waits = pin!(child.cancelled());
+            assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        assert!(token.waiting().wakers.is_empty());
+        assert!(child.waiting().wakers.is_empty());
+    }
+
+    #[test]
+    fn a_child_is_cancelled_with_its_parent_and_alone() {
+        let parent = CancelToken::new();
+        let (one, other) = (parent.child(), parent.child());
+        one.cancel();
+        assert!(one.is_cancelled() && !other.is_cancelled() && !parent.is_cancelled());
+        let waits = other.cancelled();
+        let thread = thread::spawn(move || block_on(waits));
+        parent.cancel();
+        thread.join().unwrap();
+        assert!(other.is_cancelled());
+    }
+}

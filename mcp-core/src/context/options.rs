@@ -1,0 +1,166 @@
+//! What comes with a call beside its arguments.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use super::cancel::CancelToken;
+use super::event::ToolEvent;
+use super::extensions::Extensions;
+use crate::message::JsonObject;
+use crate::trust::TrustLevel;
+
+/// Takes what tools tell while they run.
+pub(super) type Sink = Arc<dyn Fn(ToolEvent) + Send + Sync>;
+
+/// What comes with a call beside its arguments: who asks, how far it is trusted, how to call it off. Cheap to clone, and
+/// free where there is nothing to say.
+///
+/// ```
+/// use mcp_core::{CallOptions, CancelToken, TrustLevel};
+///
+/// let cancel = CancelToken::new();
+/// let options = CallOptions::new().caller("ada").trust(TrustLevel::Trusted).cancel(cancel.clone());
+/// assert_eq!(options.get_trust(), Some(TrustLevel::Trusted));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CallOptions(Option<Arc<Inner>>);
+
+#[derive(Clone, Default)]
+struct Inner {
+    request_id: Option<String>,
+    caller: Option<String>,
+    meta: JsonObject,
+    extensions: Extensions,
+    trust: Option<TrustLevel>,
+    timeout: Option<Duration>,
+    cancel: Option<CancelToken>,
+    sink: Option<Sink>,
+    mask_errors: Option<bool>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { request_id, caller, extensions, trust, timeout, .. } = self;
+        f.debug_struct("Inner")
+            .field("request_id", request_id)
+            .field("caller", caller)
+            .field("extensions", extensions)
+            .field("trust", trust)
+            .field("timeout", timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CallOptions {
+    /// Nothing to say.
+    pub const fn new() -> Self {
+        Self(None)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
+        change(Arc::make_mut(self.0.get_or_insert_default()));
+        self
+    }
+
+    /// The id of the request.
+    #[must_use]
+    pub fn request_id(self, id: impl Into<String>) -> Self {
+        self.with(|inner| inner.request_id = Some(id.into()))
+    }
+
+    /// Who calls, for the audit and for gates.
+    #[must_use]
+    pub fn caller(self, caller: impl Into<String>) -> Self {
+        self.with(|inner| inner.caller = Some(caller.into()))
+    }
+
+    /// The `_meta` of the request.
+    #[must_use]
+    pub fn meta(self, meta: JsonObject) -> Self {
+        self.with(|inner| inner.meta = meta)
+    }
+
+    /// Adds what a tool finds under [`ToolContext::extensions`](crate::ToolContext::extensions).
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync>(self, extension: T) -> Self {
+        self.with(|inner| inner.extensions.insert(extension))
+    }
+
+    /// How far this request is trusted, in place of what the registry says.
+    #[must_use]
+    pub fn trust(self, trust: TrustLevel) -> Self {
+        self.with(|inner| inner.trust = Some(trust))
+    }
+
+    /// The most time that the call may take; a shorter limit of the tool holds.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.with(|inner| inner.timeout = Some(timeout))
+    }
+
+    /// Calls the call off when the token is cancelled.
+    #[must_use]
+    pub fn cancel(self, token: CancelToken) -> Self {
+        self.with(|inner| inner.cancel = Some(token))
+    }
+
+    /// Is told of the tool's progress and log, while the call lasts. It runs where the tool runs: be quick.
+    #[must_use]
+    pub fn on_event(self, sink: impl Fn(ToolEvent) + Send + Sync + 'static) -> Self {
+        self.with(|inner| inner.sink = Some(Arc::new(sink)))
+    }
+
+    /// Whether errors that come from elsewhere are masked, where the registry does not say.
+    #[must_use]
+    pub fn mask_errors(self, mask: bool) -> Self {
+        self.with(|inner| inner.mask_errors = Some(mask))
+    }
+
+    /// The id of the request.
+    pub fn get_request_id(&self) -> Option<&str> {
+        self.0.as_ref()?.request_id.as_deref()
+    }
+
+    /// Who calls.
+    pub fn get_caller(&self) -> Option<&str> {
+        self.0.as_ref()?.caller.as_deref()
+    }
+
+    /// The `_meta` of the request.
+    pub fn get_meta(&self) -> &JsonObject {
+        static EMPTY: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
+        self.0.as_ref().map_or(&EMPTY, |inner| &inner.meta)
+    }
+
+    /// What the embedding server put there.
+    pub fn get_extensions(&self) -> &Extensions {
+        static EMPTY: Extensions = Extensions::new();
+        self.0.as_ref().map_or(&EMPTY, |inner| &inner.extensions)
+    }
+
+    /// How far this request is trusted.
+    pub fn get_trust(&self) -> Option<TrustLevel> {
+        self.0.as_ref()?.trust
+    }
+
+    /// The most time that the call may take.
+    pub fn get_timeout(&self) -> Option<Duration> {
+        self.0.as_ref()?.timeout
+    }
+
+    /// What calls the call off.
+    pub fn get_cancel(&self) -> Option<&CancelToken> {
+        self.0.as_ref()?.cancel.as_ref()
+    }
+
+    /// Whether errors that come from elsewhere are masked.
+    pub fn get_mask_errors(&self) -> Option<bool> {
+        self.0.as_ref()?.mask_errors
+    }
+
+    pub(super) fn sink(&self) -> Option<&Sink> {
+        self.0.as_ref()?.sink.as_ref()
+    }
+}

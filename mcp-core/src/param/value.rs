@@ -1,0 +1,282 @@
+//! Reading one value at the beginning of a text, and finding where it ends.
+//!
+//! Integers, booleans and texts as they mostly are (short, in the open, without escapes) are read here; everything else
+//! is read by `serde_json`, which has the last word on what is right.
+
+use serde::de::{Deserializer, Error as _, IgnoredAny, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::Error;
+use serde_json::de::StrRead;
+
+/// The value at the beginning of a text. Where it ends is noted.
+pub(super) struct FirstValue<'de, 'a> {
+    pub(super) json: &'de str,
+    pub(super) end: &'a mut usize,
+}
+
+/// More digits than these may not fit.
+const DIGITS: usize = 18;
+
+/// An integer in the open.
+enum Integer {
+    Positive(u64),
+    Negative(i64),
+}
+
+impl<'de> FirstValue<'de, '_> {
+    /// Leaves the value to `serde_json`.
+    fn by_serde<T>(
+        self,
+        read: impl FnOnce(&mut serde_json::Deserializer<StrRead<'de>>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut reader = serde_json::Deserializer::from_str(self.json);
+        let value = read(&mut reader)?;
+        let end = reader.into_iter::<IgnoredAny>().byte_offset();
+        // A wide integer is read up to its point.
+        if matches!(self.json.as_bytes().get(end), Some(b'.' | b'e' | b'E')) {
+            return Err(Error::custom("invalid value: a fraction, expected an integer"));
+        }
+        *self.end = end;
+        Ok(value)
+    }
+
+    /// The integer, if it is a short one and nothing but that.
+    fn integer(&self) -> Option<(Integer, usize)> {
+        let bytes = self.json.as_bytes();
+        let start = usize::from(bytes.first() == Some(&b'-'));
+        let mut value: u64 = 0;
+        let mut at = start;
+        while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+            if at == start + DIGITS {
+                return None;
+            }
+            value = value * 10 + u64::from(digit);
+            at += 1;
+        }
+        // No number begins with a zero but zero itself, and minus zero is no integer.
+        let odd = at == start || (bytes[start] == b'0' && (at > start + 1 || start == 1));
+        if odd || matches!(bytes.get(at), Some(b'.' | b'e' | b'E')) {
+            return None;
+        }
+        let integer = match i64::try_from(value) {
+            Ok(value) if start == 1 => Integer::Negative(-value),
+            _ => Integer::Positive(value),
+        };
+        Some((integer, at))
+    }
+
+    fn number<V: Visitor<'de>>(
+        self,
+        visitor: V,
+        by_serde: impl FnOnce(&mut serde_json::Deserializer<StrRead<'de>>, V) -> Result<V::Value, Error>,
+    ) -> Result<V::Value, Error> {
+        match self.integer() {
+            Some((integer, end)) => {
+                *self.end = end;
+                match integer {
+                    Integer::Positive(value) => visitor.visit_u64(value),
+                    Integer::Negative(value) => visitor.visit_i64(value),
+                }
+            }
+            None => self.by_serde(|reader| by_serde(reader, visitor)),
+        }
+    }
+
+    /// The text, if it has no escapes.
+    fn text(&self) -> Option<&'de str> {
+        let text = self.json.strip_prefix('"')?;
+        let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < 0x20)?;
+        (text.as_bytes()[end] == b'"').then(|| &text[..end])
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident),*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            self.number(visitor, |reader, visitor| reader.$method(visitor))
+        }
+    )*};
+}
+
+macro_rules! texts {
+    ($($method:ident),*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            match self.text() {
+                Some(text) => {
+                    *self.end = text.len() + 2;
+                    visitor.visit_borrowed_str(text)
+                }
+                None => self.by_serde(|reader| reader.$method(visitor)),
+            }
+        }
+    )*};
+}
+
+macro_rules! by_serde {
+    ($($method:ident($($name:ident: $type:ty),*);)*) => {$(
+        fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, Error> {
+            self.by_serde(|reader| reader.$method($($name,)* visitor))
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for FirstValue<'de, '_> {
+    type Error = Error;
+
+    numbers!(
+        deserialize_i8,
+        deserialize_i16,
+        deserialize_i32,
+        deserialize_i64,
+        deserialize_u8,
+        deserialize_u16,
+        deserialize_u32,
+        deserialize_u64,
+        deserialize_f64
+    );
+
+    texts!(deserialize_str, deserialize_string);
+
+    by_serde! {
+        deserialize_any();
+        deserialize_i128();
+        deserialize_u128();
+        deserialize_f32();
+        deserialize_bytes();
+        deserialize_byte_buf();
+        deserialize_unit();
+        deserialize_unit_struct(name: &'static str);
+        deserialize_newtype_struct(name: &'static str);
+        deserialize_seq();
+        deserialize_tuple(len: usize);
+        deserialize_tuple_struct(name: &'static str, len: usize);
+        deserialize_map();
+        deserialize_struct(name: &'static str, fields: &'static [&'static str]);
+        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
+        deserialize_ignored_any();
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let (value, end) = match self.json {
+            json if json.starts_with("true") => (true, 4),
+            json if json.starts_with("false") => (false, 5),
+            _ => return self.by_serde(|reader| reader.deserialize_bool(visitor)),
+        };
+        *self.end = end;
+        visitor.visit_bool(value)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.json.starts_with("null") {
+            *self.end = 4;
+            visitor.visit_none()
+        } else if self.json.starts_with('n') {
+            self.by_serde(|reader| reader.deserialize_option(visitor))
+        } else {
+            visitor.visit_some(self)
+        }
+    }
+
+    forward_to_deserialize_any! { char identifier }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use serde::de::DeserializeOwned;
+
+    use super::FirstValue;
+
+    /// What is read here is what `serde_json` reads, and ends where it ends.
+    fn same<T: DeserializeOwned + PartialEq + Debug>(json: &str) {
+        for follows in ["", ",", "}", " ,", "]x"] {
+            let text = format!("{json}{follows}");
+            let mut end = 0;
+            let read = T::deserialize(FirstValue { json: &text, end: &mut end });
+            let mut stream = serde_json::Deserializer::from_str(&text).into_iter::<T>();
+            match (read, stream.next().unwrap()) {
+                (Ok(read), Ok(by_serde)) => {
+                    assert_eq!(read, by_serde, "{text}");
+                    assert_eq!(&text[..end], &text[..stream.byte_offset()]);
+                }
+                (Err(read), Err(by_serde)) => {
+                    let (read, by_serde) = (read.to_string(), by_serde.to_string());
+                    let reason = read.split(" at line").next().unwrap();
+                    assert!(
+                        by_serde.starts_with(reason) || by_serde.starts_with("trailing"),
+                        "{text}: {read}, {by_serde}"
+                    );
+                }
+                (read, by_serde) => panic!("{text}: {read:?} and {by_serde:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_read_as_serde_json_reads_them() {
+        let values = [
+            "0",
+            "1",
+            "-1",
+            "-0",
+            "01",
+            "-01",
+            "007",
+            "12.5",
+            "1e3",
+            "-",
+            "+1",
+            "255",
+            "256",
+            "-129",
+            "65536",
+            "123456789012345678",
+            "1234567890123456789",
+            "9223372036854775807",
+            "9223372036854775808",
+            "-9223372036854775808",
+            "-9223372036854775809",
+            "18446744073709551615",
+            "18446744073709551616",
+            "1e400",
+            "null",
+            "nul",
+            "true",
+            "false",
+            "tru",
+            "\"a\"",
+            "\"\"",
+            "\"é\\n\"",
+            "\"\\u0041\"",
+            "\"a\nb\"",
+            "\"open",
+            "[1]",
+            "{}",
+            "{\"a\": 1}",
+            "x",
+        ];
+        for json in values {
+            same::<i8>(json);
+            same::<i16>(json);
+            same::<i32>(json);
+            same::<i64>(json);
+            same::<u8>(json);
+            same::<u16>(json);
+            same::<u32>(json);
+            same::<u64>(json);
+            same::<u128>(json);
+            same::<f32>(json);
+            same::<f64>(json);
+            same::<bool>(json);
+            same::<char>(json);
+            same::<String>(json);
+            same::<()>(json);
+            same::<Option<u8>>(json);
+            same::<Option<String>>(json);
+            same::<Option<Option<bool>>>(json);
+            same::<Vec<i64>>(json);
+            same::<serde_json::Value>(json);
+        }
+    }
+}
