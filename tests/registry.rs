@@ -93,7 +93,12 @@ fn count(#[ctx] counter: &Counter, #[ctx] caller: Caller, #[ctx(clone)] greeting
 }
 
 fn registry() -> Registry {
-    Registry::builder().state(Counter(AtomicU32::new(0))).state(Greeting("hello")).build().unwrap()
+    Registry::builder()
+        .state(Counter(AtomicU32::new(0)))
+        .state(Greeting("hello"))
+        .trust(mcp_core::TrustLevel::Trusted)
+        .build()
+        .unwrap()
 }
 
 fn call(name: &str, arguments: Value) -> ToolResult {

@@ -2,7 +2,7 @@
 
 use file_utility::Workspace;
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Registry, ToolCall, ToolResult};
+use mcp_registry::{Registry, ToolCall, ToolResult, TrustLevel};
 use memory::Memory;
 
 fn registry(name: &str) -> (std::path::PathBuf, Registry) {
@@ -17,6 +17,7 @@ fn registry(name: &str) -> (std::path::PathBuf, Registry) {
         .state(Workspace::open(&root).unwrap())
         .state(Memory::default())
         .expect_tools([("file-utility", 1), ("memory", 4)])
+        .trust_tool("memory.forget", TrustLevel::Trusted)
         .build()
         .unwrap();
     (root, registry)

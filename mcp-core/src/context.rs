@@ -168,6 +168,11 @@ impl ToolContext {
         self.cancel.as_ref().map_or_else(Cancelled::never, CancelToken::cancelled)
     }
 
+    /// What calls the call off, if something can.
+    pub fn cancel_token(&self) -> Option<&CancelToken> {
+        self.cancel.as_ref()
+    }
+
     /// Tells how far the tool is. Nobody is told once the call is over.
     ///
     /// ```

@@ -13,7 +13,10 @@ use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
+pub use self::check::{counted, formatted, listed, matching};
 pub(crate) use self::fault::whole;
+pub use self::fault::{ALTERNATIVES, ARGUMENTS, Document, RESULT};
+pub use self::place::escaped;
 pub use self::read::read_arguments;
 pub(crate) use self::read::unknown_arguments;
 use self::value::FirstValue;

@@ -26,12 +26,17 @@ pub use crate::output::{
     AnyFailure, AnyOutcome, AnySuccess, NoSchema, Outcome, OutputSchema, Returned, SchemaSuccess, Success,
 };
 pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, read_arguments};
-pub use crate::text::similarity;
+pub use crate::text::{cut, similarity};
 pub use std::time::Duration;
 
 use crate::context::missing_state;
 use crate::param::{ToolParam, unknown_arguments, whole};
 use crate::schema;
+
+/// How the faults of arguments are worded, for those who find more of them.
+pub mod words {
+    pub use crate::param::{ALTERNATIVES, ARGUMENTS, Document, RESULT, counted, escaped, formatted, listed, matching};
+}
 
 /// What the compiler falls back on where a type has no method of its own. Without names, which users may have for types.
 pub mod traits {

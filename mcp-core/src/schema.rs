@@ -13,6 +13,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
+#[doc(hidden)]
+pub use self::profile::each_subschema;
 use self::profile::{Side, describe, host_safe, without_nulls};
 use crate::entry::ToolEntry;
 use crate::message::JsonObject;

@@ -11,7 +11,7 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
 }
 
 /// The text on one line, or its first `limit` bytes and its size.
-pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let line = plain(&text[..end]);
     if end == text.len() { line } else { Cow::Owned(format!("{line}… ({} bytes)", text.len())) }

@@ -5,33 +5,64 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mcp_core::{Extensions, NamePolicy, RegistrationError, RegistrationProblem, StateType, ToolEntry};
+use mcp_core::{
+    Extensions, NamePolicy, RegistrationError, RegistrationProblem, StateType, Timeout, ToolEntry, TrustLevel,
+};
 
 use crate::catalog::Catalog;
 use crate::check::check_tool;
 use crate::edit::{Change, Edit, edited};
+use crate::gate::Gate;
+use crate::host::Host;
+use crate::layer::IntoLayer;
+use crate::limit::{Bucket, RateLimit};
 use crate::link::{expected, package_key};
 use crate::lint::LintPolicy;
 use crate::made::Tool;
+use crate::observe::Observer;
 use crate::registry::Registry;
-use crate::tool::{RegisteredTool, Source};
+use crate::settings::{OutputCheck, Settings};
+use crate::tool::{Named, RegisteredTool, Source};
+use crate::validate::unchecked;
 
 /// Puts a [`Registry`] together. Every problem is found by [`build`](Self::build), all at once.
 #[must_use]
 pub struct RegistryBuilder {
     sources: Vec<Source>,
-    state: Extensions,
-    state_twice: Vec<RegistrationProblem>,
+    settings: Settings,
+    /// What was said to the builder and cannot be.
+    mistakes: Vec<RegistrationProblem>,
     policy: NamePolicy,
-    lint: LintPolicy,
+    limit: Option<RateLimit>,
+    of_tools: Vec<OfTool>,
     expected: Vec<Expectation>,
     edits: Vec<Edit>,
     select: Vec<Select>,
     allow_empty: bool,
+    unchecked: Vec<Unchecked>,
+}
+
+/// A tool that may be called unchecked.
+struct Unchecked {
+    name: String,
+    place: String,
 }
 
 type Select = Box<dyn Fn(&RegisteredTool) -> bool>;
+
+/// Something that is said of one tool, by any of its names.
+struct OfTool {
+    name: String,
+    said: Said,
+    place: String,
+}
+
+enum Said {
+    Trust(TrustLevel),
+    Limit(RateLimit),
+}
 
 /// How many tools a package must bring.
 struct Expectation {
@@ -56,14 +87,16 @@ impl RegistryBuilder {
     pub(crate) fn of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
         Self {
             sources: entries.into_iter().map(Source::Linked).collect(),
-            state: Extensions::default(),
-            state_twice: Vec::new(),
+            settings: Settings::default(),
+            mistakes: Vec::new(),
             policy: NamePolicy::default(),
-            lint: LintPolicy::default(),
+            limit: None,
+            of_tools: Vec::new(),
             expected: Vec::new(),
             edits: Vec::new(),
             select: Vec::new(),
             allow_empty: false,
+            unchecked: Vec::new(),
         }
     }
 
@@ -83,11 +116,11 @@ impl RegistryBuilder {
     /// Gives the tools application state: `#[ctx] db: &Database`. There is one of each type.
     #[track_caller]
     pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
-        if self.state.has(StateType::of::<T>()) {
+        if self.settings.state.has(StateType::of::<T>()) {
             let (state, place) = (type_name::<T>(), Location::caller().to_string());
-            self.state_twice.push(RegistrationProblem::StateTwice { state, place });
+            self.mistakes.push(RegistrationProblem::StateTwice { state, place });
         }
-        self.state.insert(state);
+        self.settings.state.insert(state);
         self
     }
 
@@ -99,7 +132,113 @@ impl RegistryBuilder {
 
     /// Says what the lint's errors do.
     pub fn lint(mut self, policy: LintPolicy) -> Self {
-        self.lint = policy;
+        self.settings.lint = policy;
+        self
+    }
+
+    /// Says how far everyone who reaches this registry is trusted, [`TrustLevel::Verified`] otherwise. Tools that may
+    /// destroy something ask for [`TrustLevel::Trusted`]; a request can bring a level of its own
+    /// ([`CallOptions::trust`](mcp_core::CallOptions::trust)).
+    pub fn trust(mut self, trust: TrustLevel) -> Self {
+        self.settings.trust = trust;
+        self
+    }
+
+    /// Says how far everyone is trusted with one tool, by any of its names.
+    #[track_caller]
+    pub fn trust_tool(self, name: impl Into<String>, trust: TrustLevel) -> Self {
+        self.of_tool(name.into(), Said::Trust(trust))
+    }
+
+    /// Asks this gate before each call, in place of [`LevelGate`](crate::LevelGate).
+    pub fn gate(mut self, gate: impl Gate) -> Self {
+        self.settings.gate = Some(Arc::new(gate));
+        self
+    }
+
+    /// Says how often tools may be called, all of them together. There is no limit otherwise.
+    pub fn rate_limit(mut self, limit: RateLimit) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Says how often one tool may be called, by any of its names.
+    #[track_caller]
+    pub fn rate_limit_tool(self, name: impl Into<String>, limit: RateLimit) -> Self {
+        self.of_tool(name.into(), Said::Limit(limit))
+    }
+
+    #[track_caller]
+    fn of_tool(mut self, name: String, said: Said) -> Self {
+        self.of_tools.push(OfTool { name, said, place: Location::caller().to_string() });
+        self
+    }
+
+    /// Says how long a call may take, where the tool does not say; 30 seconds otherwise. The caller is answered then,
+    /// whatever the tool does. (A tool that is `inline` has no deadline.)
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.settings.timeout = Timeout::After(timeout);
+        self
+    }
+
+    /// Lets calls take as long as they like, where the tool does not say.
+    pub fn no_timeout(mut self) -> Self {
+        self.settings.timeout = Timeout::Never;
+        self
+    }
+
+    /// Says how many calls may go on at the most that nobody waits for any more: plain functions that ran out of time
+    /// and have not returned; 64 otherwise. Beyond that, calls that need a thread are refused with `ApiLimitExceeded`.
+    pub fn max_abandoned(mut self, count: usize) -> Self {
+        self.settings.max_abandoned = count;
+        self
+    }
+
+    /// Says how many calls of one [`call_many`](Registry::call_many) are under way at a time; 16 otherwise.
+    pub fn concurrency(mut self, calls: usize) -> Self {
+        self.settings.concurrency = calls;
+        self
+    }
+
+    /// Takes time and threads from this host; std's own otherwise ([`ThreadHost`](crate::ThreadHost)).
+    pub fn host(mut self, host: impl Host) -> Self {
+        self.settings.host = Some(Arc::new(host));
+        self
+    }
+
+    /// Puts a [`Layer`](crate::Layer) around each call, inside of those that were put there before, or has an
+    /// [`AuditLog`](crate::AuditLog) told of each.
+    pub fn layer(mut self, layer: impl IntoLayer) -> Self {
+        layer.add_to(&mut self.settings.stack);
+        self
+    }
+
+    /// Has someone told of every call when it is over.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.settings.stack.observers.push(Arc::new(observer));
+        self
+    }
+
+    /// Says when what tools return is held against their output schemas: in debug builds otherwise. This needs the
+    /// feature `validate`; without it nothing is checked, and to ask for it always is an error.
+    #[track_caller]
+    pub fn check_output(mut self, check: OutputCheck) -> Self {
+        if check == OutputCheck::Always && !cfg!(feature = "validate") {
+            self.mistakes.push(RegistrationProblem::Edit {
+                call: ".check_output(OutputCheck::Always)".to_owned(),
+                reason: "needs the feature `validate` of mcp-registry; turn it on".to_owned(),
+                place: Location::caller().to_string(),
+            });
+        }
+        self.settings.output_check = check;
+        self
+    }
+
+    /// Says whether errors that tools did not write for a model (of the standard library, of other crates, panics) are
+    /// kept from callers, who get an id under which observers are told the whole. Otherwise whoever makes the call says:
+    /// not in the same process and over stdio, but over HTTP.
+    pub fn mask_errors(mut self, mask: bool) -> Self {
+        self.settings.mask_errors = Some(mask);
         self
     }
 
@@ -156,6 +295,14 @@ impl RegistryBuilder {
         self
     }
 
+    /// Takes a tool, by its canonical name, although nothing checks all that its input schema says. That is so only where
+    /// this crate is built without its feature `validate`; with it, this changes nothing.
+    #[track_caller]
+    pub fn allow_unchecked(mut self, name: impl Into<String>) -> Self {
+        self.unchecked.push(Unchecked { name: name.into(), place: Location::caller().to_string() });
+        self
+    }
+
     /// Builds the catalog alone, which needs no state.
     #[track_caller]
     pub fn catalog(self) -> Result<Catalog, RegistrationError> {
@@ -167,27 +314,35 @@ impl RegistryBuilder {
     /// Builds the registry, or says everything that stands against it.
     #[track_caller]
     pub fn build(mut self) -> Result<Registry, RegistrationError> {
-        let (lint, twice) = (self.lint, std::mem::take(&mut self.state_twice));
-        let (catalog, state, mut problems) = self.assemble(Location::caller());
-        problems.extend(twice);
-        problems.extend(catalog.list_registered_tools().iter().flat_map(|tool| missing_state(tool, &state)));
+        let mistakes = std::mem::take(&mut self.mistakes);
+        let (limit, of_tools) = (self.limit, std::mem::take(&mut self.of_tools));
+        let allowed: Vec<String> = self.unchecked.iter().map(|it| it.name.clone()).collect();
+        let (catalog, mut settings, mut problems) = self.assemble(Location::caller());
+        problems.extend(mistakes);
+        problems.extend(catalog.list_registered_tools().iter().flat_map(|tool| missing_state(tool, &settings.state)));
+        problems.extend(of_tools.into_iter().filter_map(|of_tool| of_tool.apply(&catalog)));
+        let refused =
+            catalog.list_registered_tools().iter().filter(|tool| !allowed.iter().any(|name| name == tool.name()));
+        problems.extend(refused.filter_map(unchecked));
         RegistrationError::check(problems)?;
-        Ok(Registry::new(catalog, state, lint))
+        settings.limit = limit.map(Bucket::new);
+        Ok(Registry::new(catalog, Arc::new(settings)))
     }
 
-    fn assemble(self, place: &Location<'_>) -> (Catalog, Extensions, Vec<RegistrationProblem>) {
+    fn assemble(self, place: &Location<'_>) -> (Catalog, Settings, Vec<RegistrationProblem>) {
         let mut problems = self.unlinked();
-        let Self { sources, state, policy, lint, edits, select, allow_empty, .. } = self;
+        let Self { sources, settings, policy, edits, select, allow_empty, unchecked, .. } = self;
         let linked = sources.len();
         let named = edited(sources, &edits, &mut problems);
+        problems.extend(unchecked.iter().filter_map(|it| it.fault(&named)));
         let selected = |tool: &RegisteredTool| select.iter().all(|select| select(tool));
         let catalog = Catalog::build(named, policy, selected, &mut problems);
         problems.extend(catalog.list_registered_tools().iter().flat_map(check_tool));
-        problems.extend(lint.problems(&catalog.lint_by(lint)));
+        problems.extend(settings.lint.problems(&catalog.lint_by(settings.lint)));
         if catalog.is_empty() && !allow_empty && problems.is_empty() {
             problems.push(RegistrationProblem::Empty { linked, place: place.to_string() });
         }
-        (catalog, state, problems)
+        (catalog, settings, problems)
     }
 
     /// The packages that brought fewer tools than they must.
@@ -219,7 +374,40 @@ impl RegistryBuilder {
 impl fmt::Debug for RegistryBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.sources.iter().map(Source::name).collect();
-        f.debug_struct("RegistryBuilder").field("tools", &names).field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("RegistryBuilder")
+            .field("tools", &names)
+            .field("state", &self.settings.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl OfTool {
+    /// Writes it down at the tool, or says what is wrong with it.
+    fn apply(self, catalog: &Catalog) -> Option<RegistrationProblem> {
+        let Self { name, said, place } = self;
+        let (call, done) = match said {
+            Said::Trust(trust) => ("trust_tool", catalog.get(&name).map(|tool| tool.set_trust(trust))),
+            Said::Limit(limit) => ("rate_limit_tool", catalog.get(&name).map(|tool| tool.set_limit(limit))),
+        };
+        let reason = match done {
+            Ok(true) => return None,
+            Ok(false) => "is said twice of one tool; keep one of the two".to_owned(),
+            Err(error) => format!("concerns no tool: {error}"),
+        };
+        Some(RegistrationProblem::Edit { call: format!(".{call}(\"{name}\", …)"), reason, place })
+    }
+}
+
+impl Unchecked {
+    /// What is wrong with it, if no tool has the name.
+    fn fault(&self, tools: &[Named]) -> Option<RegistrationProblem> {
+        let name = &self.name;
+        if tools.iter().any(|tool| tool.name == *name) {
+            return None;
+        }
+        let call = format!(".allow_unchecked({name:?})");
+        let reason = format!("concerns no tool: none is named `{name}`; correct it, or remove it");
+        Some(RegistrationProblem::Edit { call, reason, place: self.place.clone() })
     }
 }
 

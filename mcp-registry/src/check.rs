@@ -4,6 +4,7 @@ use mcp_core::{Constraint, Param, RegistrationProblem, Version, schema};
 use serde_json::Value;
 
 use crate::tool::{RegisteredTool, Source};
+use crate::validate;
 
 pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
     let mut problems = Vec::new();
@@ -30,6 +31,9 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
             origin: origin(),
         }));
     }
+    // What is no schema at all is told once.
+    let sound = problems.is_empty();
+    problems.extend(validate::problems(tool, sound));
     for param in tool.params() {
         problems.extend(param_faults(param).into_iter().map(|reason| RegistrationProblem::Param {
             tool: tool.name().to_owned(),

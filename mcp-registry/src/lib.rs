@@ -26,17 +26,29 @@
 //!
 //! All of `mcp-core` is exported here too, so that a program may depend on this crate alone.
 
+mod answer;
+mod audit;
 mod builder;
+mod call;
 mod catalog;
 mod check;
 mod edit;
+mod gate;
+mod host;
 mod index;
+mod layer;
+mod limit;
 mod link;
 mod lint;
 mod made;
+mod metrics;
 mod observe;
 mod registry;
+mod settings;
+pub mod testing;
 mod tool;
+mod trace;
+mod validate;
 
 #[doc(hidden)]
 pub mod __private {
@@ -50,12 +62,23 @@ pub use mcp_core::*;
 /// `mcp-registry` alone.
 pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
 
+pub use self::audit::{AuditLog, AuditLogBuilder, AuditRecord};
 pub use self::builder::RegistryBuilder;
 pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
+pub use self::gate::{Decision, Gate, GateCall, LevelGate};
+#[cfg(feature = "tokio")]
+pub use self::host::TokioHost;
+pub use self::host::{Host, HostError, Job, ThreadHost};
+#[doc(hidden)]
+pub use self::layer::Stack;
+pub use self::layer::{IntoLayer, Layer, Next};
+pub use self::limit::RateLimit;
 pub use self::lint::{Finding, LintPolicy, Severity};
 pub use self::made::{IntoToolResult, Tool};
+pub use self::metrics::{Metrics, ToolMetrics};
 pub use self::observe::{CallOutcome, CallRecord, Notice, Observer};
 pub use self::registry::Registry;
+pub use self::settings::OutputCheck;
 pub use self::tool::{RegisteredTool, ToolSchema};
 
 /// The README's programs, compiled as tests.

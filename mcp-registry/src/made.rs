@@ -5,7 +5,7 @@ use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
 
-use mcp_core::{BoxFuture, Content, Hints, Json, Origin, ToolContext, ToolError, ToolResult};
+use mcp_core::{BoxFuture, Content, Hints, Json, Origin, Timeout, ToolContext, ToolError, ToolResult};
 use serde::ser::Serialize;
 use serde_json::Value;
 
@@ -39,6 +39,7 @@ pub struct Tool {
     pub(crate) allow: Vec<String>,
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
+    pub(crate) timeout: Option<Timeout>,
     pub(crate) origin: Origin,
     pub(crate) handler: Arc<Handler>,
 }
@@ -67,6 +68,7 @@ impl Tool {
             allow: Vec::new(),
             input_schema: input_schema.into(),
             output_schema: None,
+            timeout: None,
             origin: Origin::run_time(place.file(), place.line()),
             handler: Arc::new(move |cx, arguments| {
                 let result = run(cx, arguments);
@@ -131,6 +133,13 @@ impl Tool {
         self
     }
 
+    /// Sets how long a call may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Timeout) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
     pub(crate) fn run(&self, cx: ToolContext, arguments: Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> {
         (self.handler)(cx, arguments)
     }
@@ -138,8 +147,9 @@ impl Tool {
     /// Whether the other is this tool, or a clone of it.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let facts = |tool: &Self| {
-            let Self { name, title, description, version, hints, .. } = tool.clone();
-            (name, title, description, version, hints, tool.tags.clone(), tool.aliases.clone(), tool.allow.clone())
+            let Self { name, title, description, version, hints, timeout, .. } = tool.clone();
+            let lists = (tool.tags.clone(), tool.aliases.clone(), tool.allow.clone());
+            (name, title, description, version, hints, timeout, lists)
         };
         Arc::ptr_eq(&self.handler, &other.handler)
             && facts(self) == facts(other)

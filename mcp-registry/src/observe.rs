@@ -1,9 +1,10 @@
 //! Telling of calls: what is known of one when it is over.
 
+use std::fmt;
 use std::hash::Hasher;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Is told of every call when it is over, whatever came of it. It runs where the call ends: be quick, or hand it on.
 pub trait Observer: Send + Sync + 'static {
@@ -57,6 +58,19 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// The notice as it stands in the `_meta` of a result.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Deprecated { since, replaced_by: None } => json!({ "kind": "deprecated", "since": since }),
+            Self::Deprecated { since, replaced_by: Some(tool) } => {
+                json!({ "kind": "deprecated", "since": since, "replaced_by": tool })
+            }
+            Self::Alias { called_as, name } => json!({ "kind": "alias", "called_as": called_as, "name": name }),
+        }
+    }
+}
+
 /// What is known of a call when it is over.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -88,10 +102,17 @@ pub struct CallRecord<'a> {
 }
 
 /// The arguments of a call, as they came.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Arguments<'a> {
     Json(&'a str),
     Value(&'a Value),
+}
+
+/// Not shown: a record that is debugged ends up in logs.
+impl fmt::Debug for Arguments<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(not shown)")
+    }
 }
 
 impl CallRecord<'_> {
@@ -124,7 +145,9 @@ fn hash(value: &Value, hasher: &mut impl Hasher) {
         Value::Array(items) => {
             hasher.write_u8(b'a');
             hasher.write_usize(items.len());
-            items.iter().for_each(|item| hash(item, hasher));
+            for item in items {
+                hash(item, hasher);
+            }
         }
         Value::Object(object) => {
             hasher.write_u8(b'o');

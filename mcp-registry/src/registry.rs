@@ -4,19 +4,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use mcp_core::{
-    __private::block_on, Call, Error, Extensions, RegistrationError, Returned, SerializationError, ToolCall,
-    ToolContext, ToolEntry, ToolNotFoundError, ToolResult,
-};
-use serde_json::{Value, json};
+use mcp_core::{RegistrationError, ToolEntry, ToolNotFoundError};
 
 use crate::builder::RegistryBuilder;
 use crate::catalog::Catalog;
 use crate::check::check_tool;
 use crate::edit::edited;
-use crate::lint::LintPolicy;
 use crate::made::Tool;
+use crate::settings::Settings;
 use crate::tool::{RegisteredTool, Source, ToolSchema};
+use crate::validate;
 
 /// Tools that can be listed and called; cheap to clone, and shared by its clones.
 ///
@@ -27,8 +24,9 @@ pub struct Registry(Arc<Shared>);
 
 struct Shared {
     catalog: ArcSwap<Catalog>,
-    state: Extensions,
-    lint: LintPolicy,
+    settings: Arc<Settings>,
+    /// Whether nothing stands around a call.
+    is_plain: bool,
     /// Held while the catalog is changed.
     changing: Mutex<()>,
 }
@@ -50,8 +48,22 @@ impl Registry {
         RegistryBuilder::of(entries)
     }
 
-    pub(crate) fn new(catalog: Catalog, state: Extensions, lint: LintPolicy) -> Self {
-        Self(Arc::new(Shared { catalog: ArcSwap::from_pointee(catalog), state, lint, changing: Mutex::new(()) }))
+    pub(crate) fn new(catalog: Catalog, settings: Arc<Settings>) -> Self {
+        let (catalog, is_plain) = (ArcSwap::from_pointee(catalog), settings.is_plain());
+        Self(Arc::new(Shared { catalog, settings, is_plain, changing: Mutex::new(()) }))
+    }
+
+    pub(crate) fn settings(&self) -> &Arc<Settings> {
+        &self.0.settings
+    }
+
+    pub(crate) fn is_plain(&self) -> bool {
+        self.0.is_plain
+    }
+
+    /// The tools as they are now, for a moment.
+    pub(crate) fn snapshot(&self) -> arc_swap::Guard<Arc<Catalog>> {
+        self.0.catalog.load()
     }
 
     /// The tools as they are now.
@@ -81,10 +93,11 @@ impl Registry {
         let mut problems = Vec::new();
         let named = edited(vec![Source::Made(Arc::new(tool))], &[], &mut problems);
         let added = Catalog::build(named, catalog.policy(), |_| true, &mut problems);
-        problems.extend(self.0.lint.problems(&added.lint_by(self.0.lint)));
+        problems.extend(self.0.settings.lint.problems(&added.lint_by(self.0.settings.lint)));
         let mut changed = None;
         for tool in added.list_registered_tools() {
             problems.extend(check_tool(tool));
+            problems.extend(validate::unchecked(tool));
             match catalog.with(tool) {
                 Ok(with) => changed = Some(with),
                 Err(conflicts) => problems.extend(conflicts),
@@ -111,7 +124,7 @@ impl Registry {
     /// A registry of some of the tools, with the same state: for another server, a profile, a test.
     #[must_use]
     pub fn subset(&self, select: impl Fn(&RegisteredTool) -> bool) -> Self {
-        Self::new(self.catalog().filtered(select), self.0.state.clone(), self.0.lint)
+        Self::new(self.catalog().filtered(select), Arc::clone(&self.0.settings))
     }
 
     /// Keeps others from changing the catalog meanwhile.
@@ -119,55 +132,12 @@ impl Registry {
         // A panic while it was held left the old catalog in place.
         self.0.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Calls a tool. Whatever goes wrong is in the result.
-    pub async fn call(&self, call: &ToolCall) -> ToolResult {
-        self.try_call(call).await.unwrap_or_else(ToolResult::from)
-    }
-
-    /// Calls a tool and waits for it on this thread.
-    pub fn call_blocking(&self, call: &ToolCall) -> ToolResult {
-        block_on(self.call(call))
-    }
-
-    /// Calls a tool. What goes wrong before the tool, or is the tool's own error, keeps its type.
-    pub async fn try_call(&self, call: &ToolCall) -> Result<ToolResult, Error> {
-        call.validate()?;
-        let tool = self.get(&call.tool_name)?;
-        let cx = ToolContext::new(tool.name(), self.0.state.clone(), mcp_core::CallOptions::new());
-        let entry = match tool.source() {
-            Source::Linked(entry) => entry,
-            Source::Made(made) => return Ok(made.run(cx, call.arguments.clone()).await?),
-        };
-        let arguments = call.arguments.to_string();
-        let mut json = Vec::new();
-        let returned = match entry.call {
-            Call::Sync(run) => run(&cx, mcp_core::Input::new(&arguments), &mut json),
-            Call::Async(run) => run(&cx, mcp_core::Input::new(&arguments), &mut json).await,
-        };
-        let returned = returned.map_err(|error| error.into_error(tool.name()))?;
-        Ok(result_of(&tool, returned, &json))
-    }
-}
-
-/// What a tool left behind, as a result.
-fn result_of(tool: &RegisteredTool, returned: Returned, json: &[u8]) -> ToolResult {
-    match returned {
-        Returned::Json => match serde_json::from_slice::<Value>(json) {
-            Ok(value) if tool.wraps_output() => ToolResult::data(json!({ "result": value })),
-            Ok(value) => ToolResult::data(value),
-            Err(error) => ToolResult::failure(SerializationError::new("what the tool returned", error)),
-        },
-        Returned::Content(blocks) => ToolResult::success().content(blocks),
-        Returned::Result(result) => *result,
-        Returned::Nothing => ToolResult::success(),
-    }
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let catalog = self.catalog();
         let names: Vec<&str> = catalog.list_registered_tools().iter().map(RegisteredTool::name).collect();
-        f.debug_struct("Registry").field("tools", &names).field("state", &self.0.state).finish()
+        f.debug_struct("Registry").field("tools", &names).field("state", &self.0.settings.state).finish()
     }
 }

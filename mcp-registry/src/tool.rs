@@ -6,13 +6,19 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    Contender, Hints, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout, ToolEntry,
-    ToolName, schema,
+    Call, Contender, Hints, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout,
+    ToolEntry, ToolName, TrustLevel, schema,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
+use crate::call::Express;
+use crate::limit::{Bucket, RateLimit};
 use crate::made::Tool;
+use crate::metrics::Meter;
+use crate::observe::Notice;
+use crate::settings::Settings;
+use crate::validate::{self, Checks};
 
 /// A registered tool; cheap to clone.
 ///
@@ -25,8 +31,16 @@ struct Inner {
     wire: String,
     aliases: Vec<Alias>,
     source: Source,
+    /// The canonical name, to be handed on.
+    shared_name: Arc<str>,
     input: OnceLock<ToolSchema>,
     output: OnceLock<Option<Output>>,
+    /// What the builder says of calls of this tool alone.
+    trust: OnceLock<TrustLevel>,
+    limit: OnceLock<Bucket>,
+    meter: OnceLock<Box<Meter>>,
+    express: OnceLock<Option<Express>>,
+    checks: Checks,
 }
 
 /// An older name by which a tool can be called.
@@ -130,11 +144,88 @@ impl RegisteredTool {
             Ok(Alias { defined_as, name: name.into(), wire })
         };
         let aliases = aliases.into_iter().map(alias).collect::<Result<_, NameError>>()?;
-        Ok(Self(Arc::new(Inner { name, wire, aliases, source, input: OnceLock::new(), output: OnceLock::new() })))
+        let shared_name = name.canonical().into();
+        Ok(Self(Arc::new(Inner {
+            name,
+            wire,
+            aliases,
+            source,
+            shared_name,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+            trust: OnceLock::new(),
+            limit: OnceLock::new(),
+            meter: OnceLock::new(),
+            express: OnceLock::new(),
+            checks: Checks::default(),
+        })))
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.0.shared_name)
+    }
+
+    /// How far whoever calls this tool is trusted, where the builder says.
+    pub(crate) fn trust(&self) -> Option<TrustLevel> {
+        self.0.trust.get().copied()
+    }
+
+    /// Sets how far whoever calls this tool is trusted; false if that was said before.
+    pub(crate) fn set_trust(&self, trust: TrustLevel) -> bool {
+        self.0.trust.set(trust).is_ok()
+    }
+
+    /// How often this tool may be called, where the builder says.
+    pub(crate) fn limit(&self) -> Option<&Bucket> {
+        self.0.limit.get()
+    }
+
+    /// Sets how often this tool may be called; false if that was said before.
+    pub(crate) fn set_limit(&self, limit: RateLimit) -> bool {
+        self.0.limit.set(Bucket::new(limit)).is_ok()
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        self.0.meter.get_or_init(|| Box::new(Meter::new()))
+    }
+
+    /// Whether the name is the tool's own: canonical, or on the wire.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.name() == name || self.wire_name() == name
+    }
+
+    /// What is worth knowing of a call by the name.
+    pub(crate) fn notices(&self, name: &str) -> Vec<Notice> {
+        let deprecated = self.deprecated_in().map(|since| Notice::Deprecated {
+            since: since.to_owned(),
+            replaced_by: self.replaced_by().map(ToOwned::to_owned),
+        });
+        let alias =
+            (!self.is_named(name)).then(|| Notice::Alias { called_as: name.to_owned(), name: self.name().to_owned() });
+        deprecated.into_iter().chain(alias).collect()
+    }
+
+    /// The short way to the tool, if nothing has to be asked, checked or told beside it.
+    pub(crate) fn express(&self, settings: &Settings) -> Option<&Express> {
+        let express = self.0.express.get_or_init(|| {
+            let Source::Linked(ToolEntry { call: Call::Sync(call), inline: true, .. }) = self.0.source else {
+                return None;
+            };
+            let checked = settings.output_check.applies() && self.output_schema().is_some();
+            let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
+            let (wraps, may_want) = (self.wraps_output(), validate::may_want(self));
+            (plain && !checked).then(|| Express { call: *call, wraps, may_want })
+        });
+        express.as_ref()
     }
 
     pub(crate) fn source(&self) -> &Source {
         &self.0.source
+    }
+
+    /// What was found out about its schemas.
+    pub(crate) fn checks(&self) -> &Checks {
+        &self.0.checks
     }
 
     /// The parameters, where they are known.
@@ -292,7 +383,7 @@ impl RegisteredTool {
     pub fn timeout(&self) -> Option<Timeout> {
         match &self.0.source {
             Source::Linked(entry) => entry.timeout,
-            Source::Made(_) => None,
+            Source::Made(tool) => tool.timeout,
         }
     }
 

@@ -50,7 +50,9 @@ impl CancelToken {
         self.0.cancelled.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut self.waiting().wakers);
         // Whoever is woken may come back for the lock.
-        wakers.into_iter().for_each(|(_, waker)| waker.wake());
+        for (_, waker) in wakers {
+            waker.wake();
+        }
     }
 
     /// Whether it was called off.
@@ -110,14 +112,13 @@ impl Future for Cancelled {
             return Poll::Ready(());
         }
         let own = place.and_then(|place| waiting.wakers.iter_mut().find(|(id, _)| *id == place));
-        match own {
-            Some((_, waker)) => waker.clone_from(context.waker()),
-            None => {
-                let id = waiting.next;
-                waiting.next += 1;
-                waiting.wakers.push((id, context.waker().clone()));
-                *place = Some(id);
-            }
+        if let Some((_, waker)) = own {
+            waker.clone_from(context.waker());
+        } else {
+            let id = waiting.next;
+            waiting.next += 1;
+            waiting.wakers.push((id, context.waker().clone()));
+            *place = Some(id);
         }
         Poll::Pending
     }

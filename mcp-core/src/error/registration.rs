@@ -124,6 +124,19 @@ pub enum RegistrationProblem {
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
+    /// A tool whose schema says what neither its types nor a validator enforce: `mcp-registry` was built without its
+    /// feature `validate`.
+    #[error("{}\n    at {origin}", unchecked(.tool, .keyword, .path, .origin))]
+    Unchecked {
+        /// The tool.
+        tool: String,
+        /// The keyword of the schema.
+        keyword: String,
+        /// Where it says something, as a JSON Pointer into the arguments; `*` is any item or member.
+        path: String,
+        /// Where the tool is defined.
+        origin: Box<Origin>,
+    },
     /// Application state that a tool needs and the builder was not given.
     #[error(
         "`{tool}` needs state of type `{state}`; give it with `.state(…)`, or leave the tool out with `.select(…)`\n    at {origin}"
@@ -188,6 +201,14 @@ pub enum RegistrationProblem {
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
+}
+
+fn unchecked(tool: &str, keyword: &str, path: &str, origin: &Origin) -> String {
+    let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
+    let made = if origin.is_run_time() { "add it to the builder with `.tool(…)` and say" } else { "say" };
+    format!(
+        "the input schema of `{tool}` says `{keyword}`{place}, which nothing checks; turn on the feature `validate` of mcp-registry, or {made} `.allow_unchecked({tool:?})` in the builder"
+    )
 }
 
 fn unlinked(package: &str, found: usize, named: bool) -> String {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::fmt::Display;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -27,38 +28,38 @@ impl Constraint {
         }
     }
 
+    /// What the constraint wants, in words.
+    pub fn expected(&self) -> String {
+        match *self {
+            Self::Min(bound) => format!("a number of at least {}", text(bound)),
+            Self::Max(bound) => format!("a number of at most {}", text(bound)),
+            Self::MinLength(least) => format!("a text of at least {}", counted(least, "character")),
+            Self::MaxLength(most) => format!("a text of at most {}", counted(most, "character")),
+            Self::MinItems(least) => format!("a list of at least {}", counted(least, "item")),
+            Self::MaxItems(most) => format!("a list of at most {}", counted(most, "item")),
+            Self::Pattern(pattern) => matching(pattern),
+            Self::Format(format) => formatted(format),
+            Self::OneOf(values) => listed(values),
+        }
+    }
+
     /// What the constraint wants, if a JSON value does not keep to it. As in a schema, a bound says nothing of values of
-    /// another type. (`pattern` and `format` are not looked at.)
+    /// another type. (`pattern` and `format` are not looked at: they are for a validator of schemas.)
     pub fn broken(&self, json: &str) -> Option<String> {
-        broken(self, json)
+        is_broken(self, json).then(|| self.expected())
     }
 }
 
-fn broken(constraint: &Constraint, json: &str) -> Option<String> {
+fn is_broken(constraint: &Constraint, json: &str) -> bool {
     match *constraint {
-        Constraint::Min(bound) => {
-            (compare(json, bound)? == Ordering::Less).then(|| format!("a number of at least {}", text(bound)))
-        }
-        Constraint::Max(bound) => {
-            (compare(json, bound)? == Ordering::Greater).then(|| format!("a number of at most {}", text(bound)))
-        }
-        Constraint::MinLength(least) => {
-            (characters(json)? < least).then(|| format!("a text of at least {}", counted(least, "character")))
-        }
-        Constraint::MaxLength(most) => {
-            (characters(json)? > most).then(|| format!("a text of at most {}", counted(most, "character")))
-        }
-        Constraint::MinItems(least) => {
-            (items(json)? < least).then(|| format!("a list of at least {}", counted(least, "item")))
-        }
-        Constraint::MaxItems(most) => {
-            (items(json)? > most).then(|| format!("a list of at most {}", counted(most, "item")))
-        }
-        Constraint::OneOf(values) => {
-            let fits = json == "null" || string(json).is_some_and(|value| values.contains(&&*value));
-            (!fits).then(|| format!("one of {}", listed(values)))
-        }
-        Constraint::Pattern(_) | Constraint::Format(_) => None,
+        Constraint::Min(bound) => compare(json, bound) == Some(Ordering::Less),
+        Constraint::Max(bound) => compare(json, bound) == Some(Ordering::Greater),
+        Constraint::MinLength(least) => characters(json).is_some_and(|count| count < least),
+        Constraint::MaxLength(most) => characters(json).is_some_and(|count| count > most),
+        Constraint::MinItems(least) => items(json).is_some_and(|count| count < least),
+        Constraint::MaxItems(most) => items(json).is_some_and(|count| count > most),
+        Constraint::OneOf(values) => json != "null" && !string(json).is_some_and(|value| values.contains(&&*value)),
+        Constraint::Pattern(_) | Constraint::Format(_) => false,
     }
 }
 
@@ -81,12 +82,25 @@ fn text(bound: Bound) -> String {
     }
 }
 
-fn counted(count: u64, what: &str) -> String {
+/// `1 item`, `2 items`.
+pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn listed(values: &[&str]) -> String {
-    values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+/// What one of several values is called.
+pub fn listed<T: Display>(values: impl IntoIterator<Item = T>) -> String {
+    let values: Vec<String> = values.into_iter().map(|value| format!("`{value}`")).collect();
+    format!("one of {}", values.join(", "))
+}
+
+/// What a text that matches a regular expression is called.
+pub fn matching(pattern: &str) -> String {
+    format!("a text that matches `{pattern}`")
+}
+
+/// What a text of a format is called.
+pub fn formatted(format: &str) -> String {
+    format!("a text of the format `{format}`")
 }
 
 /// The text of a JSON string.
@@ -108,11 +122,10 @@ fn items(json: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::broken;
     use crate::param::{Bound, Constraint};
 
     fn fits(constraint: Constraint, json: &str) -> bool {
-        broken(&constraint, json).is_none()
+        constraint.broken(json).is_none()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::place::{escaped, locate, offset};
+use super::place::{bounded, escaped, locate, offset};
 use super::{Param, read};
 use crate::error::Fault;
 use crate::text::{cut, shown, similarity};
@@ -24,6 +24,63 @@ pub(super) fn missing(param: &Param) -> Fault {
 
 pub(super) fn duplicate(param: &Param) -> Fault {
     fault(path(param.name), "one value", None, format!("`{}` stands twice; keep one of the two", shown(param.name)))
+}
+
+/// What the faults of a document speak of: the arguments of a call, or its result.
+#[derive(Clone, Copy, Debug)]
+pub struct Document {
+    /// What the whole is called.
+    pub name: &'static str,
+    /// What one does with a value.
+    pub verb: &'static str,
+}
+
+/// The arguments of a call.
+pub const ARGUMENTS: Document = Document { name: "arguments", verb: "send" };
+
+/// The result of a call.
+pub const RESULT: Document = Document { name: "result", verb: "return" };
+
+impl Document {
+    fn called(self, path: &str) -> Cow<'_, str> {
+        if path.is_empty() { self.name.into() } else { shown(path.trim_start_matches('/')) }
+    }
+
+    /// The value at the path is not what belongs there.
+    pub fn wrong(self, path: &str, expected: &str, got: Option<&str>) -> Fault {
+        let (path, expected) = (bounded(path), cut(expected, WORDS));
+        let message = demanded(&self.called(path), &expected, got, self.verb);
+        fault(path.to_owned(), &expected, got, message)
+    }
+
+    /// The object at the path lacks a field.
+    pub fn lacking(self, path: &str, field: &str) -> Fault {
+        let path = bounded(path);
+        if path.is_empty() {
+            return fault(self::path(field), "a value", None, format!("`{}` is missing; add it", shown(field)));
+        }
+        let (expected, message) = without_field(&self.called(path), &shown(field));
+        fault(path.to_owned(), &expected, None, message)
+    }
+
+    /// The object at the path has a field that nobody knows.
+    pub fn unknown<'a>(self, path: &str, field: &str, known: impl Iterator<Item = &'a str> + Clone) -> Fault {
+        let path = bounded(path);
+        if path.is_empty() {
+            return unknown(field, known);
+        }
+        let remedy =
+            nearest(field, known).map_or_else(|| "remove it".to_owned(), |name| format!("did you mean `{name}`?"));
+        let (name, field) = (self.called(path), shown(field));
+        let message = format!("`{name}` has no field `{field}`; {remedy}");
+        fault(format!("{path}{}", self::path(&field)), "a known field", None, message)
+    }
+
+    /// What stands at the path should not be there.
+    pub fn superfluous(self, path: &str) -> Fault {
+        let path = bounded(path);
+        fault(path.to_owned(), "nothing", None, format!("`{}` must be left out; remove it", self.called(path)))
+    }
 }
 
 pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str> + Clone) -> Fault {
@@ -51,12 +108,12 @@ pub(super) fn malformed(expected: &str, at: usize, rest: Option<&str>) -> Fault 
 pub(super) fn constrained(param: &Param, expected: &str, json: &str) -> Fault {
     let expected = cut(expected, WORDS);
     let got = (!param.secret).then_some(json);
-    fault(path(param.name), &expected, got, demanded(&shown(param.name), &expected, got))
+    fault(path(param.name), &expected, got, demanded(&shown(param.name), &expected, got, ARGUMENTS.verb))
 }
 
-fn demanded(name: &str, expected: &str, got: Option<&str>) -> String {
+fn demanded(name: &str, expected: &str, got: Option<&str>, verb: &str) -> String {
     let not = got.map_or_else(String::new, |got| format!(", not {}", shown(got)));
-    format!("`{name}` must be {expected}{not}; send such a value")
+    format!("`{name}` must be {expected}{not}; {verb} such a value")
 }
 
 pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> Fault {
@@ -64,7 +121,7 @@ pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> 
     let name = shown(param.name);
     if param.secret {
         let expected = secret_expected(&reason);
-        return fault(path(param.name), &expected, None, demanded(&name, &expected, None));
+        return fault(path(param.name), &expected, None, demanded(&name, &expected, None, ARGUMENTS.verb));
     }
     // How deep is too deep is no place.
     let offset = offset(json, error).filter(|_| !is_too_deep(&reason));
@@ -80,13 +137,20 @@ fn is_too_deep(reason: &str) -> bool {
     reason.starts_with("recursion limit")
 }
 
+/// What belongs where several schemas fit.
+pub const ALTERNATIVES: &str = "one of the alternatives of its schema";
+
+fn without_field(name: &str, field: &str) -> (String, String) {
+    (format!("the field `{field}`"), format!("`{name}` has no field `{field}`; add it"))
+}
+
 /// What belongs there, and the sentence.
 fn explained(name: &str, reason: &str, got: Option<&str>) -> (String, String) {
     let (what, expected) = reason.rsplit_once(", expected ").unwrap_or((reason, ""));
     let expected = plainly(expected);
     let quoted = |start: &str| what.strip_prefix(start).map(|field| shown(field.trim_matches('`')));
     if let Some(field) = quoted("missing field ") {
-        return (format!("the field `{field}`"), format!("`{name}` has no field `{field}`; add it"));
+        return without_field(name, &field);
     }
     if let Some(field) = quoted("duplicate field ") {
         return ("one value".into(), format!("`{name}` has the field `{field}` twice; keep one of the two"));
@@ -102,13 +166,12 @@ fn explained(name: &str, reason: &str, got: Option<&str>) -> (String, String) {
         return ("fewer levels".into(), format!("`{name}` is nested too deep; flatten it"));
     }
     if what.starts_with("data did not match any variant") {
-        let expected = "one of the alternatives of its schema";
-        return (expected.into(), demanded(name, expected, got));
+        return (ALTERNATIVES.into(), demanded(name, ALTERNATIVES, got, ARGUMENTS.verb));
     }
     if expected.is_empty() {
         return ("another value".into(), format!("`{name}` is refused: {}; change it", cut(reason, WORDS)));
     }
-    let message = demanded(name, &expected, got);
+    let message = demanded(name, &expected, got, ARGUMENTS.verb);
     (expected.into_owned(), message)
 }
 
@@ -159,10 +222,10 @@ pub(crate) fn whole(json: &str, error: &serde_json::Error, secret: bool) -> Faul
     let reason = reason(error);
     let (place, start) = offset(json, error).map_or((String::new(), 0), |offset| locate(json, offset));
     let got = read::value(&json[start..]).filter(|_| !secret && !place.is_empty());
-    let name = if place.is_empty() { "arguments".into() } else { shown(place.trim_start_matches('/')) };
+    let name = ARGUMENTS.called(&place).into_owned();
     if secret {
         let expected = secret_expected(&reason);
-        let message = demanded(&name, &expected, None);
+        let message = demanded(&name, &expected, None, ARGUMENTS.verb);
         return fault(place, &expected, None, message);
     }
     let (expected, message) = explained(&name, &reason, got);

@@ -98,14 +98,24 @@ fn path(levels: &[Level<'_>], start: usize) -> (String, usize) {
     (path, start)
 }
 
+/// The path, or the part of it that is given.
+pub(super) fn bounded(path: &str) -> &str {
+    let end = path.find(char::is_control).unwrap_or(path.len());
+    if end == path.len() && end <= LONGEST {
+        return path;
+    }
+    let steps = path.match_indices('/').map(|(start, _)| start);
+    steps.take_while(|start| *start <= end.min(LONGEST)).last().map_or("", |start| &path[..start])
+}
+
 /// A step of a JSON Pointer.
-pub(super) fn escaped(step: &str) -> String {
+pub fn escaped(step: &str) -> String {
     step.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::locate;
+    use super::{bounded, locate};
 
     const JSON: &str = r#"[{"a": 1}, {"b/c": [true, "x\"]"] , "d": {} }]"#;
 
@@ -133,5 +143,14 @@ mod tests {
     fn a_key_is_blamed_on_its_object() {
         assert_eq!(at(r#""a""#).0, "/0");
         assert_eq!(at(r#""d""#).0, "/1");
+    }
+
+    #[test]
+    fn a_long_path_ends_at_a_step() {
+        assert_eq!(bounded("/a/b"), "/a/b");
+        assert_eq!(bounded(&format!("/a/{}", "b".repeat(200))), "/a");
+        assert_eq!(bounded(&format!("/{}", "b".repeat(200))), "");
+        assert_eq!(bounded("/a/b\nc/d"), "/a");
+        assert_eq!(bounded(""), "");
     }
 }

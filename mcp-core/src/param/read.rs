@@ -90,51 +90,63 @@ fn each_argument<'a>(
     json: &'a str,
     mut read: impl FnMut(&str, &'a str) -> Result<usize, Malformed<'a>>,
 ) -> Result<(), Malformed<'a>> {
-    let mut rest = after(json, '{', "an object")?;
-    if let Some(end) = rest.strip_prefix('}') {
-        return at_end(end);
+    let mut at = after(json, 0, b'{', "an object")?;
+    if json.as_bytes().get(at) == Some(&b'}') {
+        return at_end(json, at + 1);
     }
     loop {
-        let (key, value) = read_key(rest)?;
-        let value = after(value, ':', "`:`")?;
-        let length = read(&key, value)?;
-        rest = trimmed(&value[length..]);
-        match rest.as_bytes().first() {
-            Some(b',') => rest = trimmed(&rest[1..]),
-            Some(b'}') => return at_end(&rest[1..]),
-            _ => return Err(Malformed { expected: "`,` or `}`", rest }),
+        let (key, end) = read_key(json, at)?;
+        let value = after(json, end, b':', "`:`")?;
+        at = spaced(json, value + read(&key, &json[value..])?);
+        match json.as_bytes().get(at) {
+            Some(b',') => at = spaced(json, at + 1),
+            Some(b'}') => return at_end(json, at + 1),
+            _ => return Err(Malformed { expected: "`,` or `}`", rest: &json[at..] }),
         }
     }
 }
 
-/// What follows white space.
-fn trimmed(json: &str) -> &str {
-    let space = json.bytes().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-    &json[space..]
+/// Where white space ends.
+#[inline]
+fn spaced(json: &str, mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\n' | b'\r') = json.as_bytes().get(at) {
+        at += 1;
+    }
+    at
 }
 
-fn after<'a>(json: &'a str, token: char, expected: &'static str) -> Result<&'a str, Malformed<'a>> {
-    let json = trimmed(json);
-    json.strip_prefix(token).map(trimmed).ok_or(Malformed { expected, rest: json })
+/// Where the next thing after a token begins.
+#[inline]
+fn after<'a>(json: &'a str, at: usize, token: u8, expected: &'static str) -> Result<usize, Malformed<'a>> {
+    let at = spaced(json, at);
+    if json.as_bytes().get(at) == Some(&token) {
+        Ok(spaced(json, at + 1))
+    } else {
+        Err(Malformed { expected, rest: &json[at..] })
+    }
 }
 
-fn at_end(rest: &str) -> Result<(), Malformed<'_>> {
-    let rest = trimmed(rest);
-    if rest.is_empty() { Ok(()) } else { Err(Malformed { expected: "the end", rest }) }
+fn at_end(json: &str, at: usize) -> Result<(), Malformed<'_>> {
+    let at = spaced(json, at);
+    if at == json.len() { Ok(()) } else { Err(Malformed { expected: "the end", rest: &json[at..] }) }
 }
 
-/// The key at the beginning of the text, borrowed where it has no escapes, and what follows it.
-fn read_key(json: &str) -> Result<(Cow<'_, str>, &str), Malformed<'_>> {
-    let malformed = Malformed { expected: "a key", rest: json };
-    let Some(text) = json.strip_prefix('"') else { return Err(malformed) };
+/// The key that begins here, borrowed where it has no escapes, and where it ends.
+fn read_key(json: &str, at: usize) -> Result<(Cow<'_, str>, usize), Malformed<'_>> {
+    let malformed = || Malformed { expected: "a key", rest: &json[at..] };
+    if json.as_bytes().get(at) != Some(&b'"') {
+        return Err(malformed());
+    }
+    let start = at + 1;
+    let text = &json[start..];
     let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < 0x20);
     if let Some(end) = end.filter(|end| text.as_bytes()[*end] == b'"') {
-        return Ok((Cow::Borrowed(&text[..end]), &text[end + 1..]));
+        return Ok((Cow::Borrowed(&text[..end]), start + end + 1));
     }
-    let mut stream = serde_json::Deserializer::from_str(json).into_iter::<String>();
+    let mut stream = serde_json::Deserializer::from_str(&json[at..]).into_iter::<String>();
     match stream.next() {
-        Some(Ok(key)) => Ok((Cow::Owned(key), &json[stream.byte_offset()..])),
-        _ => Err(malformed),
+        Some(Ok(key)) => Ok((Cow::Owned(key), at + stream.byte_offset())),
+        _ => Err(malformed()),
     }
 }
 

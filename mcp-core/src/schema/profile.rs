@@ -56,21 +56,28 @@ fn inner(object: &mut JsonObject, side: Side) {
     if object.get("unevaluatedProperties") == Some(&Value::Bool(true)) {
         object.shift_remove("unevaluatedProperties");
     }
+    each_subschema(object, &mut |key, inner| {
+        // As a boolean it means the same to every reader.
+        if !(key == "additionalProperties" && inner.is_boolean()) {
+            host_safe(inner, side);
+        }
+    });
+}
+
+/// Every schema that stands in a schema, with the keyword under which it stands.
+pub fn each_subschema(object: &mut JsonObject, see: &mut impl FnMut(&str, &mut Value)) {
     for key in ONE {
-        match object.get_mut(key) {
-            // As a boolean it means the same to every reader.
-            Some(Value::Bool(_)) if key == "additionalProperties" => {}
-            Some(inner) => host_safe(inner, side),
-            None => {}
+        if let Some(inner) = object.get_mut(key) {
+            see(key, inner);
         }
     }
     for key in LIST {
         let list = object.get_mut(key).and_then(Value::as_array_mut);
-        list.into_iter().flatten().for_each(|inner| host_safe(inner, side));
+        list.into_iter().flatten().for_each(|inner| see(key, inner));
     }
     for key in NAMED {
         let named = object.get_mut(key).and_then(Value::as_object_mut);
-        named.into_iter().flat_map(JsonObject::values_mut).for_each(|inner| host_safe(inner, side));
+        named.into_iter().flat_map(JsonObject::values_mut).for_each(|inner| see(key, inner));
     }
 }
 

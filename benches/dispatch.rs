@@ -1,0 +1,113 @@
+//! One call from argument bytes to result bytes, through the registry and by hand, for callgrind to count:
+//!
+//! `dispatch registry 1000` or `dispatch hand 1000`; `.ci/instructions` compares the two.
+
+use std::hint::black_box;
+
+use mcp_registry::{CallOptions, OutputCheck, Registry, mcp_tool};
+use serde::{Deserialize, Serialize};
+
+/// Adds two numbers.
+#[mcp_tool(module = "calc", inline)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Joins texts.
+#[mcp_tool(module = "calc", inline)]
+fn join(left: &str, right: &str, times: u32) -> String {
+    format!("{left}{right}{times}")
+}
+
+/// What someone without a registry writes.
+mod by_hand {
+    use super::{Deserialize, Serialize};
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Add {
+        a: i64,
+        b: i64,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Join {
+        left: String,
+        right: String,
+        times: u32,
+    }
+
+    #[derive(Serialize)]
+    struct Answer<T> {
+        status: &'static str,
+        data: Data<T>,
+        error: Option<()>,
+        explanation: Option<()>,
+    }
+
+    #[derive(Serialize)]
+    struct Data<T> {
+        result: T,
+    }
+
+    fn answer<T: Serialize>(result: T, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(out, &Answer { status: "success", data: Data { result }, error: None, explanation: None })
+    }
+
+    pub(super) fn call(name: &str, arguments: &[u8], out: &mut Vec<u8>) -> serde_json::Result<()> {
+        match name {
+            "calc.add" => {
+                let Add { a, b } = serde_json::from_slice(arguments)?;
+                answer(super::add(a, b), out)
+            }
+            "calc.join" => {
+                let Join { left, right, times } = serde_json::from_slice(arguments)?;
+                answer(super::join(&left, &right, times), out)
+            }
+            _ => Err(serde::de::Error::custom("no such tool")),
+        }
+    }
+}
+
+/// A way to make a call.
+type Way<'a> = &'a dyn Fn(&str, &[u8], &mut Vec<u8>);
+
+/// The part that is counted.
+#[inline(never)]
+fn counted(call: Way<'_>, name: &str, arguments: &[u8], times: usize, out: &mut Vec<u8>) {
+    for _ in 0..times {
+        out.clear();
+        call(black_box(name), black_box(arguments), out);
+    }
+}
+
+fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let [way, tool, times] = asked.as_slice() else {
+        panic!("say `registry` or `hand`, `add` or `join`, and how often")
+    };
+    let times = times.parse().expect("how often is a number");
+    let (name, arguments, answer): (&str, &[u8], &[u8]) = match tool.as_str() {
+        "add" => ("calc.add", br#"{"a":20,"b":22}"#, br#"{"result":42}"#),
+        _ => (
+            "calc.join",
+            br#"{"left":"some text","right":"and more","times":3}"#,
+            br#"{"result":"some textand more3"}"#,
+        ),
+    };
+    let registry = Registry::builder().check_output(OutputCheck::Never).build().expect("the tools fit together");
+    let options = CallOptions::new();
+    let by_registry = |name: &str, arguments: &[u8], out: &mut Vec<u8>| {
+        registry.call_bytes_blocking(name, arguments, &options, out).expect("the call fits");
+    };
+    let by_hand = |name: &str, arguments: &[u8], out: &mut Vec<u8>| {
+        by_hand::call(name, arguments, out).expect("the call fits");
+    };
+    let call: Way<'_> = if way == "registry" { &by_registry } else { &by_hand };
+    let mut out = Vec::with_capacity(1024);
+    call(name, arguments, &mut out);
+    let expected = [br#"{"status":"success","data":"#, answer, br#","error":null,"explanation":null}"#].concat();
+    assert_eq!(out, expected, "{}", String::from_utf8_lossy(&out));
+    counted(call, name, arguments, times, &mut out);
+}

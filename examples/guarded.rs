@@ -1,0 +1,107 @@
+//! What stands around a call: a gate, limits, a cache, an audit, metrics. `cargo run -p mcp-examples --example guarded`
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use mcp_registry::serde_json::json;
+use mcp_registry::{
+    AuditLog, CallOptions, Decision, Error, Gate, GateCall, Layer, LevelGate, Next, RateLimit, Registry, ToolCall,
+    ToolContext, ToolResult, TrustLevel, mcp_tool,
+};
+
+/// Looks a word up, which takes a while.
+#[mcp_tool(module = "words", read_only, timeout = "2s")]
+fn look_up(#[ctx] cx: &ToolContext, word: &str) -> String {
+    cx.progress(0, 1, "looking");
+    std::thread::sleep(Duration::from_millis(20));
+    cx.progress(1, 1, "found");
+    format!("{word}: a word of {} letters", word.chars().count())
+}
+
+/// Forgets every word.
+#[mcp_tool(module = "words", destructive)]
+fn forget_all() -> &'static str {
+    "all gone"
+}
+
+/// Divides, and does not look.
+#[mcp_tool(module = "words", inline)]
+fn divide(a: u32, b: u32) -> u32 {
+    a / b
+}
+
+/// Only known callers come in; what they may do is a matter of trust.
+struct Known;
+
+impl Gate for Known {
+    async fn check(&self, call: &GateCall<'_>) -> Decision {
+        match call.cx.caller() {
+            Some(_) => LevelGate.check(call).await,
+            None => Decision::deny("who calls? say so with `CallOptions::caller`"),
+        }
+    }
+}
+
+/// Remembers what tools that change nothing have answered.
+#[derive(Default)]
+struct Cache(Mutex<HashMap<String, ToolResult>>);
+
+impl Layer for Cache {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        if next.tool().hints().read_only != Some(true) {
+            return next.run(call, cx).await;
+        }
+        let key = call.to_json();
+        let known = self.0.lock().expect("nobody panics with it").get(&key).cloned();
+        if let Some(known) = known {
+            return Ok(known.meta("cached", true));
+        }
+        let result = next.run(call, cx).await?;
+        self.0.lock().expect("nobody panics with it").insert(key, result.clone());
+        Ok(result)
+    }
+}
+
+fn main() -> mcp_registry::Result<()> {
+    let audit = AuditLog::jsonl(std::io::stderr());
+    let registry = Registry::builder()
+        .gate(Known)
+        .rate_limit_tool("words.look_up", RateLimit::per_second(10))
+        .layer(audit.clone())
+        .layer(Cache::default())
+        .build()?;
+    let ada = CallOptions::new().caller("ada").on_event(|event| println!("  {event:?}"));
+    let trusted = CallOptions::new().caller("root").trust(TrustLevel::Trusted);
+    let nobody = CallOptions::new();
+    for (options, name, arguments) in [
+        (&ada, "words.look_up", json!({ "word": "linker" })),
+        (&ada, "words.look_up", json!({ "word": "linker" })),
+        (&ada, "words.look_up", json!({ "wrod": "linker" })),
+        (&ada, "words.divide", json!({ "a": 1, "b": 0 })),
+        (&ada, "words.forget_all", json!({})),
+        (&trusted, "words.forget_all", json!({})),
+        (&nobody, "words.look_up", json!({ "word": "linker" })),
+    ] {
+        println!("{name} {arguments}");
+        let call = ToolCall::new(name, arguments);
+        let mut out = Vec::new();
+        // From bytes to bytes, as a server does it; without an async runtime.
+        match registry.call_bytes_blocking(name, call.arguments.to_string().as_bytes(), options, &mut out) {
+            Ok(()) => println!("  {}", String::from_utf8_lossy(&out)),
+            Err(error) => println!("  {error}"),
+        }
+    }
+    audit.flush();
+    println!(
+        "{}",
+        registry
+            .metrics()
+            .to_prometheus()
+            .lines()
+            .filter(|line| line.contains("_total{"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    );
+    Ok(())
+}

@@ -1,0 +1,354 @@
+//! A call, step by step: look up, ask the gate and the limits, check the arguments, run, answer; and tell of it.
+
+mod drive;
+pub(crate) mod guard;
+mod id;
+mod many;
+mod pool;
+pub(crate) mod run;
+mod watch;
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use mcp_core::{
+    __private::block_on, BoxFuture, CallOptions, Error, Input, Returned, ToolCall, ToolContext, ToolResult,
+    ValidationError,
+};
+use serde_json::Value;
+
+use self::drive::{Drive, Stopped};
+use self::guard::guard;
+use self::watch::{Failure, Watch, masked};
+use crate::answer::{add_notices, flat_prefix, flat_suffix, result_of, write_flat};
+use crate::gate::{Decision, GateCall, by_level, refusal};
+use crate::layer::Next;
+use crate::limit::{Bucket, exceeded, exceeded_by_all};
+use crate::metrics::Metrics;
+use crate::observe::Arguments;
+use crate::registry::Registry;
+use crate::settings::Settings;
+use crate::tool::{RegisteredTool, Source};
+use crate::{trace, validate};
+
+/// A call as it came.
+pub(crate) struct Asked<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) arguments: Arguments<'a>,
+    pub(crate) options: &'a CallOptions,
+}
+
+impl Registry {
+    /// Calls a tool. Whatever goes wrong is in the result.
+    pub async fn call(&self, call: &ToolCall) -> ToolResult {
+        self.call_with(call, &CallOptions::new()).await
+    }
+
+    /// Calls a tool, with what came with the call: who asks, how to call it off, whom to tell of progress.
+    pub async fn call_with(&self, call: &ToolCall, options: &CallOptions) -> ToolResult {
+        self.try_call_with(call, options).await.unwrap_or_else(ToolResult::from)
+    }
+
+    /// Calls a tool and waits for it on this thread.
+    pub fn call_blocking(&self, call: &ToolCall) -> ToolResult {
+        block_on(self.call(call))
+    }
+
+    /// Calls several tools, each on its own and so many at a time as
+    /// [`concurrency`](crate::RegistryBuilder::concurrency) says. The results are in the order of the calls.
+    pub async fn call_many(&self, calls: &[ToolCall]) -> Vec<ToolResult> {
+        let calls: Vec<_> = calls.iter().map(|call| self.call(call)).collect();
+        many::in_order(calls, self.settings().concurrency).await
+    }
+
+    /// Calls a tool. What goes wrong before the tool, or is the tool's own error, keeps its type.
+    pub async fn try_call(&self, call: &ToolCall) -> Result<ToolResult, Error> {
+        self.try_call_with(call, &CallOptions::new()).await
+    }
+
+    /// As [`try_call`](Self::try_call), with what came with the call.
+    pub async fn try_call_with(&self, call: &ToolCall, options: &CallOptions) -> Result<ToolResult, Error> {
+        let asked = Asked { name: &call.tool_name, arguments: Arguments::Value(&call.arguments), options };
+        let made = async {
+            let mut watch = Watch::new(self.settings(), &asked);
+            let answer = async {
+                call.validate()?;
+                let mut json = Vec::new();
+                let (tool, returned) = self.answer(&asked, &mut watch, &mut json).await?;
+                let mut result = result_of(self.settings(), &tool, returned, &json)?;
+                add_notices(&mut result.meta, watch.notices());
+                Ok(result)
+            };
+            let answer = answer.await;
+            watch.end(answer, Failure::of)
+        };
+        trace::in_call_span(asked.name, options, made).await
+    }
+
+    /// Calls a tool with arguments as raw JSON, and appends the result to the buffer as raw JSON: the same message that
+    /// [`call`](Self::call) gives. On an error nothing is appended.
+    ///
+    /// This is the short way for servers: an `inline` tool is run without a detour, and what it returns is written where
+    /// it belongs.
+    ///
+    /// ```standalone_crate
+    /// use mcp_registry::{CallOptions, Registry, mcp_tool};
+    ///
+    /// /// Adds two numbers.
+    /// #[mcp_tool(module = "calc", inline)]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// # fn main() -> mcp_registry::Result<()> {
+    /// let registry = Registry::linked()?;
+    /// let mut out = Vec::new();
+    /// registry.call_bytes_blocking("calc.add", br#"{"a": 2, "b": 3}"#, &CallOptions::new(), &mut out)?;
+    /// assert_eq!(out, br#"{"status":"success","data":{"result":5},"error":null,"explanation":null}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn call_bytes<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a [u8],
+        options: &'a CallOptions,
+        out: &'a mut Vec<u8>,
+    ) -> impl Future<Output = Result<(), Error>> + Send + 'a {
+        CallBytes::Asked(Some(Bytes { registry: self, name, arguments, options, out }))
+    }
+
+    /// As [`call_bytes`](Self::call_bytes), waiting on this thread.
+    pub fn call_bytes_blocking(
+        &self,
+        name: &str,
+        arguments: &[u8],
+        options: &CallOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        block_on(self.call_bytes(name, arguments, options, out))
+    }
+
+    /// Whether a call would be made: the tool is there and the arguments fit. Nothing is run, and no gate is asked.
+    pub fn check(&self, call: &ToolCall) -> Result<(), Error> {
+        call.validate()?;
+        let tool = self.get(&call.tool_name)?;
+        check_arguments(&tool, &call.arguments.to_string())
+    }
+
+    /// How often each tool was called, how often that went wrong, and how long it took. A tool that is in several
+    /// registries (by [`subset`](Self::subset)) is counted over all of them.
+    pub fn metrics(&self) -> Metrics {
+        let catalog = self.catalog();
+        Metrics::of(catalog.list_registered_tools().iter().map(|tool| (tool.name(), tool.meter())))
+    }
+
+    /// Everything up to what the tool leaves behind; a value stands behind what was in the buffer.
+    async fn answer(
+        &self,
+        asked: &Asked<'_>,
+        watch: &mut Watch<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(RegisteredTool, Returned), Error> {
+        let settings = self.settings();
+        let tool = self.get(asked.name)?;
+        watch.found(&tool);
+        let cx = settings.context(&tool, asked.options);
+        if cx.is_cancelled() {
+            return Err(run::cancelled(tool.name()));
+        }
+        if let Err(error) = admit(settings, &tool, asked, &cx).await {
+            watch.deny();
+            return Err(error);
+        }
+        take_a_turn(settings, &tool)?;
+        let returned = if settings.stack.layers.is_empty() {
+            run::run_into(settings, &tool, &cx, &asked.arguments.json(), out).await?
+        } else {
+            Returned::Result(Box::new(layered(settings, &tool, asked, &cx).await?))
+        };
+        Ok((tool, returned))
+    }
+}
+
+/// Asks the gate.
+async fn admit(settings: &Settings, tool: &RegisteredTool, asked: &Asked<'_>, cx: &ToolContext) -> Result<(), Error> {
+    let decision = match &settings.gate {
+        None => by_level(tool, cx.trust()),
+        Some(gate) => {
+            let arguments = asked.arguments.value(tool)?;
+            let call = GateCall { tool, arguments: &arguments, cx };
+            match Drive::new(gate.check(&call)).unless(cx.cancel_token()).await {
+                Ok(decision) => decision,
+                Err(Stopped::Panicked(panicked)) => return Err(panicked.of(tool.name())),
+                Err(Stopped::Cancelled | Stopped::Late) => return Err(run::cancelled(tool.name())),
+            }
+        }
+    };
+    match decision {
+        Decision::Allow => Ok(()),
+        Decision::Deny(reason) => Err(refusal(tool, cx.trust(), &reason).into()),
+    }
+}
+
+/// Asks the limits.
+fn take_a_turn(settings: &Settings, tool: &RegisteredTool) -> Result<(), Error> {
+    if let Some(own) = tool.limit() {
+        own.take().map_err(|wait| exceeded(tool.name(), wait))?;
+    }
+    if let Some(all) = &settings.limit {
+        all.take().map_err(|wait| {
+            // The call is not made, and costs the tool nothing.
+            tool.limit().into_iter().for_each(Bucket::give_back);
+            exceeded_by_all(wait)
+        })?;
+    }
+    Ok(())
+}
+
+/// Goes through the layers, with arguments that fit.
+async fn layered(
+    settings: &Arc<Settings>,
+    tool: &RegisteredTool,
+    asked: &Asked<'_>,
+    cx: &ToolContext,
+) -> Result<ToolResult, Error> {
+    check_arguments(tool, &asked.arguments.json())?;
+    let call = ToolCall::new(tool.name(), asked.arguments.value(tool)?.into_owned());
+    let next = Next { settings, tool, layers: &settings.stack.layers };
+    match Drive::new(next.run(&call, cx)).unless(cx.cancel_token()).await {
+        Ok(result) => result,
+        Err(Stopped::Panicked(panicked)) => Err(panicked.of(tool.name())),
+        Err(Stopped::Cancelled | Stopped::Late) => Err(run::cancelled(tool.name())),
+    }
+}
+
+/// Every fault of the arguments; the tool is not run.
+fn check_arguments(tool: &RegisteredTool, arguments: &str) -> Result<(), Error> {
+    validate::admit(tool, arguments)?;
+    if let Source::Linked(entry) = tool.source() {
+        let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.of(tool.name()))?;
+        checked.map_err(|faults| validate::complete(tool, arguments, faults))?;
+    }
+    Ok(())
+}
+
+impl<'a> Arguments<'a> {
+    pub(crate) fn json(self) -> Cow<'a, str> {
+        match self {
+            Self::Json(json) => Cow::Borrowed(json),
+            Self::Value(value) => Cow::Owned(value.to_string()),
+        }
+    }
+
+    fn value(self, tool: &RegisteredTool) -> Result<Cow<'a, Value>, Error> {
+        match self {
+            Self::Json(json) => run::parsed(tool, json).map(Cow::Owned),
+            Self::Value(value) => Ok(Cow::Borrowed(value)),
+        }
+    }
+}
+
+/// A call from bytes to bytes. It is small, and what takes the long way is put on the heap.
+enum CallBytes<'a> {
+    Asked(Option<Bytes<'a>>),
+    UnderWay(BoxFuture<'a, Result<(), Error>>),
+}
+
+struct Bytes<'a> {
+    registry: &'a Registry,
+    name: &'a str,
+    arguments: &'a [u8],
+    options: &'a CallOptions,
+    out: &'a mut Vec<u8>,
+}
+
+impl Future for CallBytes<'_> {
+    type Output = Result<(), Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if let Self::Asked(asked) = this {
+            let Some(mut bytes) = asked.take() else { return Poll::Pending };
+            if let Some(answer) = bytes.at_once() {
+                return Poll::Ready(answer);
+            }
+            *this = Self::UnderWay(Box::pin(bytes.answer()));
+        }
+        match this {
+            Self::UnderWay(future) => future.as_mut().poll(context),
+            Self::Asked(_) => Poll::Pending,
+        }
+    }
+}
+
+impl Bytes<'_> {
+    /// Makes the call here and now, where the tool is `inline` and nothing stands around it.
+    fn at_once(&mut self) -> Option<Result<(), Error>> {
+        let Self { registry, name, arguments, options, out } = self;
+        let settings = registry.settings();
+        if !registry.is_plain() || options.get_cancel().is_some() || trace::is_on() {
+            return None;
+        }
+        let catalog = registry.snapshot();
+        let tool = catalog.find(name).filter(|tool| tool.is_named(name))?;
+        let Express { call, wraps, may_want } = tool.express(settings)?;
+        let arguments = std::str::from_utf8(arguments).ok()?;
+        if *may_want && validate::wants(tool, arguments) {
+            return None;
+        }
+        let (started, start) = (Instant::now(), out.len());
+        let cx = settings.context(tool, options);
+        out.extend_from_slice(flat_prefix(*wraps));
+        let value = out.len();
+        let returned = guard(|| call(&cx, Input::new(arguments), out));
+        let fits = *wraps || out.get(value) == Some(&b'{');
+        let answer = if fits && matches!(returned, Ok(Ok(Returned::Json))) {
+            out.extend_from_slice(flat_suffix(*wraps));
+            Ok(())
+        } else {
+            out.drain(start..value);
+            let returned = run::returned(tool, returned, arguments);
+            returned.and_then(|returned| write_flat(settings, tool, returned, &[], out, start)).map_err(|error| {
+                out.truncate(start);
+                masked(settings, options, error).0
+            })
+        };
+        tool.meter().record(started.elapsed(), answer.is_err());
+        Some(answer)
+    }
+
+    /// Makes the call the long way.
+    async fn answer(self) -> Result<(), Error> {
+        let Self { registry, name, arguments, options, out } = self;
+        let start = out.len();
+        let utf8 = std::str::from_utf8(arguments);
+        let asked = Asked { name, arguments: Arguments::Json(utf8.unwrap_or_default()), options };
+        let made = async {
+            let mut watch = Watch::new(registry.settings(), &asked);
+            let answer = async {
+                utf8.map_err(|error| ValidationError::Encoding { offset: error.valid_up_to() })?;
+                let (tool, returned) = registry.answer(&asked, &mut watch, out).await?;
+                let failure = Failure::of_returned(&returned);
+                write_flat(registry.settings(), &tool, returned, watch.notices(), out, start)?;
+                Ok(failure)
+            };
+            let answer = answer.await;
+            watch.end(answer, Failure::clone)
+        };
+        let answer = trace::in_call_span(asked.name, options, made).await;
+        answer.map(drop).inspect_err(|_| out.truncate(start))
+    }
+}
+
+/// The short way to a tool.
+pub(crate) struct Express {
+    pub(crate) call: run::SyncCall,
+    pub(crate) wraps: bool,
+    /// Whether there are arguments for which it is too short.
+    pub(crate) may_want: bool,
+}

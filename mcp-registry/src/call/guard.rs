@@ -1,0 +1,97 @@
+//! Keeping a panic from going further than the call.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mcp_core::__private::cut;
+use mcp_core::{Error, ToolError};
+
+/// The most bytes of a panic's message that are told.
+const TOLD: usize = 500;
+
+/// A tool, or what stands around it, panicked.
+#[derive(Debug)]
+pub(crate) struct Panicked {
+    message: String,
+}
+
+/// Runs something that may panic.
+pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
+    // Whatever was left half done by the panic belongs to the tool, or is thrown away with the call.
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
+        let message = text_of(&*payload);
+        discard(payload);
+        Panicked { message }
+    })
+}
+
+/// Drops something whose destructor may panic.
+pub(crate) fn discard<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        // Whoever panics here too is not asked a third time.
+        std::mem::forget(payload);
+    }
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    cut(text.unwrap_or("with a value that is no text"), TOLD).into_owned()
+}
+
+impl Panicked {
+    /// The error of the call of a tool.
+    pub(crate) fn of(self, tool: &str) -> Error {
+        let Self { message } = self;
+        ToolError::from_error(PanicError { tool: tool.to_owned(), message }).into()
+    }
+}
+
+/// What a panic of a tool is to its caller. The message is not the author's word to the model, and may be masked.
+#[derive(Debug)]
+struct PanicError {
+    tool: String,
+    message: String,
+}
+
+impl fmt::Display for PanicError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` panicked: {}; this is a mistake in the tool, tell its author", self.tool, self.message)
+    }
+}
+
+impl std::error::Error for PanicError {}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+
+    use super::{discard, guard};
+
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any(Self);
+        }
+    }
+
+    fn message(run: impl FnOnce()) -> String {
+        guard(run).unwrap_err().message
+    }
+
+    #[test]
+    fn a_panic_is_told_by_its_text() {
+        assert_eq!(message(|| panic!("plain")), "plain");
+        assert_eq!(message(|| panic!("the number {}", 7)), "the number 7");
+        assert_eq!(message(|| panic_any(7)), "with a value that is no text");
+        assert!(message(|| panic!("{}", "x".repeat(9999))).ends_with("… (9999 bytes)"));
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_it_is_dropped_is_kept_from_it() {
+        assert_eq!(message(|| panic_any(Bomb)), "with a value that is no text");
+        discard(Bomb);
+    }
+}

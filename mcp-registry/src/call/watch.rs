@@ -1,0 +1,163 @@
+//! Watching one call: whatever comes of it, it is told once.
+
+use std::time::{Instant, SystemTime};
+
+use mcp_core::{CallOptions, Error, Returned, ToolError, ToolResult};
+use serde_json::json;
+
+use super::Asked;
+use super::run::CANCELLED;
+use crate::call::id::correlation_id;
+use crate::observe::{CallOutcome, CallRecord, Notice};
+use crate::settings::Settings;
+use crate::tool::RegisteredTool;
+use crate::trace;
+
+/// A call that is under way. Dropped before it is over, it was cancelled.
+pub(crate) struct Watch<'a> {
+    settings: &'a Settings,
+    asked: &'a Asked<'a>,
+    time: SystemTime,
+    started: Instant,
+    tool: Option<RegisteredTool>,
+    notices: Vec<Notice>,
+    denied: bool,
+    over: bool,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(settings: &'a Settings, asked: &'a Asked<'a>) -> Self {
+        Self {
+            settings,
+            asked,
+            time: SystemTime::now(),
+            started: Instant::now(),
+            tool: None,
+            notices: Vec::new(),
+            denied: false,
+            over: false,
+        }
+    }
+
+    /// The tool was found.
+    pub(crate) fn found(&mut self, tool: &RegisteredTool) {
+        self.notices = tool.notices(self.asked.name);
+        self.tool = Some(tool.clone());
+    }
+
+    /// The gate refused the call.
+    pub(crate) fn deny(&mut self) {
+        self.denied = true;
+    }
+
+    pub(crate) fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The call is over. An error that is not for the caller's eyes is masked from here on.
+    pub(crate) fn end<T>(mut self, answer: Result<T, Error>, failure: impl FnOnce(&T) -> Failure) -> Result<T, Error> {
+        match answer {
+            Ok(answer) => {
+                let Failure { error_type, message } = failure(&answer);
+                self.tell(self.outcome(error_type.as_deref()), error_type.as_deref(), message.as_deref(), None);
+                Ok(answer)
+            }
+            Err(error) => {
+                let (shown, id) = masked(self.settings, self.asked.options, error);
+                let error = match &shown {
+                    Error::Tool(shown) if id.is_some() => std::error::Error::source(shown).map(ToString::to_string),
+                    _ => None,
+                };
+                let message = error.unwrap_or_else(|| shown.to_string());
+                let error_type = shown.error_type();
+                let outcome = self.outcome(Some(error_type.as_str()));
+                self.tell(outcome, Some(error_type.as_str()), Some(&message), id.as_deref());
+                Err(shown)
+            }
+        }
+    }
+
+    fn outcome(&self, error_type: Option<&str>) -> CallOutcome {
+        match error_type {
+            None => CallOutcome::Success,
+            Some(_) if self.denied => CallOutcome::Denied,
+            Some(error_type) if CANCELLED == error_type => CallOutcome::Cancelled,
+            Some(_) => CallOutcome::Failure,
+        }
+    }
+
+    fn tell(&mut self, outcome: CallOutcome, error_type: Option<&str>, message: Option<&str>, id: Option<&str>) {
+        self.over = true;
+        let duration = self.started.elapsed();
+        if let Some(tool) = &self.tool {
+            tool.meter().record(duration, outcome != CallOutcome::Success);
+        }
+        let record = CallRecord {
+            time: self.time,
+            tool: self.tool.as_ref().map_or(self.asked.name, RegisteredTool::name),
+            called_as: self.asked.name,
+            caller: self.asked.options.get_caller(),
+            request_id: self.asked.options.get_request_id(),
+            outcome,
+            duration,
+            error_type,
+            message,
+            correlation_id: id,
+            notices: &self.notices,
+            arguments: self.asked.arguments,
+        };
+        trace::ended(&record);
+        for observer in &self.settings.stack.observers {
+            // What an observer does to itself is not the call's concern.
+            let _ = super::guard::guard(|| observer.observe(&record));
+        }
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            let message = "the call was dropped before it was over";
+            self.tell(CallOutcome::Cancelled, Some(CANCELLED.as_str()), Some(message), None);
+        }
+    }
+}
+
+/// The error as its caller may see it, and the id under which the operator finds the rest.
+pub(crate) fn masked(settings: &Settings, options: &CallOptions, error: Error) -> (Error, Option<String>) {
+    match error {
+        Error::Tool(error) if error.is_foreign() && settings.masks(options) => {
+            let id = correlation_id();
+            let message = format!("the tool failed; whoever runs the server finds the reason under the id {id}");
+            let masked = ToolError::new(error.error_type().clone(), message);
+            (masked.details(json!({ "correlation_id": id })).with_source(error).into(), Some(id))
+        }
+        error => (error, None),
+    }
+}
+
+/// What a tool's own result says of a failure.
+#[derive(Clone, Default)]
+pub(crate) struct Failure {
+    error_type: Option<String>,
+    message: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn of(result: &ToolResult) -> Self {
+        if !result.is_failure() {
+            return Self::default();
+        }
+        let error = result.error.as_ref();
+        let error_type = error.map_or("ToolExecutionError", |error| error.error_type.as_str());
+        let message = error.map_or("", |error| &error.error_message);
+        Self { error_type: Some(error_type.to_owned()), message: Some(message.to_owned()) }
+    }
+
+    pub(crate) fn of_returned(returned: &Returned) -> Self {
+        match returned {
+            Returned::Result(result) => Self::of(result),
+            Returned::Json | Returned::Nothing | Returned::Content(_) => Self::default(),
+        }
+    }
+}

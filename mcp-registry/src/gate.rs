@@ -1,0 +1,102 @@
+//! Who may call what: asked before each call.
+
+use std::future::Future;
+
+use mcp_core::{BoxFuture, ErrorType, ToolContext, ToolError, TrustLevel};
+use serde_json::{Value, json};
+
+use crate::tool::RegisteredTool;
+
+/// Decides whether a call may be made: by the caller, by the arguments, by asking a person.
+///
+/// Without one, [`LevelGate`] decides. A refusal is a `PermissionError`, and is told to the observers.
+///
+/// ```
+/// use mcp_registry::{Decision, Gate, GateCall, LevelGate};
+///
+/// /// Nobody but Ada writes; else it is a matter of trust.
+/// struct OnlyAda;
+///
+/// impl Gate for OnlyAda {
+///     async fn check(&self, call: &GateCall<'_>) -> Decision {
+///         if call.tool.has_tag("write") && call.cx.caller() != Some("ada") {
+///             return Decision::deny("only ada may write; ask her");
+///         }
+///         LevelGate.check(call).await
+///     }
+/// }
+/// ```
+pub trait Gate: Send + Sync + 'static {
+    /// Whether the call may be made. It may take its time; a panic is a refusal.
+    fn check(&self, call: &GateCall<'_>) -> impl Future<Output = Decision> + Send;
+}
+
+/// A call at the gate.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct GateCall<'a> {
+    /// The tool.
+    pub tool: &'a RegisteredTool,
+    /// The arguments as they came; they are not checked yet.
+    pub arguments: &'a Value,
+    /// Who asks, how far it is trusted, and what else came with the call.
+    pub cx: &'a ToolContext,
+}
+
+/// What a gate says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Go on.
+    Allow,
+    /// No, and why; the model reads it.
+    Deny(String),
+}
+
+impl Decision {
+    /// No, and why.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::Deny(reason.into())
+    }
+}
+
+/// The gate that asks for a level: a tool that says it is `destructive` may be called by
+/// [`TrustLevel::Trusted`](mcp_core::TrustLevel::Trusted) alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LevelGate;
+
+impl Gate for LevelGate {
+    async fn check(&self, call: &GateCall<'_>) -> Decision {
+        by_level(call.tool, call.cx.trust())
+    }
+}
+
+/// What [`LevelGate`] says.
+pub(crate) fn by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decision {
+    if !tool.is_destructive() || trust >= TrustLevel::Trusted {
+        return Decision::Allow;
+    }
+    let name = tool.name();
+    Decision::Deny(format!(
+        "it may destroy something and asks for the trust level `trusted`, but the call has `{trust}`; whoever runs the \
+         server can allow it with `.trust_tool(\"{name}\", TrustLevel::Trusted)` or `.trust(TrustLevel::Trusted)` on the \
+         registry's builder"
+    ))
+}
+
+/// The error of a call that the gate refused.
+pub(crate) fn refusal(tool: &RegisteredTool, trust: TrustLevel, reason: &str) -> ToolError {
+    let message = format!("`{}` may not be called: {reason}", tool.name());
+    let details = json!({ "tool": tool.name(), "trust": trust.as_str() });
+    ToolError::new(ErrorType::PERMISSION_ERROR, message).details(details)
+}
+
+/// A gate, whatever its type.
+pub(crate) trait AnyGate: Send + Sync {
+    fn check<'a>(&'a self, call: &'a GateCall<'a>) -> BoxFuture<'a, Decision>;
+}
+
+impl<G: Gate> AnyGate for G {
+    fn check<'a>(&'a self, call: &'a GateCall<'a>) -> BoxFuture<'a, Decision> {
+        Box::pin(Gate::check(self, call))
+    }
+}

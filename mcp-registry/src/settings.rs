@@ -1,0 +1,116 @@
+//! How a registry makes its calls; the same for all of its tools.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use mcp_core::{CallOptions, Extensions, Timeout, ToolContext, TrustLevel};
+
+use crate::gate::AnyGate;
+use crate::host::{Host, ThreadHost};
+use crate::layer::Stack;
+use crate::limit::Bucket;
+use crate::lint::LintPolicy;
+use crate::tool::RegisteredTool;
+
+/// How long a call may take unless someone says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How much work may go on that nobody waits for any more.
+const MAX_ABANDONED: usize = 64;
+
+/// How many calls of one `call_many` are under way at a time.
+const CONCURRENCY: usize = 16;
+
+/// When what a tool returns is held against its output schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputCheck {
+    /// In debug builds, and so in tests.
+    #[default]
+    InDebug,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl OutputCheck {
+    pub(crate) fn applies(self) -> bool {
+        cfg!(feature = "validate")
+            && match self {
+                Self::InDebug => cfg!(debug_assertions),
+                Self::Always => true,
+                Self::Never => false,
+            }
+    }
+}
+
+pub(crate) struct Settings {
+    pub(crate) state: Extensions,
+    pub(crate) lint: LintPolicy,
+    pub(crate) trust: TrustLevel,
+    pub(crate) gate: Option<Arc<dyn AnyGate>>,
+    pub(crate) limit: Option<Bucket>,
+    pub(crate) timeout: Timeout,
+    pub(crate) host: Option<Arc<dyn Host>>,
+    pub(crate) max_abandoned: usize,
+    /// Work on the pool that nobody waits for any more.
+    pub(crate) abandoned: AtomicUsize,
+    pub(crate) concurrency: usize,
+    pub(crate) stack: Stack,
+    pub(crate) output_check: OutputCheck,
+    pub(crate) mask_errors: Option<bool>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            state: Extensions::new(),
+            lint: LintPolicy::default(),
+            trust: TrustLevel::default(),
+            gate: None,
+            limit: None,
+            timeout: Timeout::After(TIMEOUT),
+            host: None,
+            max_abandoned: MAX_ABANDONED,
+            abandoned: AtomicUsize::new(0),
+            concurrency: CONCURRENCY,
+            stack: Stack::default(),
+            output_check: OutputCheck::default(),
+            mask_errors: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether there is nothing around a call that has to be asked or told.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.gate.is_none() && self.limit.is_none() && self.stack.layers.is_empty() && self.stack.observers.is_empty()
+    }
+
+    /// The context of a call of the tool.
+    pub(crate) fn context(&self, tool: &RegisteredTool, options: &CallOptions) -> ToolContext {
+        let trust = options.get_trust().or_else(|| tool.trust()).unwrap_or(self.trust);
+        ToolContext::new(tool.shared_name(), self.state.clone(), options.clone()).with_trust(trust)
+    }
+
+    /// How long a call of the tool may take.
+    pub(crate) fn time_for(&self, tool: &RegisteredTool, options: &CallOptions) -> Option<Duration> {
+        let own = match tool.timeout().unwrap_or(self.timeout) {
+            Timeout::Never => None,
+            Timeout::After(time) => Some(time),
+        };
+        [own, options.get_timeout()].into_iter().flatten().min()
+    }
+
+    pub(crate) fn host(&self) -> Arc<dyn Host> {
+        match &self.host {
+            Some(host) => Arc::clone(host),
+            None => ThreadHost::shared(),
+        }
+    }
+
+    pub(crate) fn masks(&self, options: &CallOptions) -> bool {
+        self.mask_errors.or_else(|| options.get_mask_errors()).unwrap_or(false)
+    }
+}

@@ -1,0 +1,128 @@
+//! Calls in memory, and what tools tell meanwhile.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_core::__private::block_on;
+use mcp_core::{CallOptions, RegistrationError, ToolCall, ToolEntry, ToolEvent, ToolResult, TrustLevel};
+use serde_json::Value;
+
+use crate::builder::RegistryBuilder;
+use crate::registry::Registry;
+use crate::settings::OutputCheck;
+
+/// Calls tools in memory, for their tests.
+///
+/// ```standalone_crate
+/// use mcp_registry::serde_json::json;
+/// use mcp_registry::testing::{Harness, assert_data, assert_progress};
+/// use mcp_registry::{ToolContext, mcp_tool, tools};
+///
+/// struct Shelf(Vec<&'static str>);
+///
+/// /// Counts the books.
+/// #[mcp_tool(module = "library")]
+/// fn count(#[ctx] cx: &ToolContext, #[ctx] shelf: &Shelf) -> usize {
+///     cx.progress(1, 2, "found the shelf");
+///     shelf.0.len()
+/// }
+///
+/// let library = Harness::of(tools![count], |builder| builder.state(Shelf(vec!["Emma", "Ulysses"])))?;
+/// assert_data(&library.call("library.count", json!({})), 2);
+/// assert_progress(&library.events(), &[(1.0, Some(2.0), "found the shelf")]);
+/// # Ok::<(), mcp_registry::RegistrationError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Harness {
+    registry: Registry,
+    options: CallOptions,
+    recorder: Recorder,
+}
+
+impl Harness {
+    /// These tools and no others; everyone is trusted, and what they return is held against their output
+    /// schemas (with the feature `validate`).
+    #[track_caller]
+    pub fn of(
+        tools: impl IntoIterator<Item = &'static ToolEntry>,
+        setup: impl FnOnce(RegistryBuilder) -> RegistryBuilder,
+    ) -> Result<Self, RegistrationError> {
+        let check = if cfg!(feature = "validate") { OutputCheck::Always } else { OutputCheck::Never };
+        let builder = Registry::builder_of(tools).trust(TrustLevel::Trusted).check_output(check);
+        setup(builder).build().map(Self::new)
+    }
+
+    /// A registry as it is.
+    pub fn new(registry: Registry) -> Self {
+        let recorder = Recorder::default();
+        Self { registry, options: CallOptions::new().on_event(recorder.sink()), recorder }
+    }
+
+    /// Adds what tools find under [`ToolContext::extensions`](mcp_core::ToolContext::extensions).
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync>(mut self, extension: T) -> Self {
+        self.options = self.options.extension(extension);
+        self
+    }
+
+    /// Says who calls.
+    #[must_use]
+    pub fn caller(mut self, caller: impl Into<String>) -> Self {
+        self.options = self.options.caller(caller);
+        self
+    }
+
+    /// Says how far the caller is trusted.
+    #[must_use]
+    pub fn trust(mut self, trust: TrustLevel) -> Self {
+        self.options = self.options.trust(trust);
+        self
+    }
+
+    /// Calls a tool and waits for it on this thread.
+    pub fn call(&self, name: &str, arguments: impl Into<Value>) -> ToolResult {
+        block_on(self.call_async(name, arguments))
+    }
+
+    /// Calls a tool, in a test with a runtime of its own.
+    pub async fn call_async(&self, name: &str, arguments: impl Into<Value>) -> ToolResult {
+        self.registry.call_with(&ToolCall::new(name, arguments), &self.options).await
+    }
+
+    /// What tools have told since this was last asked: progress and log.
+    pub fn events(&self) -> Vec<ToolEvent> {
+        self.recorder.take()
+    }
+
+    /// The registry.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+/// Keeps what a tool tells while it runs; a clone is a handle on the same recorder.
+///
+/// ```
+/// use mcp_registry::ToolContext;
+/// use mcp_registry::testing::{Recorder, assert_progress};
+///
+/// let recorder = Recorder::default();
+/// let cx = ToolContext::for_test().with_events(recorder.sink());
+/// cx.progress(1, None, "began");
+/// assert_progress(&recorder.take(), &[(1.0, None, "began")]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Recorder(Arc<Mutex<Vec<ToolEvent>>>);
+
+impl Recorder {
+    /// What takes the events.
+    pub fn sink(&self) -> impl Fn(ToolEvent) + Send + Sync + 'static {
+        let events = Arc::clone(&self.0);
+        move |event| events.lock().unwrap_or_else(PoisonError::into_inner).push(event)
+    }
+
+    /// What was told since this was last asked.
+    pub fn take(&self) -> Vec<ToolEvent> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

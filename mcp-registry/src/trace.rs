@@ -1,0 +1,83 @@
+//! Spans and events of calls, with the feature `tracing`; nothing without it.
+
+#[cfg(feature = "tracing")]
+mod imp {
+    use std::future::Future;
+
+    use mcp_core::CallOptions;
+    use serde_json::Value;
+    use tracing::instrument::Instrumented;
+    use tracing::{Instrument as _, Span, field};
+
+    use crate::observe::CallRecord;
+
+    /// The span of a call, with the W3C context that came in its `_meta`.
+    pub(crate) fn in_call_span<F: Future>(name: &str, options: &CallOptions, future: F) -> Instrumented<F> {
+        let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str);
+        future.instrument(tracing::info_span!(
+            "tool_call",
+            tool = name,
+            request_id = options.get_request_id(),
+            caller = options.get_caller(),
+            traceparent = w3c("traceparent"),
+            tracestate = w3c("tracestate"),
+            outcome = field::Empty,
+            error_type = field::Empty,
+        ))
+    }
+
+    /// The job, in the span in which it is given to another thread.
+    pub(crate) fn in_span<T>(job: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T + Send + 'static {
+        let span = Span::current();
+        move || span.in_scope(job)
+    }
+
+    /// Tells how the call of the current span ended.
+    pub(crate) fn ended(record: &CallRecord<'_>) {
+        let span = Span::current();
+        span.record("outcome", record.outcome.as_str());
+        if let Some(error_type) = record.error_type {
+            span.record("error_type", error_type);
+        }
+        let ms = record.duration.as_secs_f64() * 1e3;
+        match record.message {
+            None => tracing::info!(tool = record.tool, ms, "the call ended well"),
+            Some(message) => tracing::warn!(
+                tool = record.tool,
+                ms,
+                outcome = record.outcome.as_str(),
+                error_type = record.error_type,
+                correlation_id = record.correlation_id,
+                message,
+            ),
+        }
+    }
+
+    /// Whether someone listens.
+    pub(crate) fn is_on() -> bool {
+        tracing::enabled!(tracing::Level::WARN)
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+mod imp {
+    use mcp_core::CallOptions;
+
+    use crate::observe::CallRecord;
+
+    pub(crate) fn in_call_span<F: Future>(_: &str, _: &CallOptions, future: F) -> F {
+        future
+    }
+
+    pub(crate) fn in_span<T>(job: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T + Send + 'static {
+        job
+    }
+
+    pub(crate) fn ended(_: &CallRecord<'_>) {}
+
+    pub(crate) const fn is_on() -> bool {
+        false
+    }
+}
+
+pub(crate) use self::imp::{ended, in_call_span, in_span, is_on};

@@ -1,0 +1,162 @@
+//! What a schema says is enforced, by types where they do it and by a validator where they do not.
+//!
+//! The validator runs for the tools that need it ([`Need`]), and for every call that was refused, to tell all faults at
+//! once. It is made when it is first needed. Without the feature `validate` there is none, and a tool that needs it is
+//! not registered unless the builder allows it.
+
+#[cfg(feature = "validate")]
+mod compile;
+#[cfg(feature = "validate")]
+mod explain;
+mod need;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use mcp_core::{Fault, RegistrationProblem, SchemaError};
+use serde_json::Value;
+
+pub(crate) use self::need::{Need, Unenforced};
+use crate::call::guard::guard;
+use crate::tool::{RegisteredTool, Source};
+
+/// What is found out once about a tool's schemas.
+#[derive(Default)]
+pub(crate) struct Checks {
+    need: OnceLock<Need>,
+    #[cfg(feature = "validate")]
+    input: OnceLock<compile::Compiled>,
+    #[cfg(feature = "validate")]
+    output: OnceLock<Option<compile::Compiled>>,
+}
+
+/// How many faults are told.
+const TOLD: usize = 20;
+
+/// When the validator has to run for a tool.
+pub(crate) fn need(tool: &RegisteredTool) -> &Need {
+    tool.checks().need.get_or_init(|| need::need(tool))
+}
+
+/// Whether the validator has to see these arguments, which the types may take.
+pub(crate) fn wants(tool: &RegisteredTool, json: &str) -> bool {
+    if !cfg!(feature = "validate") {
+        return false;
+    }
+    match need(tool) {
+        Need::Always(_) => true,
+        Need::With { lists, objects } => {
+            (*lists && json.contains('[')) || (*objects && json.bytes().filter(|byte| *byte == b'{').nth(1).is_some())
+        }
+    }
+}
+
+/// Whether there are arguments that the types may take and the validator has to see.
+pub(crate) fn may_want(tool: &RegisteredTool) -> bool {
+    cfg!(feature = "validate") && !matches!(need(tool), Need::With { lists: false, objects: false })
+}
+
+/// Refuses the arguments of a call if the validator has to see them and finds faults. What only the types see is found
+/// when the tool is run; [`complete`] is for that.
+pub(crate) fn admit(tool: &RegisteredTool, json: &str) -> Result<(), SchemaError> {
+    if !wants(tool, json) {
+        return Ok(());
+    }
+    // What is no JSON is refused by whoever reads it next.
+    let Ok(arguments) = serde_json::from_str(json) else { return Ok(()) };
+    let found = faults(tool, &arguments);
+    if found.is_empty() {
+        return Ok(());
+    }
+    let typed = match tool.source() {
+        // A type that panics has told nothing.
+        Source::Linked(entry) => guard(|| entry.check(json).err().unwrap_or_default()).unwrap_or_default(),
+        Source::Made(_) => Vec::new(),
+    };
+    Err(SchemaError { tool: tool.name().to_owned(), faults: merged(typed, found) })
+}
+
+/// The error of arguments that the types have refused, with all faults: theirs, and what the validator finds besides.
+pub(crate) fn complete(tool: &RegisteredTool, json: &str, typed: Vec<Fault>) -> SchemaError {
+    let faults = match serde_json::from_str(json) {
+        Ok(arguments) if typed.len() < TOLD => merged(typed, faults(tool, &arguments)),
+        _ => typed,
+    };
+    SchemaError { tool: tool.name().to_owned(), faults }
+}
+
+/// The faults, and those of the others that are at other places.
+fn merged(mut faults: Vec<Fault>, others: Vec<Fault>) -> Vec<Fault> {
+    let told: Vec<Fault> = faults.clone();
+    let is_told = |fault: &Fault| told.iter().any(|told| says_of(told, fault));
+    faults.extend(others.into_iter().filter(|fault| !is_told(fault)));
+    faults.truncate(TOLD);
+    faults
+}
+
+/// Whether one fault is about the same value as another, a part of it, or what it is part of.
+fn says_of(told: &Fault, fault: &Fault) -> bool {
+    let within = |inner: &str, outer: &str| {
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match (told.path.as_str(), fault.path.as_str()) {
+        ("", "") => true,
+        // Of a struct that is all arguments, serde names the first field that is missing.
+        ("", path) => told.expected == format!("the field `{}`", path.trim_start_matches('/')),
+        (_, "") => false,
+        (told, path) => within(path, told) || within(told, path),
+    }
+}
+
+/// What the validator finds in the arguments of a call. A null means absence, where absence fits.
+#[cfg(feature = "validate")]
+pub(crate) fn faults(tool: &RegisteredTool, arguments: &Value) -> Vec<Fault> {
+    match compile::input(tool) {
+        Ok(compiled) => explain::arguments(tool, compiled, arguments),
+        Err(reason) => vec![explain::unchecked("arguments", reason)],
+    }
+}
+
+/// There is no validator.
+#[cfg(not(feature = "validate"))]
+pub(crate) fn faults(_: &RegisteredTool, _: &Value) -> Vec<Fault> {
+    Vec::new()
+}
+
+/// Where a result's data is not as the tool's output schema says.
+#[cfg(feature = "validate")]
+pub(crate) fn output_faults(tool: &RegisteredTool, data: &Value) -> Vec<Fault> {
+    match compile::output(tool) {
+        None => Vec::new(),
+        Some(Ok(compiled)) => explain::result(compiled, data),
+        Some(Err(reason)) => vec![explain::unchecked("result", reason)],
+    }
+}
+
+/// There is no validator.
+#[cfg(not(feature = "validate"))]
+pub(crate) fn output_faults(_: &RegisteredTool, _: &Value) -> Vec<Fault> {
+    Vec::new()
+}
+
+/// What is wrong with the schemas that the author of a tool wrote, and with `pattern` and `format` of its parameters.
+#[cfg(feature = "validate")]
+pub(crate) use self::compile::problems;
+
+/// There is no validator.
+#[cfg(not(feature = "validate"))]
+pub(crate) fn problems(_: &RegisteredTool, _: bool) -> Vec<RegistrationProblem> {
+    Vec::new()
+}
+
+/// Why a tool cannot be called without a validator, if there is none.
+pub(crate) fn unchecked(tool: &RegisteredTool) -> Option<RegistrationProblem> {
+    if cfg!(feature = "validate") {
+        return None;
+    }
+    let Need::Always(Unenforced { keyword, path }) = need(tool).clone() else { return None };
+    let origin = Box::new(tool.origin().clone());
+    Some(RegistrationProblem::Unchecked { tool: tool.name().to_owned(), keyword, path, origin })
+}

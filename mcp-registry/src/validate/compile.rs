@@ -1,0 +1,165 @@
+//! Schemas, made ready to check values by.
+
+use jsonschema::{Draft, Validator};
+use mcp_core::__private::cut;
+use mcp_core::__private::words::listed;
+use mcp_core::{Constraint, JsonObject, Param, RegistrationProblem, schema};
+use serde_json::{Value, json};
+
+use crate::tool::{RegisteredTool, Source};
+
+/// A schema with its validator, or why there is none.
+pub(super) type Compiled = Result<Checked, String>;
+
+/// A schema with its validator.
+pub(super) struct Checked {
+    pub(super) schema: Value,
+    pub(super) validator: Validator,
+}
+
+/// The most bytes of somebody else's words.
+const WORDS: usize = 160;
+
+/// The formats that are checked.
+const FORMATS: [&str; 18] = [
+    "date-time",
+    "date",
+    "time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "uri-template",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+    "idn-email",
+];
+
+/// The validator of a tool's arguments.
+pub(super) fn input(tool: &RegisteredTool) -> &Compiled {
+    tool.checks().input.get_or_init(|| {
+        let schema = match tool.source() {
+            Source::Linked(entry) if entry.input_schema.is_none() => with_own_formats(tool, entry.params),
+            _ => (**tool.input_schema()).clone(),
+        };
+        compile(schema, true)
+    })
+}
+
+/// The validator of a tool's results, if it says what they are.
+pub(super) fn output(tool: &RegisteredTool) -> Option<&Compiled> {
+    let compiled = tool.checks().output.get_or_init(|| {
+        let written = match tool.source() {
+            Source::Linked(entry) => entry.explicit_output,
+            Source::Made(_) => true,
+        };
+        tool.output_schema().map(|schema| compile((**schema).clone(), written))
+    });
+    compiled.as_ref()
+}
+
+fn compile(schema: Value, formats: bool) -> Compiled {
+    match jsonschema::options().should_validate_formats(formats).build(&schema) {
+        Ok(validator) => Ok(Checked { schema, validator }),
+        Err(error) => {
+            let at = match error.instance_path().as_str() {
+                "" => String::new(),
+                path => format!(" at `{}`", cut(path, WORDS)),
+            };
+            Err(format!("{}{at}", cut(&error.to_string(), WORDS)))
+        }
+    }
+}
+
+/// The input schema with the formats that the tool's author gave to the parameters. Those of types are the types' own
+/// affair: they may read more than the format says, or less.
+fn with_own_formats(tool: &RegisteredTool, params: &[Param]) -> Value {
+    let published = &**tool.input_schema();
+    let mut schema = published.clone();
+    strip_formats(&mut schema);
+    for param in params {
+        let Some(property) = schema.pointer_mut("/properties").and_then(|all| all.get_mut(param.name)) else {
+            continue;
+        };
+        if param.explicit_schema.is_some() {
+            property.clone_from(&published["properties"][param.name]);
+        }
+        for constraint in param.constraints {
+            if let (Constraint::Format(format), Value::Object(property)) = (constraint, &mut *property) {
+                property.insert("format".to_owned(), (*format).into());
+            }
+        }
+    }
+    if let (true, Some(definitions)) =
+        (params.iter().any(|param| param.explicit_schema.is_some()), published.get("$defs"))
+    {
+        schema["$defs"].clone_from(definitions);
+    }
+    schema
+}
+
+fn strip_formats(schema: &mut Value) {
+    let Value::Object(object) = schema else { return };
+    object.shift_remove("format");
+    strip_inner(object);
+}
+
+fn strip_inner(object: &mut JsonObject) {
+    schema::each_subschema(object, &mut |_, inner| strip_formats(inner));
+}
+
+/// What is wrong with what the author of a tool wrote. Schemas are looked at only where nothing is known against them.
+pub(crate) fn problems(tool: &RegisteredTool, sound: bool) -> Vec<RegistrationProblem> {
+    let (name, origin) = (|| tool.name().to_owned(), || Box::new(tool.origin().clone()));
+    let (wrote_input, wrote_output) = match tool.source() {
+        Source::Linked(entry) => (sound && entry.input_schema.is_some(), sound && entry.explicit_output),
+        Source::Made(_) => (sound, sound),
+    };
+    let input = wrote_input.then(|| ("input", input(tool).as_ref().err()));
+    let output = wrote_output.then(|| ("output", output(tool).and_then(|compiled| compiled.as_ref().err())));
+    let schemas = input.into_iter().chain(output).filter_map(|(which, error)| {
+        let reason = no_schema(error?);
+        Some(RegistrationProblem::Schema { tool: name(), which, reason, origin: origin() })
+    });
+    let params = tool.params().iter().flat_map(|param| {
+        let faults = param_faults(param).into_iter();
+        faults.map(|reason| (param.name.to_owned(), reason))
+    });
+    let params =
+        params.map(|(param, reason)| RegistrationProblem::Param { tool: name(), param, reason, origin: origin() });
+    schemas.chain(params).collect()
+}
+
+fn no_schema(reason: &str) -> String {
+    format!("is no JSON Schema: {reason}; correct it")
+}
+
+fn param_faults(param: &Param) -> Vec<String> {
+    let constraints = param.constraints.iter().filter_map(|constraint| match constraint {
+        Constraint::Pattern(pattern) => pattern_fault(pattern),
+        Constraint::Format(format) => format_fault(format),
+        _ => None,
+    });
+    let schema = param.explicit_schema.map(|schema| schema()).filter(Value::is_object);
+    let error = schema.and_then(|schema| compile(schema, true).err());
+    let schema = error.map(|reason| format!("has a schema that {}", no_schema(&reason)));
+    schema.into_iter().chain(constraints).collect()
+}
+
+fn pattern_fault(pattern: &str) -> Option<String> {
+    compile(json!({ "pattern": pattern }), false).err()?;
+    Some(format!("has the pattern `{}`, which is no regular expression; correct it", cut(pattern, WORDS)))
+}
+
+fn format_fault(format: &str) -> Option<String> {
+    let known = |format: &str| jsonschema::options().is_known_format(Draft::Draft202012, format);
+    let names = FORMATS.iter().filter(|name| known(name));
+    (!known(format)).then(|| format!("has the format `{format}`, which nobody knows; use {}", listed(names)))
+}

@@ -1,0 +1,291 @@
+//! What a validator finds, in the words of this project: where, what belongs there, what came, what to do.
+//!
+//! Sentences are made of the schema's side of a fault. Of what was sent they hold the value alone, cut, and nothing of a
+//! secret.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::{JsonType, ValidationError};
+use mcp_core::__private::words::{
+    ALTERNATIVES, ARGUMENTS, Document, RESULT, counted, escaped, formatted, listed, matching,
+};
+use mcp_core::{Bound, Constraint, Fault, JsonObject, Param};
+use serde_json::Value;
+
+use super::TOLD;
+use super::compile::Checked;
+use crate::tool::{RegisteredTool, Source};
+
+/// Arguments or results that cannot be checked, since their schema is none.
+pub(super) fn unchecked(what: &str, reason: &str) -> Fault {
+    let message = format!("the {what} cannot be checked, since the tool's schema is none: {reason}; tell its author");
+    Fault { path: String::new(), expected: "a schema".to_owned(), got: None, message }
+}
+
+/// The faults of a result.
+pub(super) fn result(checked: &Checked, data: &Value) -> Vec<Fault> {
+    let told = Telling { checked, document: RESULT, tool: None, faults: Vec::new() };
+    told.all(data)
+}
+
+/// The faults of arguments. Nulls mean absence where that makes them fit.
+pub(super) fn arguments(tool: &RegisteredTool, checked: &Checked, arguments: &Value) -> Vec<Fault> {
+    let arguments = by_name(tool, arguments);
+    if checked.validator.is_valid(&arguments) {
+        return Vec::new();
+    }
+    let tell = |arguments: &Value| {
+        let told = Telling { checked, document: ARGUMENTS, tool: Some(tool), faults: Vec::new() };
+        told.all(arguments)
+    };
+    let as_sent = tell(&arguments);
+    let Nulls { misplaced, unknown } = Nulls::of(checked, &arguments);
+    // First the nulls that do not fit are taken away, then all: a null can be what a type wants.
+    let without_misplaced = without_nulls(&arguments, "", &|path| misplaced.contains(path));
+    let without_any = without_nulls(&arguments, "", &|path| !unknown.contains(path));
+    let mut fewest = as_sent;
+    for attempt in [without_misplaced, without_any] {
+        if fewest.is_empty() {
+            break;
+        }
+        if attempt == *arguments {
+            continue;
+        }
+        let faults = tell(&attempt);
+        if faults.len() <= fewest.len() {
+            fewest = faults;
+        }
+    }
+    fewest
+}
+
+/// The arguments under the names that the schema has for them.
+fn by_name<'a>(tool: &RegisteredTool, arguments: &'a Value) -> Cow<'a, Value> {
+    let Value::Object(members) = arguments else { return Cow::Borrowed(arguments) };
+    let param = |key: &str| tool.params().iter().find(|param| param.aliases.contains(&key));
+    if !members.keys().any(|key| param(key).is_some()) {
+        return Cow::Borrowed(arguments);
+    }
+    let renamed = members.iter().map(|(key, value)| {
+        let name = param(key).map_or(key.as_str(), |param| param.name);
+        (name.to_owned(), value.clone())
+    });
+    Cow::Owned(Value::Object(renamed.collect()))
+}
+
+/// The members that are null, by their paths.
+struct Nulls {
+    /// A null does not fit there.
+    misplaced: HashSet<String>,
+    /// There is no such member: taking it away would hide that.
+    unknown: HashSet<String>,
+}
+
+impl Nulls {
+    fn of(checked: &Checked, arguments: &Value) -> Self {
+        let (mut misplaced, mut unknown) = (HashSet::new(), HashSet::new());
+        for error in checked.validator.iter_errors(arguments) {
+            let path = error.instance_path().as_str();
+            if error.instance().is_null() {
+                misplaced.insert(path.to_owned());
+            }
+            if let Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } = error.kind()
+            {
+                unknown.extend(unexpected.iter().map(|name| format!("{path}/{}", escaped(name))));
+            }
+        }
+        Self { misplaced, unknown }
+    }
+}
+
+/// The value without those of its members that are null and meant.
+fn without_nulls(value: &Value, path: &str, meant: &dyn Fn(&str) -> bool) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut kept = JsonObject::new();
+            for (key, value) in members {
+                let path = format!("{path}/{}", escaped(key));
+                if !value.is_null() || !meant(&path) {
+                    kept.insert(key.clone(), without_nulls(value, &path, meant));
+                }
+            }
+            kept.into()
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.map(|(index, item)| without_nulls(item, &format!("{path}/{index}"), meant)).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// The faults of one document, as far as they are told.
+struct Telling<'a> {
+    checked: &'a Checked,
+    document: Document,
+    /// The tool, of whose arguments some may be secret.
+    tool: Option<&'a RegisteredTool>,
+    faults: Vec<Fault>,
+}
+
+impl Telling<'_> {
+    fn all(mut self, value: &Value) -> Vec<Fault> {
+        for error in self.checked.validator.iter_errors(value) {
+            self.add(&error);
+            if self.faults.len() >= TOLD {
+                break;
+            }
+        }
+        self.faults.truncate(TOLD);
+        self.faults
+    }
+
+    fn add(&mut self, error: &ValidationError<'_>) {
+        let path = error.instance_path().as_str();
+        if error.instance().is_null() && self.is_read_by_type(path) {
+            return;
+        }
+        let secret = self.secret(path);
+        let at = secret.as_deref().unwrap_or(path);
+        let document = self.document;
+        match error.kind() {
+            Kind::Required { property } => {
+                let field = property.as_str().unwrap_or_default();
+                self.faults.push(document.lacking(at, field));
+            }
+            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected }
+                if secret.is_none() =>
+            {
+                let known = self.known(error);
+                let names = unexpected.iter().take(TOLD);
+                let faults = names.map(|name| document.unknown(at, name, known.iter().map(String::as_str)));
+                self.faults.extend(faults.collect::<Vec<_>>());
+            }
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } if only_meant(context, path).is_some() => {
+                only_meant(context, path).into_iter().flatten().for_each(|error| self.add(error));
+            }
+            Kind::FalseSchema => self.faults.push(document.superfluous(at)),
+            kind => {
+                let got = secret.is_none().then(|| error.instance().to_string());
+                self.faults.push(document.wrong(at, &expected(kind), got.as_deref()));
+            }
+        }
+    }
+
+    /// Whether a type decides about a null in a list, as it does about one in an object.
+    fn is_read_by_type(&self, path: &str) -> bool {
+        let Some(Source::Linked(entry)) = self.tool.map(RegisteredTool::source) else { return false };
+        let written = |param: &Param| param.explicit_schema.is_some() && is_first(path, param.name);
+        let in_list = path.rsplit('/').next().is_some_and(|step| step.bytes().all(|byte| byte.is_ascii_digit()));
+        in_list && entry.input_schema.is_none() && !entry.params.iter().any(written)
+    }
+
+    /// What may be told of the path, if a secret is there.
+    fn secret(&self, path: &str) -> Option<String> {
+        let Some(Source::Linked(entry)) = self.tool.map(RegisteredTool::source) else { return None };
+        let param = |param: &&Param| param.secret && (entry.flatten || is_first(path, param.name));
+        entry.params.iter().find(param)?;
+        let first = path.split('/').nth(1).unwrap_or_default();
+        let known = self.checked.schema["properties"].as_object();
+        let known = known.into_iter().flatten().any(|(name, _)| escaped(name) == first);
+        Some(if known { format!("/{first}") } else { String::new() })
+    }
+
+    /// The names that an object has by its schema, where it has one that is not among them.
+    fn known(&self, error: &ValidationError<'_>) -> Vec<String> {
+        let schema = error.schema_path().as_str().rsplit_once('/').map_or("", |(schema, _)| schema);
+        let properties = self.checked.schema.pointer(schema).and_then(|schema| schema.get("properties"));
+        properties.and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    }
+}
+
+fn is_first(path: &str, name: &str) -> bool {
+    path.split('/').nth(1) == Some(&escaped(name))
+}
+
+/// The faults of the one alternative that is meant by its type or its tag.
+fn only_meant<'a>(
+    alternatives: &'a [Vec<ValidationError<'static>>],
+    path: &str,
+) -> Option<&'a [ValidationError<'static>]> {
+    let mut meant = alternatives.iter().filter(|errors| is_meant(errors, path));
+    let only = meant.next().filter(|errors| !errors.is_empty())?;
+    meant.next().is_none().then_some(only.as_slice())
+}
+
+fn is_meant(errors: &[ValidationError<'static>], path: &str) -> bool {
+    let here = |error: &ValidationError<'_>| error.instance_path().as_str() == path;
+    let a_step_below = |error: &ValidationError<'_>| {
+        error.instance_path().as_str().rsplit_once('/').is_some_and(|(outer, _)| outer == path)
+    };
+    let lacks = errors.iter().any(|error| here(error) && matches!(error.kind(), Kind::Required { .. }));
+    !errors.iter().any(|error| match error.kind() {
+        Kind::Type { .. } | Kind::Enum { .. } | Kind::FalseSchema => here(error),
+        Kind::Constant { .. } => here(error) || a_step_below(error),
+        // Another name than the one that is the tag.
+        Kind::AdditionalProperties { .. } => here(error) && lacks,
+        _ => false,
+    })
+}
+
+/// What a keyword wants, in words.
+fn expected(kind: &Kind) -> String {
+    match kind {
+        Kind::Type { kind: TypeKind::Single(kind) } => type_name(*kind).to_owned(),
+        Kind::Type { kind: TypeKind::Multiple(kinds) } => kinds.iter().map(type_name).collect::<Vec<_>>().join(" or "),
+        Kind::Constant { expected_value } => format!("`{}`", plain(expected_value)),
+        Kind::Enum { options } => listed(options.as_array().into_iter().flatten().map(plain)),
+        Kind::Minimum { limit } => Constraint::Min(bound(limit)).expected(),
+        Kind::Maximum { limit } => Constraint::Max(bound(limit)).expected(),
+        Kind::ExclusiveMinimum { limit } => format!("a number above {limit}"),
+        Kind::ExclusiveMaximum { limit } => format!("a number below {limit}"),
+        Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
+        Kind::MinLength { limit } => Constraint::MinLength(*limit).expected(),
+        Kind::MaxLength { limit } => Constraint::MaxLength(*limit).expected(),
+        Kind::MinItems { limit } => Constraint::MinItems(*limit).expected(),
+        Kind::MaxItems { limit } => Constraint::MaxItems(*limit).expected(),
+        Kind::AdditionalItems { limit } => Constraint::MaxItems(*limit as u64).expected(),
+        Kind::MinProperties { limit } => format!("an object of at least {}", counted(*limit, "member")),
+        Kind::MaxProperties { limit } => format!("an object of at most {}", counted(*limit, "member")),
+        Kind::Pattern { pattern } => matching(pattern),
+        Kind::Format { format } => formatted(format),
+        Kind::UniqueItems => "a list without the same item twice".to_owned(),
+        Kind::Contains => "a list with an item of the kind that its schema asks for".to_owned(),
+        Kind::PropertyNames { error } => format!("an object of which each name is {}", expected(error.kind())),
+        Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. } => {
+            "an object of known fields".to_owned()
+        }
+        Kind::UnevaluatedItems { .. } => "a list of fewer items".to_owned(),
+        Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => ALTERNATIVES.to_owned(),
+        Kind::OneOfMultipleValid { .. } => "one of the alternatives of its schema, and no other".to_owned(),
+        Kind::Not { schema } => match schema.get("const") {
+            Some(value) => format!("other than `{}`", plain(value)),
+            None => "other than what its schema rules out".to_owned(),
+        },
+        _ => "what its schema says".to_owned(),
+    }
+}
+
+fn type_name(kind: JsonType) -> &'static str {
+    match kind {
+        JsonType::Array => "a list",
+        JsonType::Boolean => "a boolean",
+        JsonType::Integer => "an integer",
+        JsonType::Null => "null",
+        JsonType::Number => "a number",
+        JsonType::Object => "an object",
+        JsonType::String => "a string",
+    }
+}
+
+/// A text as it is, another value as JSON.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn bound(limit: &Value) -> Bound {
+    let whole = limit.as_i64().map(i128::from).or_else(|| limit.as_u64().map(i128::from));
+    whole.map_or_else(|| Bound::Float(limit.as_f64().unwrap_or_default()), Bound::Int)
+}

@@ -1,0 +1,48 @@
+//! How often the framework asks for memory. (Alone in its program, in which every request is counted.)
+
+use std::alloc::System;
+
+use mcp_registry::{CallOptions, OutputCheck, Registry, mcp_tool};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Adds two numbers.
+#[mcp_tool(module = "counted", inline)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Scales a number.
+#[mcp_tool(module = "counted", inline)]
+fn scale(#[arg(min = 0, max = 100)] x: f64, #[arg(default = 2)] by: u32, exactly: Option<bool>) -> f64 {
+    if exactly == Some(true) { x } else { x * f64::from(by) }
+}
+
+#[test]
+fn an_inline_tool_with_numbers_costs_no_memory_beyond_its_output() {
+    let registry = Registry::builder().check_output(OutputCheck::Never).build().unwrap();
+    let options = CallOptions::new();
+    let mut out = Vec::with_capacity(1024);
+    let calls: [(&str, &[u8], &[u8]); 4] = [
+        ("counted.add", br#"{"a": 20, "b": 22}"#, b"42"),
+        ("counted_add", br#"{"b":-1,"a":1}"#, b"0"),
+        ("counted.scale", br#"{"x": 1.5}"#, b"3.0"),
+        ("counted.scale", br#"{"x": 2, "by": 7, "exactly": true}"#, b"2.0"),
+    ];
+    for (name, arguments, result) in calls {
+        let mut call = || {
+            out.clear();
+            registry.call_bytes_blocking(name, arguments, &options, &mut out).unwrap();
+            let expected =
+                [br#"{"status":"success","data":{"result":"#, result, br#"},"error":null,"explanation":null}"#];
+            assert_eq!(out, expected.concat());
+        };
+        // What is made once for each tool is made by the first call; the comparison costs one allocation.
+        call();
+        let region = Region::new(ALLOCATOR);
+        call();
+        assert_eq!(region.change().allocations, 1, "{name} {}", String::from_utf8_lossy(arguments));
+    }
+}

@@ -1,0 +1,66 @@
+//! A call, step by step, seen from outside: deadlines, cancellation, panics, the gate, limits, layers, observers.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unused_async,
+    clippy::unnecessary_wraps,
+    missing_docs,
+    reason = "tools take what they take"
+)]
+
+#[path = "calls/bytes.rs"]
+mod bytes;
+#[path = "calls/coming.rs"]
+mod coming;
+#[path = "calls/context.rs"]
+mod context;
+#[path = "calls/gate.rs"]
+mod gate;
+#[path = "calls/hosts.rs"]
+mod hosts;
+#[path = "calls/layers.rs"]
+mod layers;
+#[path = "calls/observed.rs"]
+mod observed;
+#[path = "calls/panics.rs"]
+mod panics;
+#[path = "calls/results.rs"]
+mod results;
+#[path = "calls/time.rs"]
+mod time;
+
+use mcp_core::ToolEntry;
+use mcp_registry::{Error, Registry, RegistryBuilder, ToolCall, ToolResult};
+use serde_json::Value;
+
+/// A registry of these tools alone.
+fn of<const N: usize>(tools: [&'static ToolEntry; N]) -> RegistryBuilder {
+    Registry::builder_of(tools)
+}
+
+fn build(builder: RegistryBuilder) -> Registry {
+    builder.build().unwrap()
+}
+
+fn call(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
+    registry.call_blocking(&ToolCall::new(name, arguments))
+}
+
+fn try_call(registry: &Registry, name: &str, arguments: Value) -> Result<ToolResult, Error> {
+    mcp_core::__private::block_on(registry.try_call(&ToolCall::new(name, arguments)))
+}
+
+/// The type and message of a failure.
+fn failure(result: &ToolResult) -> (&str, &str) {
+    let error = result.error.as_ref().unwrap_or_else(|| panic!("no failure: {}", result.to_json()));
+    (error.error_type.as_str(), &error.error_message)
+}
+
+/// Waits until something is so, for tests of what happens on other threads.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(30), "{what} does not happen");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}

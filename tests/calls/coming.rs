@@ -1,0 +1,103 @@
+//! Tools come and go while others are called.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use mcp_registry::{CallOptions, Error, Tool, ToolCall, mcp_tool, tools};
+use serde_json::{Value, json};
+
+use crate::{build, of, try_call};
+
+/// Is always there.
+#[mcp_tool(module = "coming", inline)]
+fn stays(n: u64) -> u64 {
+    n + 1
+}
+
+/// Is always there, on the pool.
+#[mcp_tool(module = "coming")]
+fn stays_on_pool(n: u64) -> u64 {
+    n + 1
+}
+
+/// A tool that says which it is.
+fn numbered(name: usize, generation: usize) -> Tool {
+    let name = format!("coming.made_{name}");
+    let own = name.clone();
+    Tool::new(name, json!({ "type": "object" }), move |cx, _: Value| {
+        let own = own.clone();
+        async move {
+            assert_eq!(cx.tool_name(), own);
+            json!({ "name": own, "generation": generation })
+        }
+    })
+}
+
+#[test]
+fn calls_go_on_while_tools_come_and_go() {
+    const MADE: usize = 8;
+    const CHANGES: usize = 3000;
+    let registry = build(of(tools![stays, stays_on_pool]).check_output(mcp_registry::OutputCheck::Never));
+    let (over, found, missed) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let caller = |first: usize| {
+            let (registry, over, found, missed) = (&registry, &over, &found, &missed);
+            move || {
+                let mut out = Vec::new();
+                for n in first.. {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let arguments = json!({ "n": n });
+                    let tool = ["coming.stays", "coming_stays_on_pool"][usize::from(n % 64 == 0)];
+                    let result = try_call(registry, tool, arguments.clone()).unwrap();
+                    assert_eq!(result.data.unwrap()["result"], n + 1);
+                    out.clear();
+                    let json = arguments.to_string();
+                    registry
+                        .call_bytes_blocking("coming.stays", json.as_bytes(), &CallOptions::new(), &mut out)
+                        .unwrap();
+                    let name = format!("coming.made_{}", n % MADE);
+                    match try_call(registry, &name, json!({})) {
+                        Ok(result) => {
+                            assert_eq!(result.data.unwrap()["name"], name, "no tool answers for another");
+                            found.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(Error::ToolNotFound(error)) => {
+                            assert_eq!(error.name, name);
+                            missed.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+        };
+        for first in 0..4 {
+            scope.spawn(caller(first * 1_000_000));
+        }
+        let changers: Vec<_> = (0..2)
+            .map(|part| {
+                let registry = &registry;
+                scope.spawn(move || {
+                    for generation in 0..CHANGES {
+                        // Each changer has tools of its own.
+                        let name = 2 * (generation % (MADE / 2)) + part;
+                        registry.register(numbered(name, generation)).unwrap();
+                        let call = ToolCall::new(format!("coming.made_{name}"), json!({}));
+                        let result = registry.call_blocking(&call);
+                        assert_eq!(result.data.unwrap()["generation"], generation, "what was registered is there");
+                        assert!(registry.register(numbered(name, generation + 1)).is_err(), "and is not replaced");
+                        assert!(registry.unregister(&format!("coming.made_{name}")));
+                        assert!(registry.call_blocking(&call).is_failure(), "what was taken away is gone");
+                    }
+                })
+            })
+            .collect();
+        for changer in changers {
+            changer.join().unwrap();
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(registry.list_registered_tools().len(), 2);
+    assert!(missed.load(Ordering::Relaxed) > 0, "{found:?} {missed:?}");
+}

@@ -1,0 +1,150 @@
+//! Who may call what, and how often.
+
+use std::sync::Mutex;
+
+use mcp_core::__private::block_on;
+use mcp_registry::{
+    AuditLog, CallOptions, CallOutcome, Decision, Error, Gate, GateCall, LevelGate, RateLimit, ToolCall, TrustLevel,
+    mcp_tool, tools,
+};
+use serde_json::json;
+
+use crate::{build, call, failure, of, try_call};
+
+/// Deletes everything.
+#[mcp_tool(module = "files", destructive)]
+fn delete() -> bool {
+    true
+}
+
+/// Deletes a little.
+#[mcp_tool(module = "files", destructive, inline)]
+fn delete_inline() -> bool {
+    true
+}
+
+/// Reads.
+#[mcp_tool(module = "files", read_only, tags("safe"))]
+fn read(path: &str) -> String {
+    path.to_owned()
+}
+
+#[test]
+fn s3_46_destructive_tools_are_refused_unless_trusted() {
+    for level in [TrustLevel::Untrusted, TrustLevel::Verified] {
+        let registry = build(of(tools![delete, delete_inline, read]).trust(level));
+        for name in ["files.delete", "files.delete_inline"] {
+            let error = try_call(&registry, name, json!({})).unwrap_err();
+            let Error::Tool(error) = error else { panic!("{error}") };
+            assert_eq!(error.error_type(), "PermissionError");
+            let way = format!(".trust_tool(\"{name}\", TrustLevel::Trusted)");
+            assert!(error.message().contains(&way), "{error}");
+            let mut out = Vec::new();
+            assert!(registry.call_bytes_blocking(name, b"{}", &CallOptions::new(), &mut out).is_err());
+        }
+        assert!(!call(&registry, "files.read", json!({ "path": "a" })).is_failure());
+    }
+    let trusted = build(of(tools![delete, read]).trust(TrustLevel::Trusted));
+    assert!(!call(&trusted, "files.delete", json!({})).is_failure());
+}
+
+#[test]
+fn c30_trust_is_given_to_one_tool_or_to_one_request() {
+    let registry = build(of(tools![delete, delete_inline]).trust_tool("files_delete", TrustLevel::Trusted));
+    assert!(!call(&registry, "files.delete", json!({})).is_failure());
+    assert!(call(&registry, "files.delete_inline", json!({})).is_failure());
+    let with = |trust| {
+        let options = CallOptions::new().trust(trust);
+        block_on(registry.call_with(&ToolCall::new("files.delete_inline", json!({})), &options)).is_failure()
+    };
+    assert!(!with(TrustLevel::Trusted));
+    assert!(with(TrustLevel::Untrusted));
+}
+
+#[test]
+fn what_is_said_of_a_tool_that_is_not_there_is_found_at_build() {
+    let error = of(tools![delete]).trust_tool("files.delte", TrustLevel::Trusted).build().unwrap_err().to_string();
+    assert!(error.contains(".trust_tool(\"files.delte\", …)` concerns no tool"), "{error}");
+    assert!(error.contains("did you mean `files.delete`") && error.contains("gate.rs:"), "{error}");
+    let twice = of(tools![delete])
+        .rate_limit_tool("files.delete", RateLimit::per_second(1))
+        .rate_limit_tool("files_delete", RateLimit::per_second(2));
+    let error = twice.build().unwrap_err().to_string();
+    assert!(error.contains("is said twice of one tool"), "{error}");
+}
+
+/// Lets Ada in, and knows what was asked.
+#[derive(Default)]
+struct Door(Mutex<Vec<String>>);
+
+impl Gate for &'static Door {
+    async fn check(&self, call: &GateCall<'_>) -> Decision {
+        std::future::ready(()).await;
+        self.0.lock().unwrap().push(format!("{} {}", call.tool.name(), call.arguments));
+        assert_ne!(call.cx.caller(), Some("bomb"), "the gate is broken");
+        match call.cx.caller() {
+            Some("ada") => LevelGate.check(call).await,
+            _ => Decision::deny("only ada may; ask her"),
+        }
+    }
+}
+
+#[test]
+fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
+    let door: &Door = Box::leak(Box::default());
+    let audit = AuditLog::new();
+    let registry = build(of(tools![delete, read]).gate(door).layer(audit.clone()));
+    let ask = |name: &str, arguments, caller: &str| {
+        block_on(registry.call_with(&ToolCall::new(name, arguments), &CallOptions::new().caller(caller)))
+    };
+    assert!(!ask("files.read", json!({ "path": "a" }), "ada").is_failure());
+    let refused = ask("files.read", json!({ "path": "b" }), "bob");
+    let (error_type, message) = failure(&refused);
+    assert_eq!((error_type, message), ("PermissionError", "`files.read` may not be called: only ada may; ask her"));
+    assert_eq!(failure(&ask("files.delete", json!({}), "ada")).0, "PermissionError", "the level still counts");
+    // A gate that breaks lets nobody in.
+    assert!(failure(&ask("files.read", json!({ "path": "c" }), "bomb")).1.contains("the gate is broken"));
+    assert_eq!(
+        *door.0.lock().unwrap(),
+        [r#"files.read {"path":"a"}"#, r#"files.read {"path":"b"}"#, "files.delete {}", r#"files.read {"path":"c"}"#]
+    );
+    let outcomes: Vec<CallOutcome> = audit.records().iter().map(|record| record.outcome).collect();
+    assert_eq!(outcomes, [CallOutcome::Success, CallOutcome::Denied, CallOutcome::Denied, CallOutcome::Denied]);
+    let mut out = Vec::new();
+    let options = CallOptions::new().caller("bob");
+    assert!(registry.call_bytes_blocking("files.read", br#"{"path":"d"}"#, &options, &mut out).is_err());
+}
+
+#[test]
+fn s1_62_calls_are_limited_per_tool_and_altogether() {
+    let registry = build(of(tools![delete, read]).rate_limit_tool("files.read", RateLimit::per_minute(1).burst(2)));
+    let read = || call(&registry, "files.read", json!({ "path": "a" }));
+    assert!(!read().is_failure() && !read().is_failure());
+    let third = read();
+    let (error_type, message) = failure(&third);
+    assert_eq!(error_type, "ApiLimitExceeded");
+    assert!(message.contains("files.read") && message.contains("try again in"), "{message}");
+    let details = serde_json::to_value(third.error.unwrap()).unwrap();
+    assert!(details["error_details"]["retry_after_seconds"].as_f64().unwrap() > 1.0, "{details}");
+    assert_eq!(failure(&call(&registry, "files.delete", json!({}))).0, "PermissionError", "others are not limited");
+
+    let all = build(of(tools![read_only_one, read_only_two]).rate_limit(RateLimit::per_minute(1).burst(3)));
+    let names = ["limited.read_only_one", "limited.read_only_two"];
+    let failures = (0..6).filter(|n| call(&all, names[n % 2], json!({})).is_failure()).count();
+    assert_eq!(failures, 3);
+}
+
+#[test]
+fn c28_there_is_no_limit_unless_one_is_set() {
+    let registry = build(of(tools![read_only_one]));
+    let calls: Vec<ToolCall> = (0..1000).map(|_| ToolCall::new("limited.read_only_one", json!({}))).collect();
+    assert!(block_on(registry.call_many(&calls)).iter().all(|result| !result.is_failure()));
+}
+
+/// Limited.
+#[mcp_tool(module = "limited", inline)]
+fn read_only_one() {}
+
+/// Limited too.
+#[mcp_tool(module = "limited", inline)]
+fn read_only_two() {}

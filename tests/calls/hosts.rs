@@ -1,0 +1,104 @@
+//! The same calls on std's threads and on tokio's.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcp_registry::{Host, HostError, Job, Registry, ThreadHost, TokioHost, ToolCall, mcp_tool, tools};
+use serde_json::json;
+
+use crate::{build, call, failure, of};
+
+/// On which thread it runs.
+#[mcp_tool(module = "host")]
+fn thread() -> String {
+    std::thread::current().name().unwrap_or_default().to_owned()
+}
+
+/// Where it is called.
+#[mcp_tool(module = "host", inline)]
+fn here() -> String {
+    format!("{:?}", std::thread::current().id())
+}
+
+/// Blocks for longer than it may.
+#[mcp_tool(module = "host", timeout = "30ms")]
+fn block() {
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+/// Sleeps by tokio's clock.
+#[mcp_tool(module = "host", timeout = "30ms")]
+async fn sleep(ms: u64) -> u64 {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    ms
+}
+
+/// Asks for the runtime from a plain function.
+#[mcp_tool(module = "host")]
+fn has_runtime() -> bool {
+    tokio::runtime::Handle::try_current().is_ok()
+}
+
+async fn checked(registry: &Registry, runtime: bool) {
+    let ask = async |name: &str, arguments| registry.call(&ToolCall::new(name, arguments)).await;
+    assert_eq!(failure(&ask("host.block", json!({})).await).0, "TimeoutError");
+    assert_eq!(failure(&ask("host.sleep", json!({ "ms": 60_000 })).await).0, "TimeoutError");
+    assert_eq!(ask("host.sleep", json!({ "ms": 1 })).await.data.unwrap()["result"], 1);
+    assert_eq!(ask("host.has_runtime", json!({})).await.data.unwrap()["result"], runtime);
+    let here = format!("{:?}", std::thread::current().id());
+    assert_eq!(ask("host.here", json!({})).await.data.unwrap()["result"], here);
+}
+
+#[test]
+fn calls_run_on_tokio() {
+    for runtime in [
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap(),
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap(),
+    ] {
+        runtime.block_on(async {
+            let tools = tools![thread, here, block, sleep, has_runtime];
+            checked(&build(of(tools).host(TokioHost::current().unwrap())), true).await;
+            // And on std's threads beside it, where plain functions know no runtime.
+            checked(&build(of(tools)), false).await;
+        });
+    }
+}
+
+#[test]
+fn a_host_of_tokio_serves_calls_from_outside() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+    let registry = build(of(tools![block, thread]).host(TokioHost::new(runtime.handle().clone()).unwrap()));
+    assert_eq!(failure(&call(&registry, "host.block", json!({}))).0, "TimeoutError");
+    assert!(!call(&registry, "host.thread", json!({})).is_failure());
+    runtime.shutdown_background();
+    let result = call(&registry, "host.thread", json!({}));
+    assert!(result.is_failure(), "a host that is gone gives an error and no hang: {}", result.to_json());
+}
+
+#[test]
+fn plain_functions_run_on_threads_of_the_pool() {
+    let registry = build(of(tools![thread]).host(ThreadHost::new()));
+    let name = call(&registry, "host.thread", json!({})).data.unwrap()["result"].as_str().unwrap().to_owned();
+    assert!(name.starts_with("mcp-tool-"), "{name}");
+}
+
+/// Has no threads to give.
+struct Poor(Arc<ThreadHost>);
+
+impl Host for Poor {
+    fn sleep_until(&self, deadline: Instant) -> mcp_registry::BoxFuture<'static, ()> {
+        self.0.sleep_until(deadline)
+    }
+
+    fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+        drop(job);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_job_that_the_host_loses_is_an_error_and_no_hang() {
+    let registry = build(of(tools![thread]).no_timeout().host(Poor(ThreadHost::shared())));
+    let result = call(&registry, "host.thread", json!({}));
+    assert!(failure(&result).1.contains("given up by the host"), "{}", result.to_json());
+}

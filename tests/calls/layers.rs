@@ -1,0 +1,108 @@
+//! What stands around a call.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use mcp_core::__private::block_on;
+use mcp_registry::{
+    CallOptions, Error, ErrorType, Layer, Next, OutputCheck, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool,
+    tools,
+};
+use serde_json::json;
+
+use crate::{build, call, failure, of};
+
+/// Doubles a number.
+#[mcp_tool(module = "layers", inline)]
+fn double(#[arg(max = 1000)] n: i64) -> i64 {
+    2 * n
+}
+
+/// Whoever is known by now.
+#[mcp_tool(module = "layers")]
+async fn whoami(#[ctx] cx: &ToolContext) -> String {
+    cx.extensions().get::<&str>().copied().unwrap_or("nobody").to_owned()
+}
+
+/// Writes down what passes.
+struct Noting(&'static str, Arc<Mutex<Vec<String>>>);
+
+impl Layer for Noting {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        self.1.lock().unwrap().push(format!("{} in {} {}", self.0, call.tool_name, call.arguments));
+        let result = next.run(call, cx).await;
+        self.1.lock().unwrap().push(format!("{} out", self.0));
+        result
+    }
+}
+
+#[test]
+fn layers_stand_around_the_call_in_order() {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let registry = build(
+        of(tools![double]).layer(Noting("first", Arc::clone(&notes))).layer(Noting("second", Arc::clone(&notes))),
+    );
+    assert_eq!(call(&registry, "layers_double", json!({ "n": 2 })).data.unwrap()["result"], 4);
+    let seen = std::mem::take(&mut *notes.lock().unwrap());
+    assert_eq!(
+        seen,
+        [r#"first in layers.double {"n":2}"#, r#"second in layers.double {"n":2}"#, "second out", "first out"]
+    );
+    let refused = call(&registry, "layers.double", json!({ "n": "two" }));
+    assert_eq!(failure(&refused).0, "ValidationError");
+    assert!(notes.lock().unwrap().is_empty(), "arguments are checked before a layer is asked");
+    let mut out = Vec::new();
+    registry.call_bytes_blocking("layers.double", br#"{"n":3}"#, &CallOptions::new(), &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), call(&registry, "layers.double", json!({ "n": 3 })).to_json());
+}
+
+/// Answers in place of the tool.
+struct Mock;
+
+impl Layer for Mock {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        match call.arguments["n"].as_i64() {
+            Some(0) => Ok(ToolResult::data(json!({ "result": 99 })).meta("mocked", true)),
+            Some(1) => Err(ToolError::new(ErrorType::API_LIMIT_EXCEEDED, "no more today").into()),
+            Some(2) => next.run(&ToolCall::new("elsewhere", json!({ "n": 500 })), cx).await,
+            Some(3) => next.run(&ToolCall::new("layers.double", json!({ "n": 5000 })), cx).await,
+            Some(4) => panic!("the mock is broken"),
+            Some(5) => Ok(ToolResult::data(json!({ "result": "no number" }))),
+            _ => next.run(call, &cx.clone().with_extension("ada")).await,
+        }
+    }
+}
+
+#[test]
+fn a_layer_answers_changes_and_refuses() {
+    let registry = build(of(tools![double, whoami]).layer(Mock).check_output(OutputCheck::Always));
+    let double = |n: i64| call(&registry, "layers.double", json!({ "n": n }));
+    assert_eq!((double(0).data.unwrap(), double(0).meta["mocked"].clone()), (json!({ "result": 99 }), json!(true)));
+    assert_eq!(failure(&double(1)), ("ApiLimitExceeded", "no more today"));
+    assert_eq!(double(2).data.unwrap()["result"], 1000);
+    assert_eq!(failure(&double(3)).0, "ValidationError", "what a layer makes up is checked too");
+    assert!(failure(&double(4)).1.contains("the mock is broken"));
+    assert!(failure(&double(5)).1.contains("output schema"), "also what a layer answers keeps to the schema");
+    assert_eq!(double(6).data.unwrap()["result"], 12);
+    assert_eq!(call(&registry, "layers.whoami", json!({})).data.unwrap()["result"], "ada");
+}
+
+/// Lets so many calls through.
+struct Quota(AtomicUsize);
+
+impl Layer for Quota {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        if self.0.fetch_sub(1, Ordering::SeqCst) == 0 {
+            return Err(ToolError::new(ErrorType::API_LIMIT_EXCEEDED, "the quota is used up").into());
+        }
+        next.run(call, cx).await
+    }
+}
+
+#[test]
+fn a_quota_is_a_layer() {
+    let registry = build(of(tools![double]).layer(Quota(AtomicUsize::new(2))));
+    let calls: Vec<ToolCall> = (0..3).map(|n| ToolCall::new("layers.double", json!({ "n": n }))).collect();
+    let results = block_on(registry.call_many(&calls));
+    assert_eq!(results.iter().map(ToolResult::is_failure).collect::<Vec<_>>(), [false, false, true]);
+}

@@ -1,0 +1,149 @@
+//! A panic ends the call it is in, and nothing else.
+
+use std::future::Future;
+use std::panic::panic_any;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mcp_registry::{CallOptions, OutputCheck, Tool, mcp_tool, schemars, tools};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::json;
+
+use crate::{build, call, failure, of};
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic_any(7);
+    }
+}
+
+/// Panics with a text.
+#[mcp_tool(module = "panics")]
+fn with_text(n: u8) -> u8 {
+    assert!(n < 5, "{n} is too much");
+    n
+}
+
+/// Panics where it is called.
+#[mcp_tool(module = "panics", inline)]
+fn inline(n: u8) -> u8 {
+    assert!(n < 5, "{n} is too much");
+    n
+}
+
+/// Panics after a while.
+#[mcp_tool(module = "panics")]
+async fn in_future(n: u8) -> u8 {
+    std::future::ready(()).await;
+    assert!(n < 5, "{n} is too much");
+    n
+}
+
+/// Panics with something else.
+#[mcp_tool(module = "panics")]
+fn with_a_bomb() {
+    panic_any(Bomb);
+}
+
+/// Panics when what it made is dropped.
+#[mcp_tool(module = "panics")]
+async fn in_drop() {
+    let _bomb = Bomb;
+}
+
+/// Panics when it is stopped.
+#[mcp_tool(module = "panics", timeout = "10ms")]
+async fn in_drop_at_the_deadline() {
+    struct Never(#[allow(dead_code, reason = "to be dropped")] Bomb);
+
+    impl Future for Never {
+        type Output = ();
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            Poll::Pending
+        }
+    }
+
+    Never(Bomb).await;
+}
+
+/// An argument that cannot be read.
+#[derive(schemars::JsonSchema)]
+#[allow(dead_code, reason = "never read")]
+struct Unreadable(u8);
+
+impl<'de> Deserialize<'de> for Unreadable {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        panic!("nobody can read this")
+    }
+}
+
+/// Panics while its arguments are read.
+#[mcp_tool(module = "panics", inline)]
+fn while_reading(value: Option<Unreadable>) {
+    let _ = value;
+}
+
+#[derive(schemars::JsonSchema)]
+struct Unwritable;
+
+impl Serialize for Unwritable {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("nobody can write this")
+    }
+}
+
+/// Panics while its result is written.
+#[mcp_tool(module = "panics", inline)]
+fn while_writing() -> Unwritable {
+    Unwritable
+}
+
+#[test]
+fn s3_43_a_panic_is_the_tools_failure() {
+    let registry = build(of(tools![with_text, inline, in_future, while_reading, while_writing]));
+    for name in ["panics.with_text", "panics.inline", "panics.in_future"] {
+        let result = call(&registry, name, json!({ "n": 9 }));
+        let (error_type, message) = failure(&result);
+        assert_eq!(error_type, "ToolExecutionError");
+        assert!(message.contains(name) && message.contains("panicked: 9 is too much;"), "{message}");
+        assert_eq!(call(&registry, name, json!({ "n": 1 })).data.unwrap()["result"], 1, "the registry goes on");
+    }
+    assert!(failure(&call(&registry, "panics.while_reading", json!({ "value": 1 }))).1.contains("nobody can read"));
+    assert!(failure(&call(&registry, "panics.while_writing", json!({}))).1.contains("nobody can write"));
+}
+
+#[test]
+fn a_panic_need_not_be_a_text_and_may_be_in_drop() {
+    let registry = build(of(tools![with_a_bomb, in_drop, in_drop_at_the_deadline]));
+    let result = call(&registry, "panics.with_a_bomb", json!({}));
+    assert!(failure(&result).1.contains("panicked: with a value that is no text;"), "{}", result.to_json());
+    assert!(failure(&call(&registry, "panics.in_drop", json!({}))).1.contains("panicked"));
+    assert_eq!(failure(&call(&registry, "panics.in_drop_at_the_deadline", json!({}))).0, "TimeoutError");
+}
+
+#[test]
+fn a_panic_leaves_no_half_result_in_the_buffer() {
+    let registry = build(of(tools![inline, while_writing, with_text]).check_output(OutputCheck::Never));
+    let mut out = b"before".to_vec();
+    for (name, arguments) in
+        [("panics.inline", &br#"{"n": 9}"#[..]), ("panics.while_writing", b"{}"), ("panics.with_text", br#"{"n":9}"#)]
+    {
+        let error = registry.call_bytes_blocking(name, arguments, &CallOptions::new(), &mut out).unwrap_err();
+        assert!(error.to_string().contains("panicked"), "{error}");
+        assert_eq!(out, b"before");
+    }
+}
+
+#[test]
+fn a_closure_that_panics_before_its_future_is_caught_too() {
+    let tool = Tool::new("made.bad", json!({ "type": "object" }), |_, args: serde_json::Value| {
+        assert!(args.get("a").is_some(), "there is no a");
+        async {}
+    });
+    let registry = build(of([]).tool(tool));
+    assert!(failure(&call(&registry, "made.bad", json!({}))).1.contains("there is no a"));
+}

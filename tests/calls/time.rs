@@ -1,0 +1,232 @@
+//! Deadlines, cancellation, and work that nobody waits for any more.
+
+use std::future::pending;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp_core::__private::block_on;
+use mcp_registry::{CallOptions, CancelToken, Error, Registry, Timeout, Tool, ToolCall, ToolContext, mcp_tool, tools};
+use serde_json::json;
+
+use crate::{build, call, failure, of, try_call, until};
+
+/// Counts what is dropped.
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[derive(Clone, Default)]
+struct Drops(Arc<AtomicUsize>);
+
+/// Never ends.
+#[mcp_tool(module = "time", timeout = "50ms")]
+async fn wait_for_ever(#[ctx] drops: &Drops) {
+    let _dropped = Dropped(Arc::clone(&drops.0));
+    pending::<()>().await;
+}
+
+/// A door that stays shut until the test opens it.
+#[derive(Clone, Default)]
+struct Door(Arc<(Mutex<bool>, Condvar)>);
+
+impl Door {
+    fn open(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut open = self.0.0.lock().unwrap();
+        while !*open {
+            open = self.0.1.wait(open).unwrap();
+        }
+    }
+}
+
+/// Blocks its thread until the door is open.
+#[mcp_tool(module = "time", timeout = "50ms")]
+fn block(#[ctx] door: &Door) -> bool {
+    door.pass();
+    true
+}
+
+/// Blocks its thread until the door is open, with all the time there is.
+#[mcp_tool(module = "time", timeout = "none")]
+fn block_long(#[ctx] door: &Door) -> bool {
+    door.pass();
+    true
+}
+
+/// Asks whether it is still wanted.
+#[mcp_tool(module = "time", timeout = "50ms")]
+fn polite(#[ctx] cx: &ToolContext, #[ctx] left: &Left) {
+    while !cx.is_cancelled() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    left.0.store(true, Ordering::SeqCst);
+}
+
+#[derive(Clone, Default)]
+struct Left(Arc<AtomicBool>);
+
+/// Answers quickly.
+#[mcp_tool(module = "time")]
+fn quick() -> u8 {
+    7
+}
+
+/// Answers after some time.
+#[mcp_tool(module = "time", timeout = "none")]
+async fn slow_async(#[ctx] cx: &ToolContext) -> &'static str {
+    cx.cancelled().await;
+    "nobody reads this"
+}
+
+/// When it has to be over.
+#[mcp_tool(module = "time")]
+fn seconds_left(#[ctx] cx: &ToolContext) -> Option<f64> {
+    cx.deadline().map(|deadline| (deadline - Instant::now()).as_secs_f64())
+}
+
+#[test]
+fn s3_17_an_async_tool_is_dropped_at_its_deadline() {
+    let drops = Drops::default();
+    let registry = build(of(tools![wait_for_ever]).state(drops.clone()));
+    let error = try_call(&registry, "time.wait_for_ever", json!({})).unwrap_err();
+    let Error::Timeout(error) = error else { panic!("{error}") };
+    assert_eq!((error.tool.as_str(), error.limit), ("time.wait_for_ever", Duration::from_millis(50)));
+    assert_eq!(drops.0.load(Ordering::SeqCst), 1);
+    let result = call(&registry, "time.wait_for_ever", json!({}));
+    let (error_type, message) = failure(&result);
+    assert_eq!(error_type, "TimeoutError");
+    assert!(message.contains("50ms") && message.contains("raise"), "{message}");
+}
+
+#[test]
+fn a_plain_function_that_never_returns_is_answered_at_its_deadline() {
+    let door = Door::default();
+    let registry = build(of(tools![block]).state(door.clone()));
+    let started = Instant::now();
+    let result = call(&registry, "time.block", json!({}));
+    assert_eq!(failure(&result).0, "TimeoutError");
+    assert!(started.elapsed() >= Duration::from_millis(50));
+    // The door is still shut: nobody waited for the function.
+    door.open();
+}
+
+#[test]
+fn abandoned_work_is_bounded_and_counted_until_it_returns() {
+    let door = Door::default();
+    let registry = build(of(tools![block, quick, slow_async]).state(door.clone()).max_abandoned(3));
+    for _ in 0..3 {
+        assert_eq!(failure(&call(&registry, "time.block", json!({}))).0, "TimeoutError");
+    }
+    let refused = call(&registry, "time.quick", json!({}));
+    let (error_type, message) = failure(&refused);
+    assert_eq!(error_type, "ApiLimitExceeded");
+    assert!(message.contains("3 calls that ran out of time") && message.ends_with("try again later"), "{message}");
+    door.open();
+    until("the pool is free again", || !call(&registry, "time.quick", json!({})).is_failure());
+}
+
+#[test]
+fn a_function_that_asks_leaves_when_nobody_waits() {
+    let left = Left::default();
+    let registry = build(of(tools![polite]).state(left.clone()));
+    assert_eq!(failure(&call(&registry, "time.polite", json!({}))).0, "TimeoutError");
+    until("the function leaves", || left.0.load(Ordering::SeqCst));
+}
+
+#[test]
+fn a_call_is_cancelled_by_its_token() {
+    let door = Door::default();
+    let registry = build(of(tools![block_long, slow_async]).state(door.clone()));
+    for name in ["time.block_long", "time.slow_async"] {
+        let token = CancelToken::new();
+        let options = CallOptions::new().cancel(token.clone());
+        let result = thread::scope(|scope| {
+            let waiting = scope.spawn(|| block_on(registry.call_with(&ToolCall::new(name, json!({})), &options)));
+            thread::sleep(Duration::from_millis(20));
+            token.cancel();
+            waiting.join().unwrap()
+        });
+        assert_eq!(failure(&result).0, "CancelledError", "{name}");
+        let again = block_on(registry.call_with(&ToolCall::new(name, json!({})), &options));
+        assert_eq!(failure(&again).0, "CancelledError", "{name} was cancelled before");
+    }
+    door.open();
+}
+
+#[test]
+fn a_call_that_is_dropped_drops_its_tool() {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    let drops = Drops::default();
+    let registry = build(of(tools![wait_for_ever]).state(drops.clone()));
+    let tool_call = ToolCall::new("time.wait_for_ever", json!({}));
+    {
+        let mut under_way = pin!(registry.call(&tool_call));
+        assert!(under_way.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert_eq!(drops.0.load(Ordering::SeqCst), 0);
+    }
+    assert_eq!(drops.0.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn c17_the_time_is_the_tools_own_then_the_registrys_then_30_seconds() {
+    let left = |registry: &Registry, options: &CallOptions| {
+        let result = block_on(registry.call_with(&ToolCall::new("time.seconds_left", json!({})), options));
+        result.data.unwrap()["result"].as_f64()
+    };
+    let is_about = |left: Option<f64>, seconds: f64| left.is_some_and(|left| left <= seconds && left > seconds - 5.0);
+    let none = CallOptions::new();
+    assert!(is_about(left(&build(of(tools![seconds_left])), &none), 30.0));
+    let registry = build(of(tools![seconds_left]).timeout(Duration::from_secs(100)));
+    assert!(is_about(left(&registry, &none), 100.0));
+    assert!(is_about(left(&registry, &CallOptions::new().timeout(Duration::from_secs(20))), 20.0));
+    assert!(is_about(left(&registry, &CallOptions::new().timeout(Duration::from_secs(200))), 100.0));
+    assert_eq!(left(&build(of(tools![seconds_left]).no_timeout()), &none), None);
+}
+
+#[test]
+fn a_tool_made_at_run_time_has_a_deadline_too() {
+    let schema = json!({ "type": "object" });
+    let tool = Tool::new("made.slow", schema, |_, _| pending::<()>());
+    let tool = tool.timeout(Timeout::After(Duration::from_millis(20)));
+    let registry = build(of([]).tool(tool));
+    assert_eq!(failure(&call(&registry, "made.slow", json!({}))).0, "TimeoutError");
+}
+
+#[test]
+fn a_time_without_end_is_no_deadline() {
+    let registry = build(of(tools![seconds_left]).timeout(Duration::MAX));
+    assert_eq!(call(&registry, "time.seconds_left", json!({})).data.unwrap()["result"], json!(null));
+}
+
+#[test]
+fn s1_48_many_calls_are_answered_in_order_and_each_on_its_own() {
+    let door = Door::default();
+    let registry = build(of(tools![block, quick]).state(door.clone()).concurrency(4));
+    let calls: Vec<ToolCall> = (0..20)
+        .map(|n| match n % 5 {
+            0 => ToolCall::new("time.block", json!({})),
+            1 => ToolCall::new("time.nothing", json!({})),
+            2 => ToolCall::new("time.quick", json!({ "x": 1 })),
+            _ => ToolCall::new("time.quick", json!({})),
+        })
+        .collect();
+    let results = block_on(registry.call_many(&calls));
+    let types: Vec<&str> =
+        results.iter().map(|result| result.error.as_ref().map_or("", |error| error.error_type.as_str())).collect();
+    let five = ["TimeoutError", "ToolNotFoundError", "ValidationError", "", ""];
+    assert_eq!(types, five.repeat(4));
+    door.open();
+    assert!(block_on(registry.call_many(&[])).is_empty());
+}

@@ -1,0 +1,88 @@
+//! Spans and events of calls. (Alone in its program: who listens, listens to all of it.)
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use mcp_core::__private::block_on;
+use mcp_registry::{CallOptions, Registry, ToolCall, mcp_tool, tools};
+use serde_json::{Value, json};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::FmtSpan;
+
+/// Says something on the way.
+#[mcp_tool(module = "traced")]
+fn speak(#[arg(secret)] word: &str) -> Result<usize, String> {
+    tracing::info!("in the tool");
+    if word.is_empty() { Err("no word".to_owned()) } else { Ok(word.len()) }
+}
+
+/// In its place.
+#[mcp_tool(module = "traced", inline)]
+fn inline() {}
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+impl Lines {
+    fn take(&self) -> Vec<Value> {
+        let text = String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap();
+        assert!(!text.contains("hunter2"), "no secret is told: {text}");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+#[test]
+fn a_call_has_a_span_and_an_event_of_its_outcome() {
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::fmt().json().with_span_events(FmtSpan::CLOSE).with_writer(lines.clone());
+    subscriber.init();
+    let registry = Registry::builder_of(tools![speak, inline]).build().unwrap();
+    let meta = json!({ "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" });
+    let options = CallOptions::new().request_id("7").caller("ada").meta(meta.as_object().unwrap().clone());
+
+    let call = ToolCall::new("traced.speak", json!({ "word": "hunter2" }));
+    assert!(!block_on(registry.call_with(&call, &options)).is_failure());
+    let told = lines.take();
+    let [in_tool, outcome, close] = told.as_slice() else { panic!("{told:#?}") };
+    assert_eq!(in_tool["fields"]["message"], "in the tool");
+    assert_eq!(in_tool["span"]["name"], "tool_call", "the span goes along to the thread of the pool");
+    assert_eq!(in_tool["span"]["traceparent"], meta["traceparent"]);
+    assert_eq!((&outcome["level"], &outcome["fields"]["tool"]), (&json!("INFO"), &json!("traced.speak")));
+    let span = &close["span"];
+    assert_eq!(
+        (&span["outcome"], &span["caller"], &span["request_id"]),
+        (&json!("success"), &json!("ada"), &json!("7"))
+    );
+
+    let call = ToolCall::new("traced.speak", json!({ "word": "" }));
+    assert!(block_on(registry.call(&call)).is_failure());
+    let told = lines.take();
+    let outcome = &told[1];
+    assert_eq!((&outcome["level"], &outcome["fields"]["outcome"]), (&json!("WARN"), &json!("failure")));
+    assert_eq!(outcome["fields"]["error_type"], "ToolExecutionError");
+    assert!(outcome["fields"]["message"].as_str().unwrap().contains("no word"));
+    assert_eq!(told[2]["span"]["error_type"], "ToolExecutionError");
+
+    let mut out = Vec::new();
+    registry.call_bytes_blocking("traced.inline", b"{}", &CallOptions::new(), &mut out).unwrap();
+    assert_eq!(lines.take().len(), 2, "the short way is not taken while someone listens");
+}
