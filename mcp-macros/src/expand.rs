@@ -1,8 +1,8 @@
 //! Tool → tokens: the function as it was written, a static beside it, and one registration.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::spanned::Spanned as _;
+use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, Lit, LitStr};
 
 use crate::args::{MetaLit, Number};
@@ -326,7 +326,7 @@ fn call(tool: &Tool) -> TokenStream {
     let read = read(tool);
     let (keep, passed) = pass(tool);
     let function = &tool.function;
-    let span = tool.returns.span();
+    let span = here(&tool.returns);
     let wait = tool.is_async.then(|| quote!(.await));
     let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
     let finish = quote_spanned! {span=>
@@ -367,6 +367,11 @@ fn call(tool: &Tool) -> TokenStream {
     }
 }
 
+/// The place of some tokens, for an expansion that names its own variables: tokens of a `macro_rules!` would not see them.
+fn here(tokens: &impl Spanned) -> Span {
+    tokens.span().resolved_at(Span::call_site())
+}
+
 fn slot_name(index: usize) -> Ident {
     format_ident!("__a{index}")
 }
@@ -376,7 +381,7 @@ fn read(tool: &Tool) -> TokenStream {
     if let Some(arg) = tool.args().find(|arg| arg.flatten.is_some()) {
         let (slot, ty) = (slot_name(0), slot_type(arg));
         let allow_unknown = tool.keys.allow_unknown_arguments;
-        return quote_spanned! {arg.ty.span()=>
+        return quote_spanned! {here(&arg.ty)=>
             static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new();
             let #slot = __mcp::Flattened::<#ty>::NEW.read(__args.json, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
         };
@@ -433,13 +438,13 @@ fn take(index: usize, arg: &Arg) -> TokenStream {
 
 fn injected(ctx: &Ctx, is_async: bool) -> TokenStream {
     match ctx {
-        Ctx::Ref(ty) => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(__cx)?),
-        Ctx::Clone(ty) => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(__cx)?),
+        Ctx::Ref(ty) => quote_spanned!(here(ty)=> __mcp::CtxRef::<#ty>::NEW.get(__cx)?),
+        Ctx::Clone(ty) => quote_spanned!(here(ty)=> __mcp::cloned_state::<#ty>(__cx)?),
         Ctx::From(ty) if is_async => {
-            quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(__cx).await?)
+            quote_spanned!(here(ty)=> <#ty as __mcp::FromContext>::from_context(__cx).await?)
         }
         Ctx::From(ty) => {
-            quote_spanned!(ty.span()=> __mcp::block_on(<#ty as __mcp::FromContext>::from_context(__cx))?)
+            quote_spanned!(here(ty)=> __mcp::block_on(<#ty as __mcp::FromContext>::from_context(__cx))?)
         }
     }
 }

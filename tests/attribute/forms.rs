@@ -290,6 +290,34 @@ make! { titled "Widened"
     widened(number: u8 = 7) -> u64
 }
 
+macro_rules! make_plain {
+    ($name:ident, $waiting:ident, $context:ty, $all:ty) => {
+        /// Returns nothing.
+        #[mcp_tool(module = "forms")]
+        fn $name(#[ctx] cx: &$context, #[ctx] owned: $context) {
+            assert_eq!(cx.tool_name(), owned.tool_name());
+        }
+
+        /// Waits for nothing.
+        #[mcp_tool(module = "forms")]
+        async fn $waiting(#[ctx] _cx: &$context, #[arg(flatten)] _all: $all) {}
+    };
+}
+
+/// All of it.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct AllOfIt {}
+
+make_plain!(made_plain, made_waiting, mcp_core::ToolContext, AllOfIt);
+
+#[test]
+fn macros_can_make_tools_that_return_nothing() {
+    let registry = mcp_registry::Registry::builder_of(mcp_core::tools![made_plain, made_waiting]).build().unwrap();
+    for name in ["forms.made_plain", "forms.made_waiting"] {
+        assert!(!registry.call_blocking(&mcp_core::ToolCall::new(name, json!({}))).is_failure());
+    }
+}
+
 #[test]
 fn macros_can_make_tools() {
     assert_eq!(entry("forms.made").title, Some("Made"));
