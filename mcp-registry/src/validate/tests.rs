@@ -428,7 +428,7 @@ mod without_the_feature {
         let arguments = json!({ "point": { "x": "a", "y": "b" } });
         let typed = __mcp_tool_point.check(&arguments.to_string()).unwrap_err();
         assert_eq!(typed.len(), 1);
-        assert_eq!(super::super::complete(tool, &arguments, typed.clone()), typed);
+        assert_eq!(super::super::complete(tool, &arguments.to_string(), typed.clone()).faults, typed);
         assert!(!super::super::wants(tool, "[[{{"));
         assert!(super::super::output_faults(tool, &json!(1)).is_empty());
     }
@@ -468,7 +468,8 @@ mod with_the_feature {
         let point = tool(&__mcp_tool_point);
         let arguments = json!({ "point": { "x": "a", "y": "b" } });
         let typed = __mcp_tool_point.check(&arguments.to_string()).unwrap_err();
-        let all: Vec<String> = complete(&point, &arguments, typed).into_iter().map(|fault| fault.path).collect();
+        let error = complete(&point, &arguments.to_string(), typed);
+        let all: Vec<&str> = error.faults.iter().map(|fault| fault.path.as_str()).collect();
         assert_eq!(all, ["/point/x", "/point/y"]);
         assert!(faults(&point, &json!({ "point": { "x": 1, "y": 2, "label": null } })).is_empty());
     }
