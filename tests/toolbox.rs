@@ -17,7 +17,7 @@ fn registry(name: &str) -> (std::path::PathBuf, Registry) {
         .state(Workspace::open(&root).unwrap())
         .state(Memory::default())
         .expect_tools([("file-utility", 1), ("memory", 4)])
-        .trust_tool("memory.forget", TrustLevel::Trusted)
+        .trust_tool("memory.delete", TrustLevel::Trusted)
         .build()
         .unwrap();
     (root, registry)

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::spanned::Spanned;
+use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, Lit, LitStr};
 
 use crate::args::{MetaLit, Number};
@@ -326,12 +326,14 @@ fn call(tool: &Tool) -> TokenStream {
     let read = read(tool);
     let (keep, passed) = pass(tool);
     let function = &tool.function;
-    let span = here(&tool.returns);
+    let span = tool.returns.span();
     let wait = tool.is_async.then(|| quote!(.await));
     let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
+    let [cx, args, out] = ["__cx", "__args", "__out"].map(variable);
     let finish = quote_spanned! {span=>
+        let __returned = #called;
         let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
-        __mcp::Success::of(&__value).write(__value, __out)
+        __mcp::Success::of(&__value).write(__value, #out)
     };
     let body = quote! {
         #read
@@ -339,15 +341,14 @@ fn call(tool: &Tool) -> TokenStream {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
         #keep
-        let __returned = #called;
         #finish
     };
     if tool.is_async {
         quote_spanned! {span=>
             fn __mcp_call<'a>(
-                __cx: &'a __mcp::ToolContext,
-                __args: __mcp::Input<'a>,
-                __out: &'a mut __mcp::Vec<u8>,
+                #cx: &'a __mcp::ToolContext,
+                #args: __mcp::Input<'a>,
+                #out: &'a mut __mcp::Vec<u8>,
             ) -> __mcp::BoxFuture<'a, __mcp::Result<__mcp::Returned, __mcp::CallError>> {
                 __mcp::Box::pin(async move { #body })
             }
@@ -367,9 +368,10 @@ fn call(tool: &Tool) -> TokenStream {
     }
 }
 
-/// The place of some tokens, for an expansion that names its own variables: tokens of a `macro_rules!` would not see them.
-fn here(tokens: &impl Spanned) -> Span {
-    tokens.span().resolved_at(Span::call_site())
+/// A variable of the expansion. Named at the place of the user's tokens, it would not be seen by those of a
+/// `macro_rules!`.
+fn variable(name: &str) -> Ident {
+    Ident::new(name, Span::call_site())
 }
 
 fn slot_name(index: usize) -> Ident {
@@ -380,10 +382,10 @@ fn slot_name(index: usize) -> Ident {
 fn read(tool: &Tool) -> TokenStream {
     if let Some(arg) = tool.args().find(|arg| arg.flatten.is_some()) {
         let (slot, ty) = (slot_name(0), slot_type(arg));
-        let allow_unknown = tool.keys.allow_unknown_arguments;
-        return quote_spanned! {here(&arg.ty)=>
+        let (allow_unknown, args) = (tool.keys.allow_unknown_arguments, variable("__args"));
+        return quote_spanned! {arg.ty.span()=>
             static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new();
-            let #slot = __mcp::Flattened::<#ty>::NEW.read(__args.json, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
+            let #slot = __mcp::Flattened::<#ty>::NEW.read(#args.json, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
         };
     }
     let slots: Vec<Ident> = (0..tool.args().count()).map(slot_name).collect();
@@ -437,14 +439,15 @@ fn take(index: usize, arg: &Arg) -> TokenStream {
 }
 
 fn injected(ctx: &Ctx, is_async: bool) -> TokenStream {
+    let cx = variable("__cx");
     match ctx {
-        Ctx::Ref(ty) => quote_spanned!(here(ty)=> __mcp::CtxRef::<#ty>::NEW.get(__cx)?),
-        Ctx::Clone(ty) => quote_spanned!(here(ty)=> __mcp::cloned_state::<#ty>(__cx)?),
+        Ctx::Ref(ty) => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(#cx)?),
+        Ctx::Clone(ty) => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(#cx)?),
         Ctx::From(ty) if is_async => {
-            quote_spanned!(here(ty)=> <#ty as __mcp::FromContext>::from_context(__cx).await?)
+            quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(#cx).await?)
         }
         Ctx::From(ty) => {
-            quote_spanned!(here(ty)=> __mcp::block_on(<#ty as __mcp::FromContext>::from_context(__cx))?)
+            quote_spanned!(ty.span()=> __mcp::block_on(<#ty as __mcp::FromContext>::from_context(#cx))?)
         }
     }
 }
