@@ -6,6 +6,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::num::{NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -206,11 +207,20 @@ pub fn json<T: serde::Serialize>(value: T) -> Value {
 
 /// Waits for a future on this thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
+    /// Remembers that it was woken: whoever blocks inside of the future may take the thread's token away.
+    struct Unpark {
+        thread: Thread,
+        woken: AtomicBool,
+    }
 
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
-            self.0.unpark();
+            self.wake_by_ref();
+        }
+
+        fn wake_by_ref(self: &Arc<Self>) {
+            self.woken.store(true, Ordering::Release);
+            self.thread.unpark();
         }
     }
 
@@ -219,13 +229,16 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
+    let waker = Waker::from(Arc::clone(&unpark));
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        thread::park();
+        while !unpark.woken.swap(false, Ordering::Acquire) {
+            thread::park();
+        }
     }
 }
 
@@ -309,5 +322,53 @@ impl TypeKind {
     /// Whether a constraint for one kind can be on a type of this kind.
     pub const fn fits(self, wanted: Self) -> bool {
         matches!(self, Self::Unknown) || self as u8 == wanted as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::channel;
+    use std::task::Poll;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::block_on;
+
+    #[test]
+    fn who_blocks_inside_takes_no_wakeup_away() {
+        let (send, done) = channel();
+        thread::spawn(move || {
+            let mut polls = 0;
+            block_on(poll_fn(|outer| {
+                polls += 1;
+                // The first poll has a waker that does nothing; in the second the thread waits for something else.
+                if polls == 2 {
+                    outer.waker().wake_by_ref();
+                    wait_elsewhere();
+                }
+                if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
+            }));
+            send.send(()).unwrap();
+        });
+        done.recv_timeout(Duration::from_secs(5)).expect("the wakeup was lost");
+    }
+
+    fn wait_elsewhere() {
+        let is_over = Arc::new(AtomicBool::new(false));
+        block_on(poll_fn(|inner| {
+            if is_over.load(Ordering::SeqCst) {
+                return Poll::Ready(());
+            }
+            let (is_over, waker) = (Arc::clone(&is_over), inner.waker().clone());
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(50));
+                is_over.store(true, Ordering::SeqCst);
+                waker.wake();
+            });
+            Poll::Pending
+        }));
     }
 }
