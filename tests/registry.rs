@@ -476,3 +476,31 @@ fn a_registry_is_shared_between_threads() {
     });
     assert_eq!(registry.list_registered_tools().len(), 8);
 }
+
+#[test]
+fn what_a_tool_holds_may_use_the_registry_when_it_is_dropped() {
+    struct Last(Registry);
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.0.unregister("last.other");
+        }
+    }
+
+    let (send, done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+        let last = Last(registry.clone());
+        let tool = |name| Tool::new(name, json!({ "type": "object" }), |_, _| async {}).description("Does nothing.");
+        registry.register(tool("last.other")).unwrap();
+        let holds = Tool::new("last.one", json!({ "type": "object" }), move |_, _| {
+            let _ = &last;
+            async {}
+        });
+        registry.register(holds.description("Holds on to the registry.")).unwrap();
+        assert!(registry.unregister("last.one"));
+        send.send(registry.list_registered_tools().len()).unwrap();
+    });
+    let left = done.recv_timeout(std::time::Duration::from_secs(5)).expect("a deadlock");
+    assert_eq!(left, 0);
+}

@@ -88,10 +88,12 @@ impl Registry {
 
     /// Adds a tool. The same tool (or a clone of it) again changes nothing; another one of its name is refused.
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
+        // Kept beyond the lock: what a tool holds may use the registry when it is dropped.
+        let tool = Arc::new(tool);
         let _changing = self.changing();
         let catalog = self.catalog();
         let mut problems = Vec::new();
-        let named = edited(vec![Source::Made(Arc::new(tool))], &[], &mut problems);
+        let named = edited(vec![Source::Made(Arc::clone(&tool))], &[], &mut problems);
         let added = Catalog::build(named, catalog.policy(), |_| true, &mut problems);
         problems.extend(self.0.settings.lint.problems(&added.lint_by(self.0.settings.lint)));
         let mut changed = None;
@@ -112,12 +114,14 @@ impl Registry {
 
     /// Takes a tool away, by its canonical name, and says whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
-        let _changing = self.changing();
+        let changing = self.changing();
         let catalog = self.catalog();
         let known = catalog.find(name).is_some_and(|tool| tool.name() == name);
         if known {
             self.0.catalog.store(Arc::new(catalog.filtered(|tool| tool.name() != name)));
         }
+        // Before the tool goes with the old catalog: what it holds may use the registry when it is dropped.
+        drop(changing);
         known
     }
 
