@@ -25,7 +25,7 @@ use self::drive::{Drive, Stopped};
 use self::guard::guard;
 use self::watch::{Failure, Watch, masked};
 use crate::answer::{add_notices, flat_prefix, flat_suffix, result_of, write_flat};
-use crate::gate::{Decision, GateCall, by_level, refusal};
+use crate::gate::{Decision, GateCall, broken, by_level, refusal};
 use crate::layer::Next;
 use crate::limit::{Bucket, exceeded, exceeded_by_all};
 use crate::metrics::Metrics;
@@ -161,10 +161,7 @@ impl Registry {
         if cx.is_cancelled() {
             return Err(run::cancelled(tool.name()));
         }
-        if let Err(error) = admit(settings, &tool, asked, &cx).await {
-            watch.deny();
-            return Err(error);
-        }
+        admit(settings, &tool, asked, &cx, watch).await?;
         take_a_turn(settings, &tool)?;
         let returned = if settings.stack.layers.is_empty() {
             run::run_into(settings, &tool, &cx, &asked.arguments.json(), out).await?
@@ -176,7 +173,13 @@ impl Registry {
 }
 
 /// Asks the gate.
-async fn admit(settings: &Settings, tool: &RegisteredTool, asked: &Asked<'_>, cx: &ToolContext) -> Result<(), Error> {
+async fn admit(
+    settings: &Settings,
+    tool: &RegisteredTool,
+    asked: &Asked<'_>,
+    cx: &ToolContext,
+    watch: &mut Watch<'_>,
+) -> Result<(), Error> {
     let decision = match &settings.gate {
         None => by_level(tool, cx.trust()),
         Some(gate) => {
@@ -184,14 +187,20 @@ async fn admit(settings: &Settings, tool: &RegisteredTool, asked: &Asked<'_>, cx
             let call = GateCall { tool, arguments: &arguments, cx };
             match Drive::new(gate.check(&call)).unless(cx.cancel_token()).await {
                 Ok(decision) => decision,
-                Err(Stopped::Panicked(panicked)) => return Err(panicked.of(tool.name())),
+                Err(Stopped::Panicked(panicked)) => {
+                    watch.deny();
+                    return Err(broken(tool, &panicked).into());
+                }
                 Err(Stopped::Cancelled | Stopped::Late) => return Err(run::cancelled(tool.name())),
             }
         }
     };
     match decision {
         Decision::Allow => Ok(()),
-        Decision::Deny(reason) => Err(refusal(tool, cx.trust(), &reason).into()),
+        Decision::Deny(reason) => {
+            watch.deny();
+            Err(refusal(tool, cx.trust(), &reason).into())
+        }
     }
 }
 
@@ -222,7 +231,7 @@ async fn layered(
     let next = Next { settings, tool, layers: &settings.stack.layers };
     match Drive::new(next.run(&call, cx)).unless(cx.cancel_token()).await {
         Ok(result) => result,
-        Err(Stopped::Panicked(panicked)) => Err(panicked.of(tool.name())),
+        Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").of(tool.name())),
         Err(Stopped::Cancelled | Stopped::Late) => Err(run::cancelled(tool.name())),
     }
 }

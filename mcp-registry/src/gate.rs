@@ -1,10 +1,12 @@
 //! Who may call what: asked before each call.
 
 use std::future::Future;
+use std::{fmt, io};
 
 use mcp_core::{BoxFuture, ErrorType, ToolContext, ToolError, TrustLevel};
 use serde_json::{Value, json};
 
+use crate::call::guard::Panicked;
 use crate::tool::RegisteredTool;
 
 /// Decides whether a call may be made: by the caller, by the arguments, by asking a person.
@@ -32,7 +34,7 @@ pub trait Gate: Send + Sync + 'static {
 }
 
 /// A call at the gate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct GateCall<'a> {
     /// The tool.
@@ -41,6 +43,13 @@ pub struct GateCall<'a> {
     pub arguments: &'a Value,
     /// Who asks, how far it is trusted, and what else came with the call.
     pub cx: &'a ToolContext,
+}
+
+/// The arguments are not shown: what is debugged ends up in logs, and some of them are secret.
+impl fmt::Debug for GateCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GateCall").field("tool", self.tool).field("cx", self.cx).finish_non_exhaustive()
+    }
 }
 
 /// What a gate says.
@@ -88,6 +97,16 @@ pub(crate) fn refusal(tool: &RegisteredTool, trust: TrustLevel, reason: &str) ->
     let message = format!("`{}` may not be called: {reason}", tool.name());
     let details = json!({ "tool": tool.name(), "trust": trust.as_str() });
     ToolError::new(ErrorType::PERMISSION_ERROR, message).details(details)
+}
+
+/// The error of a call whose gate panicked. What it panicked with is not the gate's word to the model, and may be masked.
+pub(crate) fn broken(tool: &RegisteredTool, panicked: &Panicked) -> ToolError {
+    let message = format!(
+        "`{}` may not be called: the gate panicked: {}; tell whoever runs the server",
+        tool.name(),
+        panicked.message()
+    );
+    ToolError::from_error(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
 /// A gate, whatever its type.

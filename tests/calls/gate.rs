@@ -1,11 +1,12 @@
 //! Who may call what, and how often.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use mcp_core::__private::block_on;
 use mcp_registry::{
-    AuditLog, CallOptions, CallOutcome, Decision, Error, Gate, GateCall, LevelGate, RateLimit, ToolCall, TrustLevel,
-    mcp_tool, tools,
+    AuditLog, CallOptions, CallOutcome, CancelToken, Decision, Error, Gate, GateCall, LevelGate, RateLimit, ToolCall,
+    TrustLevel, mcp_tool, tools,
 };
 use serde_json::json;
 
@@ -102,8 +103,11 @@ fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     let (error_type, message) = failure(&refused);
     assert_eq!((error_type, message), ("PermissionError", "`files.read` may not be called: only ada may; ask her"));
     assert_eq!(failure(&ask("files.delete", json!({}), "ada")).0, "PermissionError", "the level still counts");
-    // A gate that breaks lets nobody in.
-    assert!(failure(&ask("files.read", json!({ "path": "c" }), "bomb")).1.contains("the gate is broken"));
+    // A gate that breaks lets nobody in, and it is not the tool that is blamed.
+    let broken = ask("files.read", json!({ "path": "c" }), "bomb");
+    let (error_type, message) = failure(&broken);
+    assert_eq!(error_type, "PermissionError");
+    assert!(message.contains("the gate panicked") && !message.contains("mistake in the tool"), "{message}");
     assert_eq!(
         *door.0.lock().unwrap(),
         [r#"files.read {"path":"a"}"#, r#"files.read {"path":"b"}"#, "files.delete {}", r#"files.read {"path":"c"}"#]
@@ -113,6 +117,52 @@ fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     let mut out = Vec::new();
     let options = CallOptions::new().caller("bob");
     assert!(registry.call_bytes_blocking("files.read", br#"{"path":"d"}"#, &options, &mut out).is_err());
+}
+
+/// Waits until nobody wants to know any more.
+struct Patient;
+
+impl Gate for Patient {
+    async fn check(&self, call: &GateCall<'_>) -> Decision {
+        call.cx.cancelled().await;
+        Decision::Allow
+    }
+}
+
+#[test]
+fn what_the_gate_did_not_refuse_is_not_called_denied() {
+    let audit = AuditLog::new();
+    let registry = build(of(tools![read]).gate(Patient).layer(audit.clone()));
+    let cancel = CancelToken::new();
+    let options = CallOptions::new().cancel(cancel.clone());
+    let call = ToolCall::new("files.read", json!({ "path": "a" }));
+    std::thread::scope(|scope| {
+        scope.spawn(|| block_on(registry.call_with(&call, &options)));
+        std::thread::sleep(Duration::from_millis(30));
+        cancel.cancel();
+    });
+    assert!(registry.call_bytes_blocking("files.read", b"{no json", &CallOptions::new(), &mut Vec::new()).is_err());
+    let outcomes: Vec<CallOutcome> = audit.records().iter().map(|record| record.outcome).collect();
+    assert_eq!(outcomes, [CallOutcome::Cancelled, CallOutcome::Failure]);
+}
+
+/// Shows what it sees.
+struct Talks(&'static Mutex<String>);
+
+impl Gate for Talks {
+    async fn check(&self, call: &GateCall<'_>) -> Decision {
+        *self.0.lock().unwrap() = format!("{call:?}");
+        Decision::Allow
+    }
+}
+
+#[test]
+fn a_gate_that_logs_what_it_sees_logs_no_arguments() {
+    let said: &Mutex<String> = Box::leak(Box::default());
+    let registry = build(of(tools![read]).gate(Talks(said)));
+    assert!(!call(&registry, "files.read", json!({ "path": "hunter2" })).is_failure());
+    let said = said.lock().unwrap();
+    assert!(said.contains("files.read") && !said.contains("hunter2"), "{said}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ const TOLD: usize = 500;
 #[derive(Debug)]
 pub(crate) struct Panicked {
     message: String,
+    /// What panicked, if it was not the tool.
+    culprit: Option<&'static str>,
 }
 
 /// Runs something that may panic.
@@ -22,7 +24,7 @@ pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let message = text_of(&*payload);
         discard(payload);
-        Panicked { message }
+        Panicked { message, culprit: None }
     })
 }
 
@@ -41,10 +43,21 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 }
 
 impl Panicked {
+    /// What it panicked with.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// It was not the tool that panicked, but this.
+    pub(crate) fn by(mut self, culprit: &'static str) -> Self {
+        self.culprit = Some(culprit);
+        self
+    }
+
     /// The error of the call of a tool.
     pub(crate) fn of(self, tool: &str) -> Error {
-        let Self { message } = self;
-        ToolError::from_error(PanicError { tool: tool.to_owned(), message }).into()
+        let Self { message, culprit } = self;
+        ToolError::from_error(PanicError { tool: tool.to_owned(), culprit, message }).into()
     }
 }
 
@@ -52,12 +65,21 @@ impl Panicked {
 #[derive(Debug)]
 struct PanicError {
     tool: String,
+    culprit: Option<&'static str>,
     message: String,
 }
 
 impl fmt::Display for PanicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` panicked: {}; this is a mistake in the tool, tell its author", self.tool, self.message)
+        let Self { tool, culprit, message } = self;
+        match culprit {
+            None => write!(f, "`{tool}` panicked: {message}; this is a mistake in the tool, tell its author"),
+            Some(culprit) => write!(
+                f,
+                "`{tool}` was called, and {culprit} panicked: {message}; this is no mistake in the tool, tell whoever \
+                 runs the server"
+            ),
+        }
     }
 }
 
