@@ -102,3 +102,30 @@ fn a_job_that_the_host_loses_is_an_error_and_no_hang() {
     let result = call(&registry, "host.thread", json!({}));
     assert!(failure(&result).1.contains("given up by the host"), "{}", result.to_json());
 }
+
+/// Panics where it is asked for something.
+struct Broken {
+    sleeps: bool,
+}
+
+impl Host for Broken {
+    fn sleep_until(&self, deadline: Instant) -> mcp_registry::BoxFuture<'static, ()> {
+        assert!(self.sleeps, "no time");
+        ThreadHost::shared().sleep_until(deadline)
+    }
+
+    fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+        assert!(!self.sleeps, "no threads");
+        ThreadHost::shared().spawn_blocking(job)
+    }
+}
+
+#[test]
+fn a_host_that_panics_is_an_error_of_the_call() {
+    for (sleeps, message) in [(true, "no threads"), (false, "no time")] {
+        let registry = build(of(tools![block]).host(Broken { sleeps }));
+        let result = call(&registry, "host.block", json!({}));
+        assert_eq!(failure(&result).0, "ToolExecutionError");
+        assert!(failure(&result).1.contains(message), "{}", result.to_json());
+    }
+}

@@ -103,9 +103,10 @@ impl<T> Future for Drive<'_, T> {
                 discard(this.future.take());
                 Poll::Ready(Ok(output))
             }
-            Ok(Poll::Pending) => match this.limit(context) {
-                Some(why) => this.stop(why),
-                None => Poll::Pending,
+            Ok(Poll::Pending) => match guard(|| this.limit(context)) {
+                Ok(Some(why)) => this.stop(why),
+                Ok(None) => Poll::Pending,
+                Err(panicked) => this.stop(Stopped::Panicked(panicked.by("its host"))),
             },
             Err(panicked) => this.stop(Stopped::Panicked(panicked)),
         }

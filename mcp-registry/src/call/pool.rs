@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use mcp_core::{ErrorType, ToolError};
+use mcp_core::{Error, ErrorType, ToolError};
 use serde_json::json;
 
-use super::guard::discard;
+use super::guard::{discard, guard};
 use crate::settings::Settings;
 
 /// A job on the pool, as the one who waits for it sees it. Dropped before the job is done, it leaves the job behind,
@@ -38,25 +38,27 @@ impl<T: Send + 'static> Work<T> {
         settings: &Arc<Settings>,
         tool: &str,
         job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<Self, ToolError> {
+    ) -> Result<Self, Error> {
         let abandoned = settings.abandoned.load(Ordering::Relaxed);
         if abandoned >= settings.max_abandoned {
-            return Err(too_many(tool, abandoned));
+            return Err(too_many(tool, abandoned).into());
         }
         let shared = Arc::new(Shared { state: Mutex::new(State::Waiting(None)), settings: Arc::clone(settings) });
         let mut finish = Finish(Some(Arc::clone(&shared)));
-        let spawned = settings.host().spawn_blocking(Box::new(move || {
+        let job = Box::new(move || {
             // A job whose time was over before it began is not begun.
             let done = finish.is_wanted().then(job);
             finish.with(done);
-        }));
-        match spawned {
-            Ok(()) => Ok(Self(shared)),
-            Err(error) => {
-                *shared.lock() = State::Over;
-                Err(ToolError::new(ErrorType::API_LIMIT_EXCEEDED, format!("`{tool}` cannot be run: {error}")))
+        });
+        let error = match guard(|| settings.host().spawn_blocking(job)) {
+            Ok(Ok(())) => return Ok(Self(shared)),
+            Ok(Err(error)) => {
+                ToolError::new(ErrorType::API_LIMIT_EXCEEDED, format!("`{tool}` cannot be run: {error}")).into()
             }
-        }
+            Err(panicked) => panicked.by("its host").of(tool),
+        };
+        *shared.lock() = State::Over;
+        Err(error)
     }
 }
 
