@@ -106,20 +106,25 @@ impl Future for Cancelled {
                 return Poll::Ready(());
             }
         }
+        let waker = context.waker().clone();
         let mut waiting = token.waiting();
         // Looked at under the lock: who cancels now takes the waker that is put in below, or was seen here.
         if token.0.cancelled.load(Ordering::SeqCst) {
             return Poll::Ready(());
         }
         let own = place.and_then(|place| waiting.wakers.iter_mut().find(|(id, _)| *id == place));
-        if let Some((_, waker)) = own {
-            waker.clone_from(context.waker());
+        // To drop a waker may run anything, so it waits until the lock is gone.
+        let old = if let Some((_, own)) = own {
+            Some(std::mem::replace(own, waker))
         } else {
             let id = waiting.next;
             waiting.next += 1;
-            waiting.wakers.push((id, context.waker().clone()));
+            waiting.wakers.push((id, waker));
             *place = Some(id);
-        }
+            None
+        };
+        drop(waiting);
+        drop(old);
         Poll::Pending
     }
 }
@@ -186,6 +191,33 @@ mod tests {
         }
         assert!(token.waiting().wakers.is_empty());
         assert!(child.waiting().wakers.is_empty());
+    }
+
+    #[test]
+    fn a_waker_may_use_the_token_when_it_is_dropped() {
+        /// A task that waits for the token too.
+        struct Task {
+            _waits: Cancelled,
+        }
+
+        impl Wake for Task {
+            fn wake(self: Arc<Self>) {}
+        }
+
+        let (send, done) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let token = CancelToken::new();
+            let mut own = token.cancelled();
+            assert!(Pin::new(&mut own).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            let mut waits = pin!(token.cancelled());
+            let task = Waker::from(Arc::new(Task { _waits: own }));
+            assert!(waits.as_mut().poll(&mut Context::from_waker(&task)).is_pending());
+            drop(task);
+            // Takes the place of the task's last waker, so that the task is dropped.
+            assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            send.send(token.waiting().wakers.len()).unwrap();
+        });
+        assert_eq!(done.recv_timeout(std::time::Duration::from_secs(5)), Ok(1));
     }
 
     #[test]
