@@ -143,6 +143,28 @@ fn nobody_is_told_when_the_call_is_over() {
     assert_eq!(events.lock().unwrap().len(), 1);
 }
 
+/// Leaves someone behind who goes on telling.
+#[mcp_tool(module = "context")]
+async fn leaves_behind(#[ctx] cx: ToolContext) {
+    std::thread::spawn(move || {
+        block_on(cx.cancelled());
+        cx.progress(1, 1, "too late");
+    });
+}
+
+#[test]
+fn nobody_is_told_when_the_tool_has_returned() {
+    let (events, sink) = recorded();
+    let registry = build(of(tools![leaves_behind]));
+    let options = CallOptions::new().on_event(sink);
+    let result = block_on(registry.call_with(&ToolCall::new("context.leaves_behind", json!({})), &options));
+    assert!(!result.is_failure());
+    drop(options);
+    // Whoever waits for the end of the call hears of it, and lets go of the sink.
+    crate::until("the one who was left behind ends", || Arc::strong_count(&events) == 1);
+    assert!(events.lock().unwrap().is_empty());
+}
+
 #[test]
 fn a_context_is_made_by_hand_for_a_test_of_a_function() {
     let (events, sink) = recorded();

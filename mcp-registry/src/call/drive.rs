@@ -24,7 +24,7 @@ pub(crate) struct Drive<'a, T> {
     future: Option<BoxFuture<'a, T>>,
     deadline: Option<Deadline>,
     cancel: Option<(CancelToken, Cancelled)>,
-    /// Cancelled when the future is stopped, for what it has started elsewhere.
+    /// Cancelled when the future is over or stopped, for what it has started elsewhere.
     stopped: Option<CancelToken>,
 }
 
@@ -56,11 +56,15 @@ impl<'a, T> Drive<'a, T> {
     }
 
     fn stop(&mut self, why: Stopped) -> Poll<Result<T, Stopped>> {
+        self.end();
+        Poll::Ready(Err(why))
+    }
+
+    fn end(&mut self) {
         if let Some(stopped) = &self.stopped {
             stopped.cancel();
         }
         discard(self.future.take());
-        Poll::Ready(Err(why))
     }
 
     /// Whether the limits have been reached by now. What comes after them comes too late, also where it comes because of
@@ -100,7 +104,7 @@ impl<T> Future for Drive<'_, T> {
                     discard(output);
                     return this.stop(why);
                 }
-                discard(this.future.take());
+                this.end();
                 Poll::Ready(Ok(output))
             }
             Ok(Poll::Pending) => match guard(|| this.limit(context)) {

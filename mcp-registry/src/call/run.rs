@@ -75,7 +75,7 @@ struct Run<'a> {
     cx: &'a ToolContext,
     limit: Option<Duration>,
     deadline: Option<Instant>,
-    /// Cancelled when the run is stopped, for what the tool has started elsewhere.
+    /// Cancelled when the run is over or stopped, for what the tool has started elsewhere.
     stopped: CancelToken,
 }
 
