@@ -371,3 +371,45 @@ fn a_tool_that_is_made_with_what_is_no_schema_is_refused() {
     let output = tool(json!({ "type": "object" })).output_schema(json!({ "type": "object", "properties": { "a": 1 } }));
     assert_eq!(registry.register(output).unwrap_err().problems().len(), 1);
 }
+
+/// Refers to itself, in two alternatives that look the same but for their tag.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(tag = "op")]
+#[allow(dead_code, reason = "it is only read")]
+enum Term {
+    Neg { of: Box<Term> },
+    Abs { of: Box<Term> },
+    Num { v: Tenth },
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "it is only read")]
+struct Tenth(#[schemars(range(max = 10))] i64);
+
+/// Takes a term.
+#[mcp_tool(module = "v")]
+fn term(term: Term) -> usize {
+    let _ = term;
+    1
+}
+
+#[test]
+fn faults_in_what_nests_deep_are_told_at_once() {
+    let registry = Registry::builder_of(tools![term]).build().unwrap();
+    let nested = |levels: usize, leaf: Value| {
+        (0..levels).fold(
+            json!({ "op": "Num", "v": leaf }),
+            |of, level| json!({ "op": if level % 2 == 0 { "Neg" } else { "Abs" }, "of": of }),
+        )
+    };
+    let begun = std::time::Instant::now();
+    for levels in [0, 1, 2, 10, 50] {
+        let call =
+            |leaf: Value| registry.call_blocking(&ToolCall::new("v.term", json!({ "term": nested(levels, leaf) })));
+        assert!(!call(json!(3)).is_failure());
+        // One that the type refuses, and one that only the schema does.
+        assert!(call(json!("x")).is_failure(), "{levels}");
+        assert!(call(json!(11)).is_failure(), "{levels}");
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+}

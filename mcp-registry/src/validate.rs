@@ -35,6 +35,9 @@ pub(crate) struct Checks {
 /// How many faults are told.
 const TOLD: usize = 20;
 
+/// What is told of a fault that lies deeper than anyone looks.
+const DEEPER: &str = "as its schema says at every level";
+
 /// When the validator has to run for a tool.
 pub(crate) fn need(tool: &RegisteredTool) -> &Need {
     tool.checks().need.get_or_init(|| need::need(tool))
@@ -90,7 +93,8 @@ pub(crate) fn complete(tool: &RegisteredTool, json: &str, typed: Vec<Fault>) -> 
 /// The faults, and those of the others that are at other places.
 fn merged(mut faults: Vec<Fault>, others: Vec<Fault>) -> Vec<Fault> {
     let told: Vec<Fault> = faults.clone();
-    let is_told = |fault: &Fault| told.iter().any(|told| says_of(told, fault));
+    let is_told =
+        |fault: &Fault| told.iter().any(|told| says_of(told, fault)) || (fault.expected == DEEPER && !told.is_empty());
     faults.extend(others.into_iter().filter(|fault| !is_told(fault)));
     faults.truncate(TOLD);
     faults

@@ -15,6 +15,16 @@ pub(super) type Compiled = Result<Checked, String>;
 pub(super) struct Checked {
     pub(super) schema: Value,
     pub(super) validator: Validator,
+    /// Where the schema refers to itself: one that looks no deeper than a level, to tell faults by. The validator tells
+    /// those of all alternatives at every level, which takes twice as long for each level that two of them share.
+    shallow: Option<Validator>,
+}
+
+impl Checked {
+    /// What tells faults, and whether it looks at everything.
+    pub(super) fn telling(&self) -> (&Validator, bool) {
+        (self.shallow.as_ref().unwrap_or(&self.validator), self.shallow.is_none())
+    }
 }
 
 /// The most bytes of somebody else's words.
@@ -66,8 +76,12 @@ pub(super) fn output(tool: &RegisteredTool) -> Option<&Compiled> {
 }
 
 fn compile(schema: Value, formats: bool) -> Compiled {
-    match jsonschema::options().should_validate_formats(formats).build(&schema) {
-        Ok(validator) => Ok(Checked { schema, validator }),
+    let build = |schema: &Value| jsonschema::options().should_validate_formats(formats).build(schema);
+    match build(&schema) {
+        Ok(validator) => {
+            let shallow = shallow(&schema).and_then(|schema| build(&schema).ok());
+            Ok(Checked { schema, validator, shallow })
+        }
         Err(error) => {
             let at = match error.instance_path().as_str() {
                 "" => String::new(),
@@ -76,6 +90,74 @@ fn compile(schema: Value, formats: bool) -> Compiled {
             Err(format!("{}{at}", cut(&error.to_string(), WORDS)))
         }
     }
+}
+
+/// Where definitions stand.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+/// The keywords that refer to other places.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// The schema without the references by which it refers to itself, if it does.
+fn shallow(schema: &Value) -> Option<Value> {
+    let mut references = Vec::new();
+    each_reference(schema, &mut |reference| references.push(reference.to_owned()));
+    references.retain(|reference| refers_to_itself(schema, reference));
+    if references.is_empty() {
+        return None;
+    }
+    let mut shallow = schema.clone();
+    let at_root = |reference: &str| !DEFINITIONS.iter().any(|key| reference.starts_with(&format!("#/{key}/")));
+    cut_references(&mut shallow, &|reference| at_root(reference) && references.iter().any(|it| it == reference));
+    for definition in DEFINITIONS.iter().filter_map(|key| schema.get(key).map(|_| *key)) {
+        let definitions = shallow.get_mut(definition).and_then(Value::as_object_mut);
+        for definition in definitions.into_iter().flat_map(JsonObject::values_mut) {
+            cut_references(definition, &|reference| references.iter().any(|it| it == reference));
+        }
+    }
+    Some(shallow)
+}
+
+/// Whether one comes back to where a reference leads.
+fn refers_to_itself(schema: &Value, reference: &str) -> bool {
+    let mut found = vec![reference.to_owned()];
+    let mut next = 0;
+    while let Some(target) = found.get(next).and_then(|it| it.strip_prefix('#')).and_then(|it| schema.pointer(it)) {
+        let mut is_back = false;
+        each_reference(target, &mut |inner| {
+            is_back |= inner == reference;
+            if !found.iter().any(|it| it == inner) {
+                found.push(inner.to_owned());
+            }
+        });
+        if is_back {
+            return true;
+        }
+        next += 1;
+    }
+    // What leads elsewhere may lead back.
+    next < found.len()
+}
+
+fn each_reference<'a>(schema: &'a Value, see: &mut impl FnMut(&'a str)) {
+    match schema {
+        Value::Object(members) => members.iter().for_each(|(key, value)| match value {
+            Value::String(reference) if REFERENCES.contains(&key.as_str()) => see(reference),
+            inner => each_reference(inner, see),
+        }),
+        Value::Array(items) => items.iter().for_each(|item| each_reference(item, see)),
+        _ => {}
+    }
+}
+
+fn cut_references(schema: &mut Value, is_cut: &dyn Fn(&str) -> bool) {
+    let Value::Object(object) = schema else { return };
+    for key in REFERENCES {
+        if object.get(key).and_then(Value::as_str).is_some_and(is_cut) {
+            object.shift_remove(key);
+        }
+    }
+    schema::each_subschema(object, &mut |_, inner| cut_references(inner, is_cut));
 }
 
 /// The input schema with the formats that the tool's author gave to the parameters. Those of types are the types' own

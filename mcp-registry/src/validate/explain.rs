@@ -14,8 +14,8 @@ use mcp_core::__private::words::{
 use mcp_core::{Bound, Constraint, Fault, JsonObject, Param};
 use serde_json::Value;
 
-use super::TOLD;
 use super::compile::Checked;
+use super::{DEEPER, TOLD};
 use crate::tool::{RegisteredTool, Source};
 
 /// Arguments or results that cannot be checked, since their schema is none.
@@ -86,7 +86,7 @@ struct Nulls {
 impl Nulls {
     fn of(checked: &Checked, arguments: &Value) -> Self {
         let (mut misplaced, mut unknown) = (HashSet::new(), HashSet::new());
-        for error in checked.validator.iter_errors(arguments) {
+        for error in checked.telling().0.iter_errors(arguments) {
             let path = error.instance_path().as_str();
             if error.instance().is_null() {
                 misplaced.insert(path.to_owned());
@@ -121,6 +121,17 @@ fn without_nulls(value: &Value, path: &str, meant: &dyn Fn(&str) -> bool) -> Val
     }
 }
 
+/// The value without the nulls in its lists.
+fn without_null_items(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            members.iter().map(|(key, value)| (key.clone(), without_null_items(value))).collect::<JsonObject>().into()
+        }
+        Value::Array(items) => items.iter().filter(|item| !item.is_null()).map(without_null_items).collect(),
+        other => other.clone(),
+    }
+}
+
 /// The faults of one document, as far as they are told.
 struct Telling<'a> {
     checked: &'a Checked,
@@ -132,14 +143,24 @@ struct Telling<'a> {
 
 impl Telling<'_> {
     fn all(mut self, value: &Value) -> Vec<Fault> {
-        for error in self.checked.validator.iter_errors(value) {
+        let (validator, sees_all) = self.checked.telling();
+        for error in validator.iter_errors(value) {
             self.add(&error);
             if self.faults.len() >= TOLD {
                 break;
             }
         }
         self.faults.truncate(TOLD);
+        if self.faults.is_empty() && !sees_all && !self.is_valid(value) {
+            self.faults.push(self.document.wrong("", DEEPER, None));
+        }
         self.faults
+    }
+
+    /// Whether all is well, but for what types decide about.
+    fn is_valid(&self, value: &Value) -> bool {
+        let validator = &self.checked.validator;
+        validator.is_valid(value) || (self.tool.is_some() && validator.is_valid(&without_null_items(value)))
     }
 
     fn add(&mut self, error: &ValidationError<'_>) {
