@@ -393,6 +393,27 @@ fn term(term: Term) -> usize {
     1
 }
 
+/// Keeps what it is given under names that are nobody's business.
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "what is read is not looked at")]
+struct Vault {
+    kept: std::collections::BTreeMap<String, u8>,
+}
+
+/// Takes a vault for its arguments.
+#[mcp_tool(module = "v", inline)]
+fn vault(#[arg(flatten, secret)] vault: Vault) -> usize {
+    vault.kept.len()
+}
+
+#[test]
+fn no_name_inside_of_a_secret_is_told() {
+    let registry = Registry::builder_of(tools![vault]).build().unwrap();
+    let result = registry.call_blocking(&ToolCall::new("v.vault", json!({ "kept": { "hunter2": 1000 } })));
+    let told = result.to_json();
+    assert!(told.contains("\"/kept\"") && !told.contains("hunter2"), "{told}");
+}
+
 #[test]
 fn faults_in_what_nests_deep_are_told_at_once() {
     let registry = Registry::builder_of(tools![term]).build().unwrap();

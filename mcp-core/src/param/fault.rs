@@ -220,7 +220,11 @@ pub(crate) fn whole(json: &str, error: &serde_json::Error, secret: bool) -> Faul
         return malformed("JSON", error.column().saturating_sub(1), None);
     }
     let reason = reason(error);
-    let (place, start) = offset(json, error).map_or((String::new(), 0), |offset| locate(json, offset));
+    let (mut place, start) = offset(json, error).map_or((String::new(), 0), |offset| locate(json, offset));
+    if secret {
+        // Names inside of an argument are part of its value.
+        place.truncate(place.match_indices('/').nth(1).map_or(place.len(), |(inner, _)| inner));
+    }
     let got = read::value(&json[start..]).filter(|_| !secret && !place.is_empty());
     let name = ARGUMENTS.called(&place).into_owned();
     if secret {
