@@ -173,7 +173,8 @@ impl ToolContext {
         self.cancel.as_ref()
     }
 
-    /// Tells how far the tool is. Nobody is told once the call is over.
+    /// Tells how far the tool is. Nobody is told once the call is over. (Of an `inline` tool, which leaves nothing behind,
+    /// that is not watched.)
     ///
     /// ```
     /// # let cx = mcp_core::ToolContext::for_test();

@@ -187,8 +187,9 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says how many calls may go on at the most that nobody waits for any more: plain functions that ran out of time
-    /// and have not returned; 64 otherwise. Beyond that, calls that need a thread are refused with `ApiLimitExceeded`.
+    /// Says how many calls may go on that nobody waits for any more: plain functions that ran out of time and have not
+    /// returned; 64 otherwise. Once there are so many, calls that need a thread are refused with `ApiLimitExceeded`. (Those
+    /// that run already may still add to them.)
     pub fn max_abandoned(mut self, count: usize) -> Self {
         self.settings.max_abandoned = count;
         self
@@ -236,7 +237,8 @@ impl RegistryBuilder {
 
     /// Says whether errors that tools did not write for a model (of the standard library, of other crates, panics) are
     /// kept from callers, who get an id under which observers are told the whole. Otherwise whoever makes the call says:
-    /// not in the same process and over stdio, but over HTTP.
+    /// not in the same process and over stdio, but over HTTP. Have an [`observer`](Self::observer) or `tracing`, or the id
+    /// leads nowhere.
     pub fn mask_errors(mut self, mask: bool) -> Self {
         self.settings.mask_errors = Some(mask);
         self

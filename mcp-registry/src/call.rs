@@ -58,10 +58,20 @@ impl Registry {
         block_on(self.call(call))
     }
 
+    /// Calls a tool with what came with the call, and waits for it on this thread.
+    pub fn call_blocking_with(&self, call: &ToolCall, options: &CallOptions) -> ToolResult {
+        block_on(self.call_with(call, options))
+    }
+
     /// Calls several tools, each on its own and so many at a time as
     /// [`concurrency`](crate::RegistryBuilder::concurrency) says. The results are in the order of the calls.
     pub async fn call_many(&self, calls: &[ToolCall]) -> Vec<ToolResult> {
-        let calls: Vec<_> = calls.iter().map(|call| self.call(call)).collect();
+        self.call_many_with(calls, &CallOptions::new()).await
+    }
+
+    /// As [`call_many`](Self::call_many), with what came with the calls.
+    pub async fn call_many_with(&self, calls: &[ToolCall], options: &CallOptions) -> Vec<ToolResult> {
+        let calls = Calls { registry: self, left: calls.iter(), options };
         many::in_order(calls, self.settings().concurrency).await
     }
 
@@ -90,7 +100,8 @@ impl Registry {
     }
 
     /// Calls a tool with arguments as raw JSON, and appends the result to the buffer as raw JSON: the same message that
-    /// [`call`](Self::call) gives. On an error nothing is appended.
+    /// [`call`](Self::call) gives (with every digit of a number that a `Value` cannot hold). On an error nothing is
+    /// appended.
     ///
     /// This is the short way for servers: an `inline` tool is run without a detour, and what it returns is written where
     /// it belongs.
@@ -169,6 +180,22 @@ impl Registry {
             Returned::Result(Box::new(layered(settings, &tool, asked, &cx).await?))
         };
         Ok((tool, returned))
+    }
+}
+
+/// Calls that are yet to be made.
+struct Calls<'a> {
+    registry: &'a Registry,
+    left: std::slice::Iter<'a, ToolCall>,
+    options: &'a CallOptions,
+}
+
+impl<'a> Iterator for Calls<'a> {
+    type Item = BoxFuture<'a, ToolResult>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (registry, call, options) = (self.registry, self.left.next()?, self.options);
+        Some(Box::pin(registry.call_with(call, options)))
     }
 }
 

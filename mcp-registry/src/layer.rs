@@ -62,7 +62,8 @@ pub trait Layer: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolResult, Error>> + Send;
 }
 
-/// The rest of the way to the tool.
+/// The rest of the way to the tool. It can be gone again, for a second try.
+#[derive(Clone, Copy)]
 pub struct Next<'a> {
     pub(crate) settings: &'a Arc<Settings>,
     pub(crate) tool: &'a RegisteredTool,

@@ -214,7 +214,7 @@ impl RegisteredTool {
             let checked = settings.output_check.applies() && self.output_schema().is_some();
             let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
             let (wraps, may_want) = (self.wraps_output(), validate::may_want(self));
-            (plain && !checked).then(|| Express { call: *call, wraps, may_want })
+            (plain && !checked).then_some(Express { call: *call, wraps, may_want })
         });
         express.as_ref()
     }

@@ -76,6 +76,23 @@ fn a_host_of_tokio_serves_calls_from_outside() {
 }
 
 #[test]
+fn a_deadline_rings_while_the_runtime_is_blocked() {
+    for runtime in [
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap(),
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap(),
+    ] {
+        let result = runtime.block_on(async {
+            let task = tokio::spawn(async {
+                let registry = build(of(tools![block]).host(TokioHost::current().unwrap()));
+                registry.call_blocking(&ToolCall::new("host.block", json!({})))
+            });
+            task.await.unwrap()
+        });
+        assert_eq!(failure(&result).0, "TimeoutError");
+    }
+}
+
+#[test]
 fn plain_functions_run_on_threads_of_the_pool() {
     let registry = build(of(tools![thread]).host(ThreadHost::new()));
     let name = call(&registry, "host.thread", json!({})).data.unwrap()["result"].as_str().unwrap().to_owned();

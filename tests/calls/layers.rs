@@ -87,6 +87,34 @@ fn a_layer_answers_changes_and_refuses() {
     assert_eq!(call(&registry, "layers.whoami", json!({})).data.unwrap()["result"], "ada");
 }
 
+/// Tries again.
+struct Retry;
+
+impl Layer for Retry {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        match next.run(call, cx).await {
+            Err(_) => next.run(call, cx).await,
+            done => done,
+        }
+    }
+}
+
+/// Fails the first time.
+#[mcp_tool(module = "layers")]
+fn fail_once(#[ctx] tries: &Tries) -> Result<usize, ToolError> {
+    let before = tries.0.fetch_add(1, Ordering::SeqCst);
+    if before == 0 { Err(ToolError::new("OutOfStock", "try again")) } else { Ok(before + 1) }
+}
+
+#[derive(Default)]
+struct Tries(AtomicUsize);
+
+#[test]
+fn a_second_try_is_a_layer() {
+    let registry = build(of(tools![fail_once]).state(Tries::default()).layer(Retry));
+    assert_eq!(call(&registry, "layers.fail_once", json!({})).data.unwrap()["result"], 2);
+}
+
 /// Lets so many calls through.
 struct Quota(AtomicUsize);
 

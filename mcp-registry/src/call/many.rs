@@ -5,19 +5,21 @@ use std::pin::Pin;
 use std::task::Poll;
 
 /// Runs the futures, so many at a time, and gives their outputs in order.
-pub(crate) async fn in_order<F: Future>(futures: impl IntoIterator<Item = F>, at_a_time: usize) -> Vec<F::Output> {
-    let mut futures = futures.into_iter();
+pub(crate) async fn in_order<F: Future + Unpin>(
+    mut futures: impl Iterator<Item = F>,
+    at_a_time: usize,
+) -> Vec<F::Output> {
     let mut outputs: Vec<Option<F::Output>> = Vec::new();
-    let mut running: Vec<(usize, Pin<Box<F>>)> = Vec::new();
+    let mut running: Vec<(usize, F)> = Vec::new();
     poll_fn(|context| {
         loop {
             while running.len() < at_a_time.max(1) {
                 let Some(future) = futures.next() else { break };
-                running.push((outputs.len(), Box::pin(future)));
+                running.push((outputs.len(), future));
                 outputs.push(None);
             }
             let before = running.len();
-            running.retain_mut(|(place, future)| match future.as_mut().poll(context) {
+            running.retain_mut(|(place, future)| match Pin::new(future).poll(context) {
                 Poll::Ready(output) => {
                     outputs[*place] = Some(output);
                     false
@@ -68,7 +70,7 @@ mod tests {
     fn outputs_are_in_order_and_so_many_run_at_a_time() {
         for at_a_time in [0, 1, 3, 100] {
             let (running, most) = (Cell::new(0), Cell::new(0));
-            let futures = (0..20).map(|n| after((n * 7) % 5 + 1, &running, &most, n));
+            let futures = (0..20).map(|n| Box::pin(after((n * 7) % 5 + 1, &running, &most, n)));
             assert_eq!(block_on(in_order(futures, at_a_time)), (0..20).collect::<Vec<_>>());
             assert_eq!((running.get(), most.get()), (0, at_a_time.clamp(1, 20)));
         }
