@@ -1,10 +1,11 @@
-//! One call from argument bytes to result bytes, through the registry and by hand, for callgrind to count:
+//! One call from argument bytes to result bytes, or from a JSON-RPC message to its answer, through the registry and by
+//! hand, for callgrind to count:
 //!
-//! `dispatch registry 1000` or `dispatch hand 1000`; `.ci/instructions` compares the two.
+//! `dispatch registry add 1000` or `dispatch hand add 1000`; `.ci/instructions` compares the two.
 
 use std::hint::black_box;
 
-use mcp_registry::{CallOptions, OutputCheck, Registry, mcp_tool};
+use mcp_registry::{CallOptions, OutputCheck, Peer, Registry, Server, mcp_tool};
 use serde::{Deserialize, Serialize};
 
 /// Adds two numbers.
@@ -55,6 +56,60 @@ mod by_hand {
         serde_json::to_writer(out, &Answer { status: "success", data: Data { result }, error: None, explanation: None })
     }
 
+    #[derive(Deserialize)]
+    struct Message<'a> {
+        jsonrpc: &'a str,
+        id: u64,
+        method: &'a str,
+        #[serde(borrow)]
+        params: Params<'a>,
+    }
+
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        name: &'a str,
+        #[serde(borrow)]
+        arguments: &'a serde_json::value::RawValue,
+    }
+
+    #[derive(Serialize)]
+    struct Response {
+        jsonrpc: &'static str,
+        id: u64,
+        result: CallResult,
+    }
+
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct CallResult {
+        content: [Text; 1],
+        structured_content: Data<i64>,
+        is_error: bool,
+    }
+
+    #[derive(Serialize)]
+    struct Text {
+        r#type: &'static str,
+        text: String,
+    }
+
+    pub(super) fn answer_rpc(message: &[u8], out: &mut Vec<u8>) -> serde_json::Result<()> {
+        let Message { jsonrpc, id, method, params } = serde_json::from_slice(message)?;
+        if (jsonrpc, method) != ("2.0", "tools/call") {
+            return Err(serde::de::Error::custom("no such method"));
+        }
+        let result = match params.name {
+            "calc_add" => {
+                let Add { a, b } = serde_json::from_str(params.arguments.get())?;
+                super::add(a, b)
+            }
+            _ => return Err(serde::de::Error::custom("no such tool")),
+        };
+        let content = [Text { r#type: "text", text: result.to_string() }];
+        let result = CallResult { content, structured_content: Data { result }, is_error: false };
+        serde_json::to_writer(out, &Response { jsonrpc: "2.0", id, result })
+    }
+
     pub(super) fn call(name: &str, arguments: &[u8], out: &mut Vec<u8>) -> serde_json::Result<()> {
         match name {
             "calc.add" => {
@@ -82,10 +137,29 @@ fn counted(call: Way<'_>, name: &str, arguments: &[u8], times: usize, out: &mut 
     }
 }
 
+const MESSAGE: &[u8] =
+    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"calc_add","arguments":{"a":20,"b":22}}}"#;
+
+/// A message and its answer.
+fn rpc(way: &str, registry: Registry, times: usize) {
+    let (server, peer) = (Server::new(registry), Peer::new());
+    let by_registry = |_: &str, message: &[u8], out: &mut Vec<u8>| {
+        assert!(server.begin(message, &peer, out).is_none(), "it is answered at once");
+    };
+    let by_hand =
+        |_: &str, message: &[u8], out: &mut Vec<u8>| by_hand::answer_rpc(message, out).expect("the call fits");
+    let call: Way<'_> = if way == "registry" { &by_registry } else { &by_hand };
+    let mut out = Vec::with_capacity(1024);
+    call("", MESSAGE, &mut out);
+    let answer: serde_json::Value = serde_json::from_slice(&out).expect("an answer is JSON");
+    assert_eq!(answer["result"]["structuredContent"]["result"], 42, "{answer}");
+    counted(call, "", MESSAGE, times, &mut out);
+}
+
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).collect();
     let [way, tool, times] = asked.as_slice() else {
-        panic!("say `registry` or `hand`, `add` or `join`, and how often")
+        panic!("say `registry` or `hand`, `add`, `join` or `rpc`, and how often")
     };
     let times = times.parse().expect("how often is a number");
     let (name, arguments, answer): (&str, &[u8], &[u8]) = match tool.as_str() {
@@ -97,6 +171,9 @@ fn main() {
         ),
     };
     let registry = Registry::builder().check_output(OutputCheck::Never).build().expect("the tools fit together");
+    if tool == "rpc" {
+        return rpc(way, registry, times);
+    }
     let options = CallOptions::new();
     let by_registry = |name: &str, arguments: &[u8], out: &mut Vec<u8>| {
         registry.call_bytes_blocking(name, arguments, &options, out).expect("the call fits");

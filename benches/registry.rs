@@ -1,4 +1,4 @@
-//! Ten thousand tools: build and index, list, look up; and one call.
+//! Ten thousand tools: build and index, list, look up; one call, and messages from bytes to bytes.
 //!
 //! `cargo bench -p mcp-benches --bench registry`
 
@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use mcp_registry::serde_json::json;
-use mcp_registry::{Catalog, Origin, Registry, Tool, ToolCall, ToolEntry, mcp_tool};
+use mcp_registry::{Catalog, Origin, Peer, Registry, Server, Tool, ToolCall, ToolEntry, mcp_tool};
 
 /// Adds two numbers.
 #[mcp_tool(module = "calc", inline)]
@@ -35,7 +35,9 @@ fn entries_like(add: &'static ToolEntry, count: usize) -> Vec<&'static ToolEntry
     let entry = |n: usize| -> &'static ToolEntry {
         let name: &'static str = Box::leak(format!("module_{}.tool_number_{n}", n % 100).into_boxed_str());
         let origin = Origin::new("bench", "1.0.0", "bench", name, file!(), line!());
-        Box::leak(Box::new(ToolEntry::new(name, origin, add.call).params(add.params).description("Adds two numbers.")))
+        Box::leak(Box::new(
+            ToolEntry::new(name, origin, add.call).params(add.params).inline(true).description("Adds two numbers."),
+        ))
     };
     (0..count).map(entry).collect()
 }
@@ -67,7 +69,7 @@ fn registry(criterion: &mut Criterion) {
         );
     });
 
-    for count in [10, 10_000] {
+    for count in [10, 1_000, 10_000] {
         let registry = Registry::builder_of(entries(count)).build().expect("no conflicts");
         criterion.bench_function(&format!("list {count}"), |b| b.iter(|| registry.list_registered_tools().len()));
         let name = black_box("module_7.tool_number_7");
@@ -80,6 +82,26 @@ fn registry(criterion: &mut Criterion) {
                 |registry| registry.register(tool.clone()).is_ok(),
                 BatchSize::LargeInput,
             );
+        });
+        let server = Server::new(registry.clone());
+        let (peer, mut out) = (Peer::new(), Vec::new());
+        let message = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        criterion.bench_function(&format!("tools/list of {count}, bytes to bytes"), |b| {
+            b.iter(|| {
+                out.clear();
+                assert!(server.begin(message, &peer, &mut out).is_none());
+                out.len()
+            });
+        });
+        let message =
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"NAME","arguments":{"a":1,"b":2}}}"#;
+        let message = message.replace("NAME", name);
+        criterion.bench_function(&format!("tools/call in {count}, bytes to bytes"), |b| {
+            b.iter(|| {
+                out.clear();
+                assert!(server.begin(message.as_bytes(), &peer, &mut out).is_none());
+                out.len()
+            });
         });
         let call = ToolCall::new(name, json!({ "a": 1, "b": 2 }));
         criterion

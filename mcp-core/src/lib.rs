@@ -20,6 +20,7 @@ mod content;
 mod context;
 mod dialect;
 mod entry;
+mod era;
 mod error;
 mod name;
 mod output;
@@ -49,6 +50,7 @@ pub use self::dialect::{Dialect, Incoming};
 pub use self::entry::{
     Call, CallError, Hints, Input, MetaValue, Pending, Registration, StateType, Timeout, ToolEntry, entries,
 };
+pub use self::era::Era;
 pub use self::error::{
     BoxError, CodeProfile, Conflict, Contender, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
     RegistrationProblem, Rule, SchemaError, SerializationError, TimeoutError, ToolError, ToolNotFoundError,

@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use mcp_core::{
-    __private::block_on, BoxFuture, CallOptions, Error, Input, Returned, ToolCall, ToolContext, ToolResult,
+    __private::block_on, BoxFuture, CallOptions, Error, Extensions, Input, Returned, ToolCall, ToolContext, ToolResult,
     ValidationError,
 };
 use serde_json::Value;
@@ -24,7 +24,7 @@ use serde_json::Value;
 use self::drive::{Drive, Stopped};
 use self::guard::guard;
 use self::watch::{Failure, Watch, masked};
-use crate::answer::{add_notices, flat_prefix, flat_suffix, result_of, write_flat};
+use crate::answer::{add_notices, flat_prefix, flat_suffix, result_of, write_flat, write_result};
 use crate::gate::{Decision, GateCall, broken, by_level, refusal};
 use crate::layer::Next;
 use crate::limit::{Bucket, exceeded, exceeded_by_all};
@@ -85,15 +85,10 @@ impl Registry {
         let asked = Asked { name: &call.tool_name, arguments: Arguments::Value(&call.arguments), options };
         let made = async {
             let mut watch = Watch::new(self.settings(), &asked);
-            let answer = async {
-                call.validate()?;
-                let mut json = Vec::new();
-                let (tool, returned) = self.answer(&asked, &mut watch, &mut json).await?;
-                let mut result = result_of(self.settings(), &tool, returned, &json)?;
-                add_notices(&mut result.meta, watch.notices());
-                Ok(result)
+            let answer = match call.validate() {
+                Ok(()) => self.result(&asked, &mut watch).await,
+                Err(error) => Err(error.into()),
             };
-            let answer = answer.await;
             watch.end(answer, Failure::of)
         };
         trace::in_call_span(asked.name, options, made).await
@@ -323,39 +318,14 @@ impl Future for CallBytes<'_> {
 }
 
 impl Bytes<'_> {
-    /// Makes the call here and now, where the tool is `inline` and nothing stands around it.
     fn at_once(&mut self) -> Option<Result<(), Error>> {
         let Self { registry, name, arguments, options, out } = self;
-        let settings = registry.settings();
-        if !registry.is_plain() || options.get_cancel().is_some() || trace::is_on() {
-            return None;
-        }
-        let catalog = registry.snapshot();
-        let tool = catalog.find(name).filter(|tool| tool.is_named(name))?;
-        let Express { call, wraps, may_want } = tool.express(settings)?;
         let arguments = std::str::from_utf8(arguments).ok()?;
-        if *may_want && validate::wants(tool, arguments) {
-            return None;
-        }
-        let (started, start) = (Instant::now(), out.len());
-        let cx = settings.context(tool, options);
-        out.extend_from_slice(flat_prefix(*wraps));
-        let value = out.len();
-        let returned = guard(|| call(&cx, Input::new(arguments), out));
-        let fits = *wraps || out.get(value) == Some(&b'{');
-        let answer = if fits && matches!(returned, Ok(Ok(Returned::Json))) {
-            out.extend_from_slice(flat_suffix(*wraps));
-            Ok(())
-        } else {
-            out.drain(start..value);
-            let returned = run::returned(tool, returned, arguments);
-            returned.and_then(|returned| write_flat(settings, tool, returned, &[], out, start)).map_err(|error| {
-                out.truncate(start);
-                masked(settings, options, error).0
-            })
-        };
-        tool.meter().record(started.elapsed(), answer.is_err());
-        Some(answer)
+        let start = out.len();
+        let answer = registry.at_once(name, arguments, options, || options.clone(), out, &Flat)?;
+        Some(answer.and_then(|result| result.map_or(Ok(()), |result| write_result(&result, out))).inspect_err(|_| {
+            out.truncate(start);
+        }))
     }
 
     /// Makes the call the long way.
@@ -381,10 +351,116 @@ impl Bytes<'_> {
     }
 }
 
+/// What stands around a value that is written where it belongs.
+pub(crate) trait Form {
+    /// Writes what comes before the value.
+    fn before(&self, wraps: bool, out: &mut Vec<u8>);
+
+    /// Writes what comes behind the value, which begins here.
+    fn after(&self, wraps: bool, value: usize, out: &mut Vec<u8>);
+}
+
+/// The flat result.
+struct Flat;
+
+impl Form for Flat {
+    fn before(&self, wraps: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(flat_prefix(wraps));
+    }
+
+    fn after(&self, wraps: bool, _: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(flat_suffix(wraps));
+    }
+}
+
+impl Registry {
+    /// Makes a call here and now, where the tool is `inline` and nothing stands around it. A value is written in its form;
+    /// another result is given back. On an error nothing is written. What else comes with the call is asked for only if
+    /// the tool can see it.
+    pub(crate) fn at_once(
+        &self,
+        name: &str,
+        arguments: &str,
+        options: &CallOptions,
+        whole: impl FnOnce() -> CallOptions,
+        out: &mut Vec<u8>,
+        form: &impl Form,
+    ) -> Option<Result<Option<Box<ToolResult>>, Error>> {
+        let settings = self.settings();
+        if !self.is_plain() || options.get_cancel().is_some() || trace::is_on() {
+            return None;
+        }
+        let catalog = self.snapshot();
+        let tool = catalog.find(name).filter(|tool| tool.is_named(name))?;
+        let Express { call, wraps, may_want, sees_context } = tool.express(settings)?;
+        if *may_want && validate::wants(tool, arguments) {
+            return None;
+        }
+        let (started, start) = (Instant::now(), out.len());
+        let cx = if *sees_context {
+            settings.context(tool, &whole())
+        } else {
+            ToolContext::new(tool.shared_name(), Extensions::new(), CallOptions::new())
+        };
+        form.before(*wraps, out);
+        let value = out.len();
+        let returned = guard(|| call(&cx, Input::new(arguments), out));
+        let fits = *wraps || out.get(value) == Some(&b'{');
+        let answer = if fits && matches!(returned, Ok(Ok(Returned::Json))) {
+            form.after(*wraps, value, out);
+            Ok(None)
+        } else {
+            let json = out.split_off(value.min(out.len()));
+            out.truncate(start);
+            run::returned(tool, returned, arguments)
+                .and_then(|returned| result_of(settings, tool, returned, &json))
+                .map(|result| Some(Box::new(result)))
+                .map_err(|error| masked(settings, options, error).0)
+        };
+        let failed = answer.as_ref().map_or(true, |result| result.as_deref().is_some_and(ToolResult::is_failure));
+        tool.meter().record(started.elapsed(), failed);
+        Some(answer)
+    }
+
+    /// Whether a call of the tool does not wait for anything: it is `inline`, and neither a gate nor a layer is asked.
+    pub(crate) fn is_quick(&self, name: &str) -> bool {
+        let settings = self.settings();
+        settings.gate.is_none()
+            && settings.stack.layers.is_empty()
+            && self.snapshot().find(name).is_some_and(RegisteredTool::is_inline)
+    }
+
+    /// As [`try_call_with`](Self::try_call_with), with arguments as JSON.
+    pub(crate) async fn try_call_json(
+        &self,
+        name: &str,
+        arguments: &str,
+        options: &CallOptions,
+    ) -> Result<ToolResult, Error> {
+        let asked = Asked { name, arguments: Arguments::Json(arguments), options };
+        let made = async {
+            let mut watch = Watch::new(self.settings(), &asked);
+            let answer = self.result(&asked, &mut watch).await;
+            watch.end(answer, Failure::of)
+        };
+        trace::in_call_span(name, options, made).await
+    }
+
+    async fn result(&self, asked: &Asked<'_>, watch: &mut Watch<'_>) -> Result<ToolResult, Error> {
+        let mut json = Vec::new();
+        let (tool, returned) = self.answer(asked, watch, &mut json).await?;
+        let mut result = result_of(self.settings(), &tool, returned, &json)?;
+        add_notices(&mut result.meta, watch.notices());
+        Ok(result)
+    }
+}
+
 /// The short way to a tool.
 pub(crate) struct Express {
     pub(crate) call: run::SyncCall,
     pub(crate) wraps: bool,
     /// Whether there are arguments for which it is too short.
     pub(crate) may_want: bool,
+    /// Whether it asks for the context, or for something in it.
+    pub(crate) sees_context: bool,
 }

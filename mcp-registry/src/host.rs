@@ -6,18 +6,17 @@ mod timer;
 #[cfg(feature = "tokio")]
 mod tokio;
 
-use std::any::Any;
 use std::error::Error as StdError;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use std::{fmt, io, mem};
+use std::{fmt, io};
 
 use mcp_core::BoxFuture;
 
 pub use self::threads::ThreadHost;
 #[cfg(feature = "tokio")]
 pub use self::tokio::TokioHost;
+use crate::call::guard::{discard, guard};
 
 /// A job for threads that may block.
 pub type Job = Box<dyn FnOnce() + Send + 'static>;
@@ -117,16 +116,8 @@ impl StdError for HostError {
 
 /// Runs what is not ours, and lives on if it panics.
 fn guarded(run: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
-        discard(payload);
-    }
-}
-
-/// Drops what a panic left behind, which may panic when it is dropped.
-fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        mem::forget(again);
-    }
+    // Nobody waits for it who could be told.
+    let _ = guard(run);
 }
 
 /// The lock. Nothing panics while it is held.

@@ -19,7 +19,9 @@
 //!
 //! - [`Catalog`] is every tool, sorted and free of conflicts: lists and schemas. It needs no state.
 //! - [`Registry`] adds the application's state and calls tools; tools come and go at run time.
+//! - [`Server`] answers the messages of MCP; `serve_stdio` (feature `stdio`) serves them to the program that started this.
 //! - [`link_tools!`] names the crates whose tools must be there.
+//! - `cli::main` (feature `cli`) makes a program of them: a command line for people, an MCP server for hosts.
 //!
 //! Tools are gathered by program. Doctests of one crate share a program since edition 2024; a doctest that defines tools
 //! wants to be marked `standalone_crate`.
@@ -32,6 +34,8 @@ mod builder;
 mod call;
 mod catalog;
 mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod edit;
 mod gate;
 mod host;
@@ -44,7 +48,10 @@ mod made;
 mod metrics;
 mod observe;
 mod registry;
+mod server;
 mod settings;
+#[cfg(feature = "stdio")]
+mod stdio;
 pub mod testing;
 mod tool;
 mod trace;
@@ -77,8 +84,11 @@ pub use self::lint::{Finding, LintPolicy, Severity};
 pub use self::made::{IntoToolResult, Tool};
 pub use self::metrics::{Metrics, ToolMetrics};
 pub use self::observe::{CallOutcome, CallRecord, Notice, Observer};
-pub use self::registry::Registry;
+pub use self::registry::{Registry, Watcher};
+pub use self::server::{Peer, Rest, Server};
 pub use self::settings::OutputCheck;
+#[cfg(feature = "stdio")]
+pub use self::stdio::{serve_lines, serve_stdio};
 pub use self::tool::{RegisteredTool, ToolSchema};
 
 /// The README's programs, compiled as tests.

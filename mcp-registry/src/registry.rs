@@ -1,7 +1,7 @@
 //! The registry: list, schema, call; tools come and go while it is read.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use mcp_core::{RegistrationError, ToolEntry, ToolNotFoundError};
@@ -29,6 +29,20 @@ struct Shared {
     is_plain: bool,
     /// Held while the catalog is changed.
     changing: Mutex<()>,
+    /// Who is told when it has changed.
+    watchers: Mutex<Vec<Weak<Told>>>,
+}
+
+type Told = dyn Fn() + Send + Sync;
+
+/// Keeps someone told of changes of a registry; nobody is told any more once it is dropped.
+#[must_use = "nobody is told once it is dropped"]
+pub struct Watcher(#[allow(dead_code, reason = "kept alive")] Arc<Told>);
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watcher")
+    }
 }
 
 impl Registry {
@@ -50,7 +64,7 @@ impl Registry {
 
     pub(crate) fn new(catalog: Catalog, settings: Arc<Settings>) -> Self {
         let (catalog, is_plain) = (ArcSwap::from_pointee(catalog), settings.is_plain());
-        Self(Arc::new(Shared { catalog, settings, is_plain, changing: Mutex::new(()) }))
+        Self(Arc::new(Shared { catalog, settings, is_plain, changing: Mutex::new(()), watchers: Mutex::default() }))
     }
 
     pub(crate) fn settings(&self) -> &Arc<Settings> {
@@ -90,7 +104,7 @@ impl Registry {
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
         // Kept beyond the lock: what a tool holds may use the registry when it is dropped.
         let tool = Arc::new(tool);
-        let _changing = self.changing();
+        let changing = self.changing();
         let catalog = self.catalog();
         let mut problems = Vec::new();
         let named = edited(vec![Source::Made(Arc::clone(&tool))], &[], &mut problems);
@@ -106,8 +120,11 @@ impl Registry {
             }
         }
         RegistrationError::check(problems)?;
-        if let Some(changed) = changed {
+        // The same tool again changes nothing.
+        if let Some(changed) = changed.filter(|changed| changed.len() != catalog.len()) {
             self.0.catalog.store(Arc::new(changed));
+            drop(changing);
+            self.tell();
         }
         Ok(())
     }
@@ -122,6 +139,9 @@ impl Registry {
         }
         // Before the tool goes with the old catalog: what it holds may use the registry when it is dropped.
         drop(changing);
+        if known {
+            self.tell();
+        }
         known
     }
 
@@ -129,6 +149,25 @@ impl Registry {
     #[must_use]
     pub fn subset(&self, select: impl Fn(&RegisteredTool) -> bool) -> Self {
         Self::new(self.catalog().filtered(select), Arc::clone(&self.0.settings))
+    }
+
+    /// Tells someone after each change of the tools, as long as the watcher is kept. It runs where the change is made.
+    pub fn on_change(&self, told: impl Fn() + Send + Sync + 'static) -> Watcher {
+        let told: Arc<Told> = Arc::new(told);
+        self.watchers().push(Arc::downgrade(&told));
+        Watcher(told)
+    }
+
+    fn tell(&self) {
+        self.watchers().retain(|watcher| watcher.strong_count() > 0);
+        let watchers: Vec<_> = self.watchers().iter().filter_map(Weak::upgrade).collect();
+        for watcher in watchers {
+            watcher();
+        }
+    }
+
+    fn watchers(&self) -> MutexGuard<'_, Vec<Weak<Told>>> {
+        self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps others from changing the catalog meanwhile.

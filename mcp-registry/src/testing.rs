@@ -1,7 +1,8 @@
 //! For the tests of tools: calls in memory, and assertions that say where a result differs.
 //!
 //! A tool is a function, and can be tested as one; its context is [`ToolContext::for_test`](mcp_core::ToolContext::for_test).
-//! Through a [`Harness`] the whole call is tested: names, arguments, state, result and output schema.
+//! Through a [`Harness`] the whole call is tested: names, arguments, state, result and output schema. A [`Client`] speaks
+//! the real protocol with a server, in memory.
 //!
 //! ```standalone_crate
 //! use mcp_registry::serde_json::json;
@@ -28,14 +29,18 @@
 //! # Ok::<(), mcp_registry::RegistrationError>(())
 //! ```
 
+mod client;
 mod diff;
 mod harness;
 
 use mcp_core::{CallToolResult, Content, ErrorDetail, ErrorType, ToolEvent, ToolResult};
 use serde_json::{Value, json};
 
+pub use self::client::Client;
 use self::diff::{bounded, cut, differences, shown};
 pub use self::harness::{Harness, Recorder};
+/// Waits for a future on this thread, in a test without an async runtime.
+pub use mcp_core::__private::block_on;
 
 /// The most characters of a result that a message shows.
 const WHOLE: usize = 4000;

@@ -208,15 +208,21 @@ impl RegisteredTool {
     /// The short way to the tool, if nothing has to be asked, checked or told beside it.
     pub(crate) fn express(&self, settings: &Settings) -> Option<&Express> {
         let express = self.0.express.get_or_init(|| {
-            let Source::Linked(ToolEntry { call: Call::Sync(call), inline: true, .. }) = self.0.source else {
+            let Source::Linked(ToolEntry { call: Call::Sync(call), inline: true, needs, .. }) = self.0.source else {
                 return None;
             };
             let checked = settings.output_check.applies() && self.output_schema().is_some();
             let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
             let (wraps, may_want) = (self.wraps_output(), validate::may_want(self));
-            (plain && !checked).then_some(Express { call: *call, wraps, may_want })
+            let sees_context = !needs.is_empty();
+            (plain && !checked).then_some(Express { call: *call, wraps, may_want, sees_context })
         });
         express.as_ref()
+    }
+
+    /// Whether it promises to be quick, and runs where it is called.
+    pub(crate) fn is_inline(&self) -> bool {
+        matches!(&self.0.source, Source::Linked(entry) if entry.inline)
     }
 
     pub(crate) fn source(&self) -> &Source {

@@ -1,26 +1,23 @@
-//! Links the tools of two crates into one program and lists them.
+//! Links the tools of two crates into one program: an MCP server where a host starts it, a command line for people.
 //!
 //! The workspace is the current directory, or `TOOLBOX_ROOT`.
 
-use std::error::Error;
+use std::process::ExitCode;
 
 use file_utility::Workspace;
-use mcp_registry::Registry;
+use mcp_registry::{RegistryBuilder, cli};
 use memory::Memory;
 
 mcp_registry::link_tools!(file_utility, memory);
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    cli::main_with(open)
+}
+
+/// What the tools need to be called.
+async fn open(builder: RegistryBuilder) -> mcp_registry::Result<RegistryBuilder> {
     let root = std::env::var("TOOLBOX_ROOT").unwrap_or_else(|_| ".".to_owned());
     let workspace =
         Workspace::open(&root).map_err(|error| format!("the workspace {root:?}: {error}; set TOOLBOX_ROOT"))?;
-    let registry = Registry::builder()
-        .state(workspace)
-        .state(Memory::default())
-        .expect_tools([("file-utility", 1), ("memory", 4)])
-        .build()?;
-    for tool in registry.list_registered_tools().iter() {
-        println!("{:<32} {}", tool.name(), tool.description().lines().next().unwrap_or_default());
-    }
-    Ok(())
+    Ok(builder.state(workspace).state(Memory::default()).expect_tools([("file-utility", 1), ("memory", 4)]))
 }

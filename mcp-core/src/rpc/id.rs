@@ -52,7 +52,11 @@ fn in_range(id: i128) -> bool {
 impl fmt::Display for Id<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Int(id) => id.fmt(f),
+            // The longer type is slow to write, and hardly ever needed.
+            Self::Int(id) => match i64::try_from(*id) {
+                Ok(id) => id.fmt(f),
+                Err(_) => id.fmt(f),
+            },
             Self::Str(id) => id.fmt(f),
         }
     }

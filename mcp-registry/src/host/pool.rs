@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-use super::{HostError, Job, guarded, lock};
+use super::{HostError, Job, discard, guarded, lock};
 
 /// Starts a thread of a name that runs a job.
 pub(super) type Start = fn(String, Job) -> io::Result<()>;
@@ -65,7 +65,7 @@ impl Pool {
                 // The queue was empty: a thread does not end while there are jobs.
                 let job = state.queue.pop_back();
                 drop(state);
-                guarded(|| drop(job));
+                discard(job);
                 Err(HostError::NoThread(error))
             }
             // Where a thread lives, it will come to the job.

@@ -110,7 +110,7 @@ impl Host for TokioHost {
         let job = lock(&slot).take();
         match job {
             Some(job) => {
-                guarded(|| drop(job));
+                discard(job);
                 Err(error)
             }
             // It has begun, so nothing is wrong.

@@ -1,0 +1,46 @@
+//! The versions of MCP that are spoken.
+
+use std::fmt;
+
+/// A version of MCP. Up to 2025-11-25 a connection begins with `initialize`; from 2026-07-28 on each request carries its
+/// version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Era {
+    /// 2025-06-18.
+    V2025_06_18,
+    /// 2025-11-25.
+    V2025_11_25,
+    /// 2026-07-28.
+    V2026_07_28,
+}
+
+impl Era {
+    /// All of them, newest first.
+    pub const ALL: [Self; 3] = [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18];
+
+    /// The version on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The version of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|era| era.as_str() == name)
+    }
+
+    /// Whether each request carries its version, and no connection is set up first.
+    pub const fn is_stateless(self) -> bool {
+        matches!(self, Self::V2026_07_28)
+    }
+}
+
+impl fmt::Display for Era {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,424 @@
+//! The command line of a program of tools: list, schema, call, lint, serve.
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! fn main() -> ExitCode {
+//!     mcp_registry::cli::main()
+//! }
+//! ```
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `list [--json] [--tag TAG] [--module MODULE]` | lists the tools |
+//! | `schema NAME [--output]` | shows what a tool takes, or what it returns |
+//! | `call NAME [JSON \| KEY=VALUE…] [--trust LEVEL]` | calls a tool and prints the flat result |
+//! | `serve [--stdio] [--trust LEVEL]` | serves the tools to a host |
+//! | `lint [--strict]` | says what hosts and models could stumble over |
+//!
+//! Without a command it shows an overview where stdin is a terminal, and serves over stdin and stdout otherwise, since
+//! that is how hosts start a program.
+//!
+//! **Arguments of a call** are one JSON object, or words. `key=value` is read by the tool's input schema: where it asks
+//! for a number, a boolean, an array or an object the value is JSON, anywhere else it is the text as it stands.
+//! `key:=json` is JSON whatever the schema says.
+//!
+//! **Exit codes:** 0 is fine, 1 says that the tool or the check failed, 2 that the command line is wrong. Results go to
+//! stdout, and all that is said beside them to stderr.
+//!
+//! **Settings.** What the tools need to be called is given by [`main_with`] or [`Cli::state`], and only `call` and
+//! `serve` ask for it: nobody needs a database to list tools. What decides which tools there are, and under which names,
+//! belongs to every command, and is said with [`Cli::builder`].
+
+mod args;
+mod paint;
+mod show;
+mod words;
+
+use std::fmt;
+use std::future::Future;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::pin::Pin;
+use std::process::ExitCode;
+
+use clap::FromArgMatches as _;
+use mcp_core::{BoxError, CallOptions, ErrorType, ToolCall, ToolEvent, ToolResult, TrustLevel};
+use tokio::runtime;
+
+use self::args::{Arguments, Command};
+use self::paint::Paint;
+use self::words::Words;
+use crate::builder::RegistryBuilder;
+use crate::catalog::Catalog;
+use crate::host::TokioHost;
+use crate::lint::Severity;
+use crate::registry::Registry;
+use crate::server::{Server, program};
+use crate::stdio::serve_stdio;
+use crate::tool::RegisteredTool;
+
+/// Runs the command line of a program whose tools need no state.
+pub fn main() -> ExitCode {
+    Cli::new().run()
+}
+
+/// Runs the command line of a program whose tools need state. The function gives it to the builder; it runs for `call`
+/// and `serve` alone.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// struct Database;
+///
+/// impl Database {
+///     async fn open(url: &str) -> std::io::Result<Self> {
+///         # let _ = url;
+///         Ok(Self)
+///     }
+/// }
+///
+/// fn main() -> ExitCode {
+///     mcp_registry::cli::main_with(|builder| async { Ok(builder.state(Database::open("here").await?)) })
+/// }
+/// ```
+pub fn main_with<F, Fut>(setup: F) -> ExitCode
+where
+    F: FnOnce(RegistryBuilder) -> Fut,
+    Fut: Future<Output = Result<RegistryBuilder, BoxError>>,
+{
+    Cli::new().state(setup).run()
+}
+
+/// The command line of a program of tools, with all that can be said about it.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// use mcp_registry::cli::Cli;
+///
+/// struct Database;
+///
+/// fn main() -> ExitCode {
+///     Cli::new()
+///         .info(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+///         .builder(|builder| builder.exclude("other-tools", "other.tool"))
+///         .state(|builder| async { Ok(builder.state(Database)) })
+///         .run()
+/// }
+/// ```
+#[must_use = "nothing happens before `run`"]
+pub struct Cli<'a> {
+    info: Option<(String, String)>,
+    instructions: Option<String>,
+    builder: Box<dyn FnOnce(RegistryBuilder) -> RegistryBuilder + 'a>,
+    state: Box<dyn FnOnce(RegistryBuilder) -> Ready<'a> + 'a>,
+}
+
+/// A builder that has all it needs, later.
+type Ready<'a> = Pin<Box<dyn Future<Output = Result<RegistryBuilder, BoxError>> + 'a>>;
+
+impl<'a> Cli<'a> {
+    /// The tools that are linked into this program, under the name of the program.
+    pub fn new() -> Self {
+        Self {
+            info: None,
+            instructions: None,
+            builder: Box::new(|builder| builder),
+            state: Box::new(|builder| Box::pin(async { Ok(builder) })),
+        }
+    }
+
+    /// Sets the program's name and version, which clients and `--version` see.
+    pub fn info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.info = Some((name.into(), version.into()));
+        self
+    }
+
+    /// Sets what a model is told of the program's tools as a whole.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Sets what every command goes by: which tools there are, and under which names.
+    pub fn builder(mut self, set: impl FnOnce(RegistryBuilder) -> RegistryBuilder + 'a) -> Self {
+        let before = self.builder;
+        self.builder = Box::new(|builder| set(before(builder)));
+        self
+    }
+
+    /// Gives the tools what they need to be called; for `call` and `serve` alone, inside a tokio runtime.
+    pub fn state<F, Fut>(mut self, setup: F) -> Self
+    where
+        F: FnOnce(RegistryBuilder) -> Fut + 'a,
+        Fut: Future<Output = Result<RegistryBuilder, BoxError>> + 'a,
+    {
+        let before = self.state;
+        self.state = Box::new(|builder| Box::pin(async { setup(before(builder).await?).await }));
+        self
+    }
+
+    /// Does what the command line says.
+    pub fn run(self) -> ExitCode {
+        let version = self.info.as_ref().map(|(_, version)| version.as_str());
+        let matches = args::command(&self.name(), version).try_get_matches();
+        let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                // Nobody is left to be told.
+                let _ = error.print();
+                return if error.use_stderr() { Failure::USAGE.into() } else { ExitCode::SUCCESS };
+            }
+        };
+        self.obey(arguments.command).unwrap_or_else(Failure::tell)
+    }
+
+    fn name(&self) -> String {
+        self.info.as_ref().map_or_else(program, |(name, _)| name.clone())
+    }
+
+    fn obey(self, command: Option<Command>) -> Result<ExitCode, Failure> {
+        match command {
+            Some(Command::List { json, tag, module }) => self.list(json, tag.as_deref(), module.as_deref()),
+            Some(Command::Schema { name, output }) => self.schema(&name, output),
+            Some(Command::Call { name, arguments, trust }) => self.call(&name, &arguments, trust),
+            Some(Command::Serve { trust, stdio: _ }) => self.serve(trust),
+            Some(Command::Lint { strict }) => self.lint(strict),
+            None if io::stdin().is_terminal() => self.overview(),
+            None => self.serve(None),
+        }
+    }
+
+    fn catalog(self) -> Result<Catalog, Failure> {
+        (self.builder)(Registry::builder()).catalog().map_err(Failure::failed)
+    }
+
+    fn overview(self) -> Result<ExitCode, Failure> {
+        let name = self.name();
+        print(&show::overview(&name, &self.catalog()?, Paint::of(&io::stdout())))
+    }
+
+    fn list(self, json: bool, tag: Option<&str>, module: Option<&str>) -> Result<ExitCode, Failure> {
+        let catalog = self.catalog()?;
+        let is_in = |tool: &RegisteredTool, module: &str| {
+            let rest = tool.name().strip_prefix(module);
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        let wanted = |tool: &&RegisteredTool| {
+            tag.is_none_or(|tag| tool.has_tag(tag)) && module.is_none_or(|module| is_in(tool, module))
+        };
+        let tools: Vec<&RegisteredTool> = catalog.list_registered_tools().iter().filter(wanted).collect();
+        if tools.is_empty() && !catalog.is_empty() {
+            say("no tool is like that; `list` without options shows all of them");
+        }
+        print(&if json { pretty(&tools) } else { show::list(&tools, Paint::of(&io::stdout())) })
+    }
+
+    fn schema(self, name: &str, output: bool) -> Result<ExitCode, Failure> {
+        let catalog = self.catalog()?;
+        let tool = catalog.get(name).map_err(Failure::failed)?;
+        if !output {
+            return print(&pretty(tool.input_schema()));
+        }
+        match tool.output_schema() {
+            Some(schema) => print(&pretty(schema)),
+            None => Err(Failure::failed(format!(
+                "`{}` has no output schema; `call` it to see what it returns",
+                tool.name()
+            ))),
+        }
+    }
+
+    fn lint(self, strict: bool) -> Result<ExitCode, Failure> {
+        let catalog = self.catalog()?;
+        let findings = catalog.lint();
+        let code = print(&show::findings(&findings, Paint::of(&io::stdout())))?;
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        let warnings = findings.len() - errors;
+        say(&show::count(catalog.len(), errors, warnings));
+        Ok(if errors > 0 || (strict && warnings > 0) { ExitCode::FAILURE } else { code })
+    }
+
+    fn call(self, name: &str, arguments: &[String], trust: Option<TrustLevel>) -> Result<ExitCode, Failure> {
+        let words = Words::read(arguments).map_err(Failure::Usage)?;
+        let result = on_tokio(async {
+            let registry = self.registry(trust).await?;
+            let tool = registry.get(name).map_err(Failure::failed)?;
+            let arguments = words.arguments(&tool).map_err(Failure::Usage)?;
+            let options = CallOptions::new().on_event(|event| tell(&event));
+            let result = registry.call_with(&ToolCall::new(name, arguments), &options).await;
+            if trust.is_none() && tool.is_destructive() && is_refused(&result) {
+                say(&format!("if `{}` is to do that, add `--trust trusted`", tool.name()));
+            }
+            Ok(result)
+        })?;
+        let code = print(&if io::stdout().is_terminal() { pretty(&result) } else { result.to_json() })?;
+        Ok(if result.is_failure() { ExitCode::FAILURE } else { code })
+    }
+
+    fn serve(mut self, trust: Option<TrustLevel>) -> Result<ExitCode, Failure> {
+        let (info, instructions) = (self.info.take(), self.instructions.take());
+        on_tokio(async {
+            let mut server = Server::new(self.registry(trust).await?);
+            if let Some((name, version)) = info {
+                server = server.info(name, version);
+            }
+            if let Some(text) = instructions {
+                server = server.instructions(text);
+            }
+            if io::stdin().is_terminal() {
+                say("serving over stdin and stdout, one JSON-RPC message a line, until stdin ends");
+            }
+            serve_stdio(server).await.map_err(Failure::failed)
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The registry, with the state that the tools need.
+    async fn registry(self, trust: Option<TrustLevel>) -> Result<Registry, Failure> {
+        let host = TokioHost::current().map_err(Failure::failed)?;
+        let builder = (self.builder)(Registry::builder().host(host));
+        let builder = (self.state)(builder).await.map_err(|error| Failure::failed(chain(&*error)))?;
+        let builder = match trust {
+            Some(trust) => builder.trust(trust),
+            None => builder,
+        };
+        builder.build().map_err(Failure::failed)
+    }
+}
+
+impl Default for Cli<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Cli<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cli")
+            .field("info", &self.info)
+            .field("instructions", &self.instructions)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a command did not come to its end.
+enum Failure {
+    /// What was asked for cannot be done.
+    Failed(String),
+    /// The command line cannot be understood.
+    Usage(String),
+    /// Nobody reads what is printed.
+    Output(io::Error),
+}
+
+impl Failure {
+    const USAGE: u8 = 2;
+
+    fn failed(error: impl fmt::Display) -> Self {
+        Self::Failed(error.to_string())
+    }
+
+    /// Says it on stderr.
+    fn tell(self) -> ExitCode {
+        let (message, code) = match self {
+            // As `head` does, when it has seen enough.
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+            Self::Output(error) => (format!("stdout cannot be written: {error}"), ExitCode::FAILURE),
+            Self::Failed(message) => (message, ExitCode::FAILURE),
+            Self::Usage(message) => (message, Self::USAGE.into()),
+        };
+        say(&format!("{} {message}", Paint::of(&io::stderr()).error("error:")));
+        code
+    }
+}
+
+/// Runs it on tokio, and does not wait for what it leaves behind.
+fn on_tokio<T>(run: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    if runtime::Handle::try_current().is_ok() {
+        return Err(Failure::failed("the command line starts tokio itself; call it in a plain `fn main`"));
+    }
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("tokio cannot be started: {error}")))?;
+    let done = runtime.block_on(run);
+    runtime.shutdown_background();
+    done
+}
+
+/// An error with all that is behind it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let behind = std::iter::successors(error.source(), |error| error.source());
+    behind.fold(error.to_string(), |text, error| format!("{text}: {error}"))
+}
+
+fn is_refused(result: &ToolResult) -> bool {
+    result.error.as_ref().is_some_and(|error| error.error_type == ErrorType::PERMISSION_ERROR)
+}
+
+fn pretty(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_else(|error| error.to_string())
+}
+
+/// Prints what was asked for.
+fn print(text: &str) -> Result<ExitCode, Failure> {
+    let mut stdout = io::stdout().lock();
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    write!(stdout, "{text}{end}").and_then(|()| stdout.flush()).map_err(Failure::Output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says something beside it.
+fn say(text: &str) {
+    // Nobody is left to be told.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says what a tool tells while it runs.
+fn tell(event: &ToolEvent) {
+    match event {
+        ToolEvent::Progress { done, total, message } => {
+            let total = total.map_or_else(String::new, |total| format!("/{total}"));
+            let message = message.as_ref().map_or_else(String::new, |message| format!(" {message}"));
+            say(&format!("{done}{total}{message}"));
+        }
+        ToolEvent::Log { level, message } => say(&format!("{}: {message}", level.as_str())),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use tokio::runtime;
+
+    use super::{Failure, chain, on_tokio};
+
+    #[test]
+    fn a_runtime_inside_a_runtime_is_refused_before_tokio_panics() {
+        let runtime = runtime::Builder::new_current_thread().build().unwrap();
+        let done = runtime.block_on(async { on_tokio(async { Ok(()) }) });
+        assert!(matches!(done, Err(Failure::Failed(message)) if message.ends_with("in a plain `fn main`")));
+        assert!(on_tokio(async { Ok(()) }).is_ok());
+    }
+
+    #[test]
+    fn an_error_is_told_with_what_is_behind_it() {
+        #[derive(Debug)]
+        struct Outer(io::Error);
+
+        impl std::fmt::Display for Outer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("the database cannot be opened")
+            }
+        }
+
+        impl std::error::Error for Outer {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+
+        assert_eq!(chain(&Outer(io::Error::other("it is gone"))), "the database cannot be opened: it is gone");
+    }
+}

@@ -1,0 +1,173 @@
+//! What can be said on the command line.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use mcp_core::TrustLevel;
+
+/// The command line.
+#[derive(Debug, PartialEq, Eq, Parser)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+/// What to do.
+#[derive(Debug, PartialEq, Eq, Subcommand)]
+pub(super) enum Command {
+    /// Lists the tools
+    List {
+        /// As JSON, with schemas and all that is known of each
+        #[arg(long)]
+        json: bool,
+        /// Only tools with this tag
+        #[arg(long)]
+        tag: Option<String>,
+        /// Only tools of this module: `notes` takes `notes.add` and `notes.old.add`
+        #[arg(long)]
+        module: Option<String>,
+    },
+    /// Shows what a tool takes, as a JSON schema
+    Schema {
+        /// The tool
+        name: String,
+        /// Shows what it returns instead
+        #[arg(long)]
+        output: bool,
+    },
+    /// Calls a tool and prints its result as JSON
+    Call {
+        /// The tool
+        name: String,
+        /// One JSON object; or words: `key=value`, which is read as the tool's schema asks, or `key:=json`
+        #[arg(value_name = "JSON | KEY=VALUE")]
+        arguments: Vec<String>,
+        /// How far you are trusted; tools that may destroy something ask for `trusted`
+        #[arg(long, value_name = "LEVEL", value_parser = level())]
+        trust: Option<TrustLevel>,
+    },
+    /// Serves the tools to a host, by the Model Context Protocol
+    Serve {
+        /// Over stdin and stdout, one message a line; this is so without saying
+        #[arg(long)]
+        stdio: bool,
+        /// How far clients are trusted; tools that may destroy something ask for `trusted`
+        #[arg(long, value_name = "LEVEL", value_parser = level())]
+        trust: Option<TrustLevel>,
+    },
+    /// Says what hosts and models could stumble over; fails if some hosts refuse a tool
+    Lint {
+        /// Fails on warnings too
+        #[arg(long)]
+        strict: bool,
+    },
+}
+
+fn level() -> impl TypedValueParser<Value = TrustLevel> {
+    let names = [TrustLevel::Trusted, TrustLevel::Verified, TrustLevel::Untrusted].map(TrustLevel::as_str);
+    PossibleValuesParser::new(names).try_map(|name| TrustLevel::named(&name).ok_or("no such level"))
+}
+
+/// The examples in the help of each command.
+const EXAMPLES: [(&str, &[&str]); 5] = [
+    ("list", &["list --tag files", "list --json"]),
+    ("schema", &["schema notes.add", "schema notes.add --output"]),
+    (
+        "call",
+        &[
+            r#"call notes.add text="buy milk" priority=2 tags='["home"]'"#,
+            "call notes.add text:=null",
+            r#"call notes.add '{"text": "buy milk"}'"#,
+        ],
+    ),
+    ("serve", &["serve", "serve --trust trusted"]),
+    ("lint", &["lint --strict"]),
+];
+
+/// The grammar, for a program of this name.
+pub(super) fn command(program: &str, version: Option<&str>) -> clap::Command {
+    let command = Arguments::command()
+        .name(program.to_owned())
+        .about(format!("The tools of {program}: lists, calls and serves them"))
+        .after_help(
+            "Without a command it shows an overview on a terminal; otherwise it serves over stdin and stdout, since that \
+             is how hosts start it.\nExit codes: 0 fine, 1 the tool or the check failed, 2 the command line is wrong.",
+        );
+    let command = match version {
+        Some(version) => command.version(version.to_owned()),
+        None => command,
+    };
+    EXAMPLES.iter().fold(command, |command, (name, examples)| {
+        let start = "Examples:".to_owned();
+        let text = examples.iter().fold(start, |text, example| format!("{text}\n  {program} {example}"));
+        command.mut_subcommand(name, |command| command.after_help(text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+    use clap::error::ErrorKind;
+    use mcp_core::TrustLevel;
+
+    use super::{Arguments, Command, EXAMPLES, command};
+
+    fn read(line: &[&str]) -> Result<Option<Command>, ErrorKind> {
+        let words = ["notes"].iter().chain(line);
+        let matches = command("notes", Some("1.2.3")).try_get_matches_from(words);
+        let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+        arguments.map(|arguments| arguments.command).map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn the_grammar_is_sound() {
+        command("notes", None).debug_assert();
+    }
+
+    #[test]
+    fn each_command_is_read() {
+        let text = |text: &str| text.to_owned();
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(
+            read(&["list", "--json", "--tag", "a", "--module=b"]),
+            Ok(Some(Command::List { json: true, tag: Some(text("a")), module: Some(text("b")) }))
+        );
+        assert_eq!(read(&["schema", "a.b", "--output"]), Ok(Some(Command::Schema { name: text("a.b"), output: true })));
+        assert_eq!(
+            read(&["call", "a.b", "x=1", "--trust", "trusted", "y:=-2"]),
+            Ok(Some(Command::Call {
+                name: text("a.b"),
+                arguments: vec![text("x=1"), text("y:=-2")],
+                trust: Some(TrustLevel::Trusted)
+            }))
+        );
+        assert_eq!(
+            read(&["serve", "--stdio", "--trust=untrusted"]),
+            Ok(Some(Command::Serve { stdio: true, trust: Some(TrustLevel::Untrusted) }))
+        );
+        assert_eq!(read(&["lint", "--strict"]), Ok(Some(Command::Lint { strict: true })));
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        assert_eq!(read(&["lst"]), Err(ErrorKind::InvalidSubcommand));
+        assert_eq!(read(&["schema"]), Err(ErrorKind::MissingRequiredArgument));
+        assert_eq!(read(&["list", "--yaml"]), Err(ErrorKind::UnknownArgument));
+        assert_eq!(read(&["serve", "--trust", "fully"]), Err(ErrorKind::InvalidValue));
+        assert_eq!(read(&["--version"]), Err(ErrorKind::DisplayVersion));
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        let command = command("notes", None);
+        for sub in command.get_subcommands() {
+            let (_, examples) = EXAMPLES.iter().find(|(name, _)| *name == sub.get_name()).expect("examples");
+            assert!(examples.iter().all(|example| example.starts_with(sub.get_name())));
+        }
+    }
+
+    #[test]
+    fn a_program_without_a_version_has_no_such_option() {
+        let refused = command("notes", None).try_get_matches_from(["notes", "--version"]).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::UnknownArgument);
+    }
+}

@@ -1,0 +1,164 @@
+//! What the commands show.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::paint::Paint;
+use crate::catalog::Catalog;
+use crate::lint::{Finding, Severity};
+use crate::tool::RegisteredTool;
+
+/// The tools, one a line.
+pub(super) fn list(tools: &[&RegisteredTool], paint: Paint) -> String {
+    let width = tools.iter().map(|tool| tool.name().len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for tool in tools {
+        let name = paint.name(&format!("{:<width$}", tool.name()));
+        let mut line = format!("{name}  {}", summary(tool.description()));
+        for remark in remarks(tool) {
+            let _ = write!(line, " {}", paint.aside(&format!("({remark})")));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// What is worth knowing before a call.
+fn remarks(tool: &RegisteredTool) -> Vec<String> {
+    let destructive = tool.is_destructive().then(|| "destructive".to_owned());
+    let hidden = tool.is_hidden().then(|| "hidden".to_owned());
+    let deprecated = tool.deprecated_in().map(|_| match tool.replaced_by() {
+        Some(other) => format!("deprecated: use {other}"),
+        None => "deprecated".to_owned(),
+    });
+    destructive.into_iter().chain(hidden).chain(deprecated).collect()
+}
+
+/// The first sentence.
+fn summary(description: &str) -> String {
+    let paragraph: Vec<&str> = description.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let paragraph = paragraph.join(" ");
+    match paragraph.find(". ") {
+        Some(end) => paragraph[..=end].to_owned(),
+        None => paragraph,
+    }
+}
+
+/// The tools, and how to go on.
+pub(super) fn overview(program: &str, catalog: &Catalog, paint: Paint) -> String {
+    let tools: Vec<&RegisteredTool> = catalog.list_registered_tools().iter().collect();
+    let mut text = format!("{} has {}:\n\n", paint.name(program), many(tools.len(), "tool"));
+    for line in list(&tools, paint).lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    text.push_str("\nGo on with\n\n");
+    let hints = tools.iter().find(|tool| !tool.is_destructive()).or(tools.first()).into_iter().flat_map(|tool| {
+        let name = tool.name();
+        [(format!("schema {name}"), "what a tool takes"), (call(tool), "call it")]
+    });
+    let others = [("lint", "what hosts could stumble over"), ("--help", "all commands")];
+    let hints: Vec<_> = hints.chain(others.map(|(words, what)| (words.to_owned(), what))).collect();
+    let width = hints.iter().map(|(words, _)| words.chars().count()).max().unwrap_or_default();
+    for (words, what) in hints {
+        let _ = writeln!(text, "  {program} {words:<width$}  {}", paint.aside(what));
+    }
+    let _ = write!(
+        text,
+        "\nA host starts it without arguments, and speaks MCP over stdin and stdout:\n\n  {}\n",
+        host(program)
+    );
+    text
+}
+
+/// How a tool is called, without the values.
+fn call(tool: &RegisteredTool) -> String {
+    let required = tool.input_schema().get("required").and_then(Value::as_array);
+    let keys = required.into_iter().flatten().filter_map(Value::as_str);
+    keys.fold(format!("call {}", tool.name()), |line, key| format!("{line} {key}=…"))
+}
+
+/// What a host has to know.
+fn host(program: &str) -> Value {
+    let path = std::env::current_exe().ok();
+    let command = path.map_or_else(|| program.to_owned(), |path| path.to_string_lossy().into_owned());
+    json!({ "mcpServers": { program: { "command": command } } })
+}
+
+/// What the lint found.
+pub(super) fn findings(findings: &[Finding], paint: Paint) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let shown = finding.to_string();
+        let (head, rest) = shown.split_once(": ").unwrap_or((&shown, ""));
+        let head = match finding.severity {
+            Severity::Error => paint.error(head),
+            Severity::Warning => paint.warning(head),
+        };
+        let _ = writeln!(text, "{head}: {rest}");
+    }
+    text
+}
+
+/// How much the lint found.
+pub(super) fn count(tools: usize, errors: usize, warnings: usize) -> String {
+    format!("{}: {}, {}", many(tools, "tool"), many(errors, "error"), many(warnings, "warning"))
+}
+
+fn many(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{call, count, list, overview, summary};
+    use crate::cli::paint::Paint;
+    use crate::registry::Registry;
+    use crate::{mcp_tool, tools};
+
+    /// Adds two numbers.
+    #[mcp_tool(module = "show", crate = crate)]
+    fn add(a: i64, b: i64, #[arg(default = 0)] c: i64) -> i64 {
+        a + b + c
+    }
+
+    /// Forgets everything. There is
+    /// no way back.
+    #[mcp_tool(module = "show", destructive, hidden, deprecated_in = "1.0.0", replaced_by = "show.add", crate = crate)]
+    fn forget() {}
+
+    #[test]
+    fn a_line_has_the_first_sentence_and_what_is_worth_knowing() {
+        let catalog = Registry::builder_of(tools![add, forget]).catalog().unwrap();
+        let tools: Vec<_> = catalog.list_registered_tools().iter().collect();
+        assert_eq!(
+            list(&tools, Paint::always(false)),
+            "show.add     Adds two numbers.\n\
+             show.forget  Forgets everything. (destructive) (hidden) (deprecated: use show.add)\n"
+        );
+        assert!(list(&tools, Paint::always(true)).starts_with("\u{1b}[1mshow.add   \u{1b}[0m  Adds"));
+        assert_eq!(call(tools[0]), "call show.add a=… b=…");
+    }
+
+    #[test]
+    fn a_sentence_may_be_broken_into_lines() {
+        assert_eq!(summary("Reads a\n file. And more.\n\nMore."), "Reads a file.");
+        assert_eq!(summary("Version 1.2 of it\n\nMore."), "Version 1.2 of it");
+        assert_eq!(summary(""), "");
+    }
+
+    #[test]
+    fn the_overview_says_how_to_go_on() {
+        let catalog = Registry::builder_of(tools![add]).catalog().unwrap();
+        let text = overview("show", &catalog, Paint::always(false));
+        assert!(text.starts_with("show has 1 tool:\n\n  show.add  Adds two numbers.\n"), "{text}");
+        assert!(text.contains("  show call show.add a=… b=…  call it\n"), "{text}");
+        assert!(text.contains(r#"{"mcpServers":{"show":{"command":"#), "{text}");
+    }
+
+    #[test]
+    fn things_are_counted() {
+        assert_eq!(count(5, 1, 0), "5 tools: 1 error, 0 warnings");
+    }
+}

@@ -1,0 +1,423 @@
+//! The protocol, without sockets: a message in, the answer out.
+
+mod call;
+mod list;
+mod listen;
+mod peer;
+mod request;
+mod write;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwapOption;
+use mcp_core::{
+    BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcRequest, ToolCall, ToolResult,
+    ValidationError, code,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use self::list::Lists;
+use self::listen::Listeners;
+pub use self::peer::Peer;
+use self::request::{Asked, Params, capabilities_missing, unsupported};
+#[cfg(feature = "stdio")]
+pub(crate) use self::write::may_be_missed;
+use self::write::{respond, respond_error};
+use crate::registry::{Registry, Watcher};
+
+/// The rest of an answer that takes its time: it ends in the answer, or in none.
+pub type Rest = BoxFuture<'static, Option<Vec<u8>>>;
+
+/// How long a message may be.
+const MESSAGE: usize = 16 * 1024 * 1024;
+
+/// How many requests of one connection may be under way.
+const IN_FLIGHT: usize = 1024;
+
+/// The protocol: it answers messages of MCP 2026-07-28, 2025-11-25 and 2025-06-18, of the older `list_tools` and
+/// `call_tool`, and flat calls, each in the form in which it was asked. Cheap to clone.
+///
+/// ```standalone_crate
+/// use mcp_registry::testing::block_on;
+/// use mcp_registry::{Peer, Registry, Server, mcp_tool};
+///
+/// /// Adds two numbers.
+/// #[mcp_tool(module = "calc", inline)]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// # fn main() -> mcp_registry::Result<()> {
+/// let server = Server::new(Registry::linked()?).info("calculator", "1.0.0");
+/// let message = br#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+///                    "params": {"name": "calc_add", "arguments": {"a": 2, "b": 3}}}"#;
+/// let answer = block_on(server.handle(message, &Peer::new())).expect("a request is answered");
+/// let answer: mcp_registry::serde_json::Value = mcp_registry::serde_json::from_slice(&answer)?;
+/// assert_eq!(answer["result"]["structuredContent"]["result"], 5);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Server(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    settings: Settings,
+    /// The lists of tools as they were last asked for.
+    lists: ArcSwapOption<Lists>,
+    listeners: Arc<Listeners>,
+    /// Set up when the first connection wants to be told of changes.
+    watcher: OnceLock<Watcher>,
+    /// What stands at the end of each result of the newest version.
+    end_of_result: OnceLock<String>,
+}
+
+#[derive(Clone)]
+struct Settings {
+    name: String,
+    version: String,
+    instructions: Option<String>,
+    max_message: usize,
+    max_in_flight: usize,
+    page_size: usize,
+    legacy_methods: bool,
+    refuse_arguments: bool,
+}
+
+impl Server {
+    /// Serves the tools of a registry, under the name of the program.
+    pub fn new(registry: Registry) -> Self {
+        let settings = Settings {
+            name: program(),
+            version: "0.0.0".to_owned(),
+            instructions: None,
+            max_message: MESSAGE,
+            max_in_flight: IN_FLIGHT,
+            page_size: usize::MAX,
+            legacy_methods: true,
+            refuse_arguments: false,
+        };
+        Self::of(registry, settings)
+    }
+
+    fn of(registry: Registry, settings: Settings) -> Self {
+        Self(Arc::new(Inner {
+            registry,
+            settings,
+            lists: ArcSwapOption::empty(),
+            listeners: Arc::default(),
+            watcher: OnceLock::new(),
+            end_of_result: OnceLock::new(),
+        }))
+    }
+
+    fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = self.0.settings.clone();
+        change(&mut settings);
+        Self::of(self.0.registry.clone(), settings)
+    }
+
+    /// Sets the name and version that clients see.
+    #[must_use]
+    pub fn info(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.set(|settings| (settings.name, settings.version) = (name.into(), version.into()))
+    }
+
+    /// Sets what a model is told of the server as a whole.
+    #[must_use]
+    pub fn instructions(self, text: impl Into<String>) -> Self {
+        self.set(|settings| settings.instructions = Some(text.into()))
+    }
+
+    /// Sets how many bytes a message may have; 16 MiB otherwise.
+    #[must_use]
+    pub fn max_message_bytes(self, bytes: usize) -> Self {
+        self.set(|settings| settings.max_message = bytes)
+    }
+
+    /// Sets how many calls of one connection may be under way; 1,024 otherwise.
+    #[must_use]
+    pub fn max_in_flight(self, calls: usize) -> Self {
+        self.set(|settings| settings.max_in_flight = calls)
+    }
+
+    /// Sets how many tools a page of the list has; all of them otherwise.
+    #[must_use]
+    pub fn page_size(self, tools: usize) -> Self {
+        self.set(|settings| settings.page_size = tools.max(1))
+    }
+
+    /// Says whether `list_tools` and `call_tool` are answered; they are otherwise.
+    #[must_use]
+    pub fn legacy_methods(self, answer: bool) -> Self {
+        self.set(|settings| settings.legacy_methods = answer)
+    }
+
+    /// Says whether arguments that do not fit are an error of the protocol (-32602) in place of a result with `isError`,
+    /// which a model gets to see and can repair.
+    #[must_use]
+    pub fn argument_errors_as_protocol_errors(self, yes: bool) -> Self {
+        self.set(|settings| settings.refuse_arguments = yes)
+    }
+
+    /// The registry.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
+    }
+
+    /// Name, version, capabilities, and how much there is of each.
+    pub fn server_info(&self) -> Value {
+        json!({
+            "name": self.0.settings.name,
+            "version": self.0.settings.version,
+            "capabilities": {
+                "tools": { "listChanged": true },
+                "resources": { "subscribe": false, "listChanged": false },
+                "prompts": { "listChanged": false },
+            },
+            "tools_count": self.listed_tools(),
+            "resources_count": 0,
+            "prompts_count": 0,
+        })
+    }
+
+    fn listed_tools(&self) -> usize {
+        let catalog = self.0.registry.catalog();
+        catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).count()
+    }
+
+    /// Answers a message; none for what is not answered: a notification, a response, a request that was cancelled.
+    pub async fn handle(&self, message: &[u8], peer: &Peer) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        match self.begin(message, peer, &mut out) {
+            None => (!out.is_empty()).then_some(out),
+            Some(rest) => rest.await,
+        }
+    }
+
+    /// Begins to answer a message. What can be answered at once is appended to the buffer; what takes longer is a future
+    /// that needs neither the message nor the buffer, and ends in the answer. This is for transports that answer many
+    /// messages at a time.
+    #[must_use = "the rest of the answer is a future"]
+    pub fn begin(&self, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
+        if message.len() > self.0.settings.max_message {
+            respond_error(None, &self.too_long(message.len()), out);
+            return None;
+        }
+        match Incoming::parse(message) {
+            Ok(Incoming::Flat(call)) => self.flat(call, peer, out),
+            Ok(Incoming::Rpc(RpcMessage::Request(request))) => self.request(&request, peer, out),
+            Ok(Incoming::Rpc(RpcMessage::Notification(notification))) => {
+                if notification.method == "notifications/cancelled" {
+                    if let Ok(Cancelled { request_id }) = notification.params_as() {
+                        peer.cancel(&request_id.into_owned());
+                    }
+                }
+                None
+            }
+            // The server asks nothing.
+            Ok(Incoming::Rpc(RpcMessage::Response(_))) => None,
+            Err(rejection) => {
+                if !rejection.is_notification {
+                    respond_error(rejection.id.as_ref(), &rejection.error, out);
+                }
+                None
+            }
+        }
+    }
+
+    /// How many bytes a message may have.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn max_message(&self) -> usize {
+        self.0.settings.max_message
+    }
+
+    /// Answers a message that nobody has kept, since it is too long.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn refuse_length(&self, bytes: usize, out: &mut Vec<u8>) {
+        respond_error(None, &self.too_long(bytes), out);
+    }
+
+    fn too_long(&self, bytes: usize) -> RpcError {
+        let most = self.0.settings.max_message;
+        let message = format!("the message has {bytes} bytes and may have {most}; send less at a time");
+        RpcError::new(code::INVALID_REQUEST, message).data(json!({ "error_type": "ValidationError" }))
+    }
+
+    fn flat(&self, call: Result<ToolCall, ValidationError>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
+        match call {
+            Ok(call) => {
+                let Ok(flight) = peer.begin(None, self.0.settings.max_in_flight) else {
+                    let result = ToolResult::failure(call::busy(peer.in_flight()));
+                    out.extend_from_slice(result.to_json().as_bytes());
+                    return None;
+                };
+                let options = peer.call_options().clone().cancel(flight.cancel());
+                let (server, name) = (self.clone(), call.tool_name.clone());
+                let rest = Box::pin(async move {
+                    let result = server.0.registry.call_with(&call, &options).await;
+                    flight.end().then(|| result.to_json().into_bytes())
+                });
+                self.now_or_later(&name, rest, out)
+            }
+            Err(error) => {
+                out.extend_from_slice(ToolResult::failure(error).to_json().as_bytes());
+                None
+            }
+        }
+    }
+
+    fn request(&self, request: &RpcRequest<'_>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
+        let id = &request.id;
+        let asked = match Params::read(request).and_then(|params| asked(&request.method, params, peer)) {
+            Ok(asked) => asked,
+            Err(error) => {
+                respond_error(Some(id), &error, out);
+                return None;
+            }
+        };
+        let answer = match (&*request.method, asked.era.is_stateless()) {
+            ("tools/call", _) => return self.call(id, &asked, peer, out),
+            ("call_tool", false) if self.0.settings.legacy_methods => return self.call_legacy(id, &asked, peer, out),
+            ("tools/list", _) => {
+                let era = asked.era;
+                let cursor = asked.params.cursor();
+                match cursor.and_then(|cursor| cursor.as_deref().map(list::after).transpose()) {
+                    Ok(after) => self.write_list(id, era, after.as_deref(), out),
+                    Err(error) => respond_error(Some(id), &error, out),
+                }
+                return None;
+            }
+            ("list_tools", false) if self.0.settings.legacy_methods => {
+                self.write_whole_list(id, out);
+                return None;
+            }
+            ("subscriptions/listen", true) => return self.listen(id, &asked, peer, out),
+            ("initialize", false) => self.initialize(&asked, peer),
+            ("server/discover", true) => Ok(self.discover(peer)),
+            ("ping", false) => Ok(json!({})),
+            ("logging/setLevel", false) => set_level(&asked, peer),
+            _ => Err(unknown_method(&request.method)),
+        };
+        match answer {
+            Ok(result) => respond(id, &self.completed(result, asked.era), out),
+            Err(error) => respond_error(Some(id), &error, out),
+        }
+        None
+    }
+
+    fn initialize(&self, asked: &Asked<'_>, peer: &Peer) -> Result<Value, RpcError> {
+        let wanted = asked.params.protocol_version()?;
+        let era = Era::named(&wanted).filter(|era| !era.is_stateless()).unwrap_or(Era::V2025_11_25);
+        peer.set_era(era);
+        self.tell_of_changes(peer);
+        let mut result = json!({
+            "protocolVersion": era.as_str(),
+            "capabilities": capabilities(peer, true),
+            "serverInfo": self.implementation(),
+            "_meta": { "tools_count": self.listed_tools(), "resources_count": 0, "prompts_count": 0 },
+        });
+        self.add_instructions(&mut result);
+        Ok(result)
+    }
+
+    fn discover(&self, peer: &Peer) -> Value {
+        let versions: Vec<&str> = Era::ALL.into_iter().map(Era::as_str).collect();
+        let mut result = json!({
+            "supportedVersions": versions,
+            "capabilities": capabilities(peer, false),
+            "ttlMs": 300_000,
+            "cacheScope": "public",
+        });
+        self.add_instructions(&mut result);
+        result
+    }
+
+    fn implementation(&self) -> Value {
+        json!({ "name": self.0.settings.name, "version": self.0.settings.version })
+    }
+
+    fn add_instructions(&self, result: &mut Value) {
+        if let (Some(text), Value::Object(result)) = (&self.0.settings.instructions, result) {
+            result.insert("instructions".to_owned(), text.as_str().into());
+        }
+    }
+
+    /// A result with what its version asks of every result.
+    fn completed(&self, mut result: Value, era: Era) -> Value {
+        if let (true, Value::Object(result)) = (era.is_stateless(), &mut result) {
+            result.insert("resultType".to_owned(), "complete".into());
+            let meta = result.entry("_meta").or_insert_with(|| json!({}));
+            if let Value::Object(meta) = meta {
+                meta.insert(request::SERVER_INFO.to_owned(), self.implementation());
+            }
+        }
+        result
+    }
+}
+
+/// The version in which a request speaks, and what it brings.
+fn asked<'a>(method: &str, params: Params<'a>, peer: &Peer) -> Result<Asked<'a>, RpcError> {
+    let meta = params.meta()?;
+    let era = match &meta.version {
+        Some(version) => {
+            if meta.capabilities.is_none() {
+                return Err(capabilities_missing());
+            }
+            match Era::named(version).filter(|era| era.is_stateless()) {
+                Some(era) => era,
+                None => return Err(unsupported(version)),
+            }
+        }
+        None if meta.is_stateless() || method == "server/discover" => return Err(request::version_missing()),
+        None => peer.era().unwrap_or(Era::V2025_11_25),
+    };
+    Ok(Asked { era, params, meta })
+}
+
+/// What a connection can be told: `logging` is a matter of the older versions.
+fn capabilities(peer: &Peer, logging: bool) -> Value {
+    let mut capabilities = json!({ "tools": { "listChanged": peer.can_be_told() } });
+    if let (true, Value::Object(capabilities)) = (logging && peer.can_be_told(), &mut capabilities) {
+        capabilities.insert("logging".to_owned(), JsonObject::new().into());
+    }
+    capabilities
+}
+
+fn set_level(asked: &Asked<'_>, peer: &Peer) -> Result<Value, RpcError> {
+    let name = asked.params.level()?;
+    let Some(level) = LogLevel::named(&name) else { return Err(request::unknown_level(&name)) };
+    peer.set_log_level(level);
+    Ok(json!({}))
+}
+
+fn unknown_method(method: &str) -> RpcError {
+    let message = format!("there is no method `{}`; ask for `tools/list` or `tools/call`", request::shown(method));
+    RpcError::new(code::METHOD_NOT_FOUND, message).data(json!({ "error_type": "ValidationError" }))
+}
+
+/// The name of the program that runs.
+pub(crate) fn program() -> String {
+    let path = std::env::current_exe().ok();
+    let name = path.as_ref().and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "mcp-registry".to_owned())
+}
+
+#[derive(Deserialize)]
+struct Cancelled<'a> {
+    #[serde(rename = "requestId", borrow)]
+    request_id: Id<'a>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Settings { name, version, .. } = &self.0.settings;
+        f.debug_struct("Server")
+            .field("name", name)
+            .field("version", version)
+            .field("registry", &self.0.registry)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,297 @@
+//! `tools/call`, and the older `call_tool`.
+
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use mcp_core::{
+    CallOptions, CallToolResult, CodeProfile, Dialect, Era, Error, Id, JsonObject, LogLevel, RpcError, RpcResponse,
+    ToolError, ToolEvent, ToolResult, code,
+};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::peer::TooMany;
+use super::request::{Asked, SERVER_INFO, either, invalid, same_json, unknown_level};
+use super::write::{append_text_of, begin, notification, respond, respond_error};
+use super::{Peer, Rest, Server};
+use crate::call::Form;
+
+/// A call that was asked for.
+struct Wanted<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+/// The form of a result of `tools/call`.
+struct McpForm<'a> {
+    id: &'a Id<'a>,
+    /// What stands at the end of a result: `,"isError":false}` and what the version asks for besides.
+    end: &'a str,
+}
+
+impl Form for McpForm<'_> {
+    fn before(&self, wraps: bool, out: &mut Vec<u8>) {
+        begin(self.id, out);
+        out.extend_from_slice(if wraps { br#"{"structuredContent":{"result":"# } else { br#"{"structuredContent":"# });
+    }
+
+    fn after(&self, wraps: bool, value: usize, out: &mut Vec<u8>) {
+        let end = out.len();
+        out.extend_from_slice(if wraps {
+            br#"},"content":[{"type":"text","text":"#
+        } else {
+            br#","content":[{"type":"text","text":"#
+        });
+        append_text_of(out, value..end);
+        out.extend_from_slice(br#"}],"isError":false"#);
+        out.extend_from_slice(self.end.as_bytes());
+        out.extend_from_slice(b"}}");
+    }
+}
+
+impl Server {
+    /// `tools/call`.
+    pub(super) fn call(&self, id: &Id<'_>, asked: &Asked<'_>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
+        let (wanted, options) = match wanted(asked).and_then(|wanted| Ok((wanted, Options::read(id, asked)?))) {
+            Ok(read) => read,
+            Err(error) => {
+                respond_error(Some(id), &error, out);
+                return None;
+            }
+        };
+        let form = McpForm { id, end: self.end_of_result(asked.era) };
+        let whole = || options.of_call(peer);
+        let (name, arguments) = (wanted.name, wanted.arguments);
+        if let Some(answer) = self.0.registry.at_once(name, arguments, peer.call_options(), whole, out, &form) {
+            match answer {
+                Ok(None) => {}
+                Ok(Some(result)) => self.respond_call(id, Ok(*result), asked.era, out),
+                Err(error) => self.respond_call(id, Err(error), asked.era, out),
+            }
+            return None;
+        }
+        let era = asked.era;
+        self.go_on(id, &wanted, &options, peer, out, move |server, id, answer, out| {
+            server.respond_call(id, answer, era, out);
+        })
+    }
+
+    /// `call_tool`.
+    pub(super) fn call_legacy(&self, id: &Id<'_>, asked: &Asked<'_>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
+        match wanted(asked).and_then(|wanted| Ok((wanted, Options::read(id, asked)?))) {
+            Ok((wanted, options)) => {
+                self.go_on(id, &wanted, &options, peer, out, |_, id, answer, out| respond_legacy(id, answer, out))
+            }
+            Err(error) => {
+                respond_error(Some(id), &error, out);
+                None
+            }
+        }
+    }
+
+    /// Makes the call that takes its time.
+    fn go_on(
+        &self,
+        id: &Id<'_>,
+        wanted: &Wanted<'_>,
+        options: &Options<'_>,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+        respond: impl FnOnce(&Self, &Id<'static>, Result<ToolResult, Error>, &mut Vec<u8>) + Send + 'static,
+    ) -> Option<Rest> {
+        let owned = id.clone().into_owned();
+        let flight = match peer.begin(Some(id), self.0.settings.max_in_flight) {
+            Ok(flight) => flight,
+            Err(TooMany::OfOneId) => {
+                let message = "a request with this id is still under way; give each its own";
+                respond_error(Some(id), &RpcError::new(code::INVALID_REQUEST, message), out);
+                return None;
+            }
+            Err(TooMany::Requests) => {
+                respond(self, &owned, Err(busy(peer.in_flight()).into()), out);
+                return None;
+            }
+        };
+        let server = self.clone();
+        let (name, arguments) = (wanted.name.to_owned(), wanted.arguments.to_owned());
+        let options = options.of_call(peer).cancel(flight.cancel());
+        let rest = Box::pin(async move {
+            let answer = server.0.registry.try_call_json(&name, &arguments, &options).await;
+            // Whoever has cancelled it waits for nothing.
+            if !flight.end() {
+                return None;
+            }
+            let mut out = Vec::new();
+            respond(&server, &owned, answer, &mut out);
+            Some(out)
+        });
+        self.now_or_later(wanted.name, rest, out)
+    }
+
+    /// Makes the call of a tool that promises to be quick here and now; another goes on by itself.
+    pub(super) fn now_or_later(&self, name: &str, mut call: Rest, out: &mut Vec<u8>) -> Option<Rest> {
+        if !self.0.registry.is_quick(name) {
+            return Some(call);
+        }
+        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => {
+                out.extend_from_slice(&answer.unwrap_or_default());
+                None
+            }
+            Poll::Pending => Some(call),
+        }
+    }
+
+    fn respond_call(&self, id: &Id<'_>, answer: Result<ToolResult, Error>, era: Era, out: &mut Vec<u8>) {
+        let result = match answer {
+            Ok(result) => result,
+            Err(error) => match self.protocol_error(&error) {
+                Some(error) => return respond_error(Some(id), &error, out),
+                None => error.into(),
+            },
+        };
+        let mut result = CallToolResult::from(result);
+        if era.is_stateless() {
+            result.extra.insert("resultType".to_owned(), "complete".into());
+            result.meta.insert(SERVER_INFO.to_owned(), self.implementation());
+        }
+        respond(id, &result, out);
+    }
+
+    /// What is an error of the protocol, and no result that a model reads.
+    fn protocol_error(&self, error: &Error) -> Option<RpcError> {
+        match error {
+            Error::ToolNotFound(_) | Error::Validation(_) => Some(error.to_rpc(CodeProfile::Standard)),
+            Error::Schema(_) if self.0.settings.refuse_arguments => Some(error.to_rpc(CodeProfile::Standard)),
+            _ => None,
+        }
+    }
+
+    /// What stands at the end of a result, before it is closed.
+    fn end_of_result(&self, era: Era) -> &str {
+        if !era.is_stateless() {
+            return "";
+        }
+        self.0.end_of_result.get_or_init(|| {
+            format!(r#","resultType":"complete","_meta":{}"#, json!({ SERVER_INFO: self.implementation() }))
+        })
+    }
+}
+
+fn respond_legacy(id: &Id<'_>, answer: Result<ToolResult, Error>, out: &mut Vec<u8>) {
+    let profile = Dialect::Legacy.code_profile();
+    let result = match answer {
+        Ok(result) => result,
+        Err(error) => return respond_error(Some(id), &error.to_rpc(profile), out),
+    };
+    match result.to_response(id.clone(), Dialect::Legacy, profile) {
+        Ok(Some(RpcResponse { outcome: Ok(result), .. })) => respond(id, &result, out),
+        Ok(Some(RpcResponse { outcome: Err(error), .. })) => respond_error(Some(id), &error, out),
+        Ok(None) => respond(id, &json!({}), out),
+        Err(error) => respond_error(Some(id), &Error::from(error).to_rpc(profile), out),
+    }
+}
+
+pub(super) fn busy(in_flight: usize) -> ToolError {
+    let message =
+        format!("{in_flight} calls of this connection are under way, which are all it may have; wait for one");
+    ToolError::new(mcp_core::ErrorType::API_LIMIT_EXCEEDED, message)
+}
+
+/// What a request asks for.
+fn wanted<'a>(asked: &'a Asked<'_>) -> Result<Wanted<'a>, RpcError> {
+    let params = &asked.params;
+    let names = ("name", "tool_name");
+    let name = either(params.name.as_ref(), params.tool_name.as_ref(), names, |one, other| one == other)?;
+    let name = name.ok_or_else(|| invalid("`name` is missing; add the name of the tool"))?;
+    let names = ("arguments", "args");
+    let arguments = either(params.arguments.as_ref(), params.args.as_ref(), names, |one, other| same_json(one, other))?;
+    let arguments = match arguments.map(|raw| raw.get()) {
+        None | Some("null") => "{}",
+        Some(object) if object.starts_with('{') => object,
+        Some(_) => return Err(invalid("`arguments` must be an object; send one, `{}` if there are none")),
+    };
+    Ok(Wanted { name, arguments })
+}
+
+/// What comes with the call, as the request says it.
+struct Options<'a> {
+    id: &'a Id<'a>,
+    tool: &'a str,
+    meta: Option<&'a RawValue>,
+    token: Option<Value>,
+    /// From which level on log lines are wanted, by the request; where each request says it, none is wanted otherwise.
+    level: Option<LogLevel>,
+    stateless: bool,
+}
+
+impl<'a> Options<'a> {
+    fn read(id: &'a Id<'a>, asked: &'a Asked<'_>) -> Result<Self, RpcError> {
+        let level = asked.meta.log_level.as_deref().filter(|_| asked.era.is_stateless());
+        Ok(Self {
+            id,
+            tool: asked.params.name.as_deref().unwrap_or_default(),
+            meta: asked.params.raw_meta(),
+            token: asked.meta.progress_token.map(progress_token).transpose()?,
+            level: level.map(|name| LogLevel::named(name).ok_or_else(|| unknown_level(name))).transpose()?,
+            stateless: asked.era.is_stateless(),
+        })
+    }
+
+    /// With what the connection brings.
+    fn of_call(&self, peer: &Peer) -> CallOptions {
+        let mut options = peer.call_options().clone().request_id(self.id.to_string());
+        if let Some(raw) = self.meta {
+            options = options.meta(serde_json::from_str(raw.get()).unwrap_or_default());
+        }
+        let level = if self.stateless { self.level } else { Some(peer.log_level()) };
+        if !peer.can_be_told() || (self.token.is_none() && level.is_none()) {
+            return options;
+        }
+        let (peer, tool, token) = (peer.clone(), self.tool.to_owned(), self.token.clone());
+        let told = Mutex::new(f64::NEG_INFINITY);
+        options.on_event(move |event| match event {
+            ToolEvent::Progress { done, total, message } => {
+                let Some(token) = &token else { return };
+                // It only ever goes on.
+                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                if done > *told && done.is_finite() {
+                    *told = done;
+                    peer.tell(notification("notifications/progress", progress(token, done, total, message)));
+                }
+            }
+            ToolEvent::Log { level: of_line, message } if level.is_some_and(|from| of_line >= from) => {
+                let params = json!({ "level": of_line, "logger": tool, "data": message });
+                peer.tell(notification("notifications/message", params));
+            }
+            _ => {}
+        })
+    }
+}
+
+fn progress(token: &Value, done: f64, total: Option<f64>, message: Option<String>) -> JsonObject {
+    let mut params = JsonObject::new();
+    params.insert("progressToken".to_owned(), token.clone());
+    params.insert("progress".to_owned(), number(done));
+    if let Some(total) = total.filter(|total| total.is_finite()) {
+        params.insert("total".to_owned(), number(total));
+    }
+    if let Some(message) = message {
+        params.insert("message".to_owned(), message.into());
+    }
+    params
+}
+
+/// A number as short as it can be.
+fn number(number: f64) -> Value {
+    #[allow(clippy::cast_possible_truncation, reason = "it is a whole number that fits")]
+    if number.fract() == 0.0 && number.abs() < 1e15 { (number as i64).into() } else { number.into() }
+}
+
+/// A token is a string or a number, and comes back as it is.
+fn progress_token(raw: &RawValue) -> Result<Value, RpcError> {
+    match serde_json::from_str(raw.get()) {
+        Ok(token @ (Value::String(_) | Value::Number(_))) => Ok(token),
+        _ => Err(invalid("`progressToken` must be a string or an integer; send one")),
+    }
+}

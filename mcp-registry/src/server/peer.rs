@@ -1,0 +1,359 @@
+//! One connection, as the server sees it.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_core::{CallOptions, CancelToken, Era, Id, LogLevel};
+
+/// Takes messages that nobody asked for: progress, log, changes of the list.
+type Sink = Box<dyn Fn(Vec<u8>) + Send + Sync>;
+
+/// One connection: what was agreed on, what is under way, and where notifications go. Cheap to clone, and shared by its
+/// clones.
+///
+/// ```
+/// use mcp_registry::{Peer, TrustLevel, CallOptions};
+///
+/// let peer = Peer::new()
+///     .notify(|message| println!("{}", String::from_utf8_lossy(&message)))
+///     .options(CallOptions::new().caller("ada").trust(TrustLevel::Trusted));
+/// ```
+#[derive(Clone)]
+pub struct Peer(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    sink: Option<Sink>,
+    options: CallOptions,
+    /// The version that `initialize` agreed on.
+    era: AtomicU8,
+    log_level: AtomicU8,
+    in_flight: Mutex<Flights>,
+    /// The requests by which the client listens to changes of the list.
+    listening: Mutex<Vec<Listener>>,
+}
+
+/// The requests that are under way.
+#[derive(Default)]
+struct Flights {
+    /// By the number of the request, which no other has.
+    by_number: HashMap<u64, CancelToken>,
+    /// The numbers of those that have an id.
+    numbers: HashMap<Id<'static>, u64>,
+    next: u64,
+}
+
+impl Flights {
+    fn begin(&mut self, id: Option<Id<'static>>) -> (u64, CancelToken) {
+        let (number, cancel) = (self.next, CancelToken::new());
+        self.next += 1;
+        self.by_number.insert(number, cancel.clone());
+        if let Some(id) = id {
+            self.numbers.insert(id, number);
+        }
+        (number, cancel)
+    }
+
+    fn end(&mut self, number: u64, id: Option<&Id<'static>>) -> bool {
+        let was_there = self.by_number.remove(&number).is_some();
+        // The id may be another one's by now.
+        if let Some(id) = id.filter(|id| self.numbers.get(*id) == Some(&number)) {
+            self.numbers.remove(id);
+        }
+        was_there
+    }
+}
+
+/// A request that is under way. It is over when this is dropped.
+pub(super) struct Flight {
+    peer: Peer,
+    number: u64,
+    id: Option<Id<'static>>,
+    cancel: CancelToken,
+}
+
+impl Flight {
+    pub(super) fn cancel(&self) -> CancelToken {
+        self.cancel.clone()
+    }
+
+    /// The request is over. False if it was cancelled meanwhile, and nobody waits for an answer.
+    pub(super) fn end(self) -> bool {
+        self.remove()
+    }
+
+    fn remove(&self) -> bool {
+        self.peer.0.in_flight().end(self.number, self.id.as_ref())
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// A request to be told of changes, which is under way until someone ends it.
+pub(super) struct Listener {
+    pub(super) id: Id<'static>,
+    /// Whether it wants to be told of changes of the list of tools.
+    pub(super) tools: bool,
+    pub(super) over: CancelToken,
+    /// Whether the server has ended it, which is an answer.
+    pub(super) answered: Arc<AtomicBool>,
+}
+
+impl Listener {
+    fn end(self, answered: bool) {
+        self.answered.store(answered, Ordering::SeqCst);
+        self.over.cancel();
+    }
+}
+
+impl Peer {
+    /// A connection whose client is told nothing but the answers to its requests.
+    pub fn new() -> Self {
+        Self(Arc::new(Inner {
+            sink: None,
+            options: CallOptions::new(),
+            era: AtomicU8::new(0),
+            log_level: AtomicU8::new(LogLevel::Info as u8),
+            in_flight: Mutex::default(),
+            listening: Mutex::default(),
+        }))
+    }
+
+    /// Sends notifications here: one JSON-RPC message a call, without a line break. It may be called from any thread:
+    /// be quick.
+    ///
+    /// # Panics
+    ///
+    /// When the connection is in use already.
+    #[must_use]
+    pub fn notify(mut self, sink: impl Fn(Vec<u8>) + Send + Sync + 'static) -> Self {
+        self.edit().sink = Some(Box::new(sink));
+        self
+    }
+
+    /// What each call brings along: the caller, trust, extensions.
+    ///
+    /// # Panics
+    ///
+    /// When the connection is in use already.
+    #[must_use]
+    pub fn options(mut self, options: CallOptions) -> Self {
+        self.edit().options = options;
+        self
+    }
+
+    /// Adds what tools find under [`ToolContext::extensions`](mcp_core::ToolContext::extensions).
+    ///
+    /// # Panics
+    ///
+    /// When the connection is in use already.
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync>(mut self, extension: T) -> Self {
+        let inner = self.edit();
+        inner.options = std::mem::take(&mut inner.options).extension(extension);
+        self
+    }
+
+    fn edit(&mut self) -> &mut Inner {
+        Arc::get_mut(&mut self.0).expect("a connection is set up before it is used")
+    }
+
+    /// The client is gone: cancels what is under way.
+    pub fn close(&self) {
+        let flights = std::mem::take(&mut *self.0.in_flight());
+        for cancel in flights.by_number.into_values() {
+            cancel.cancel();
+        }
+        self.stop_listening(false);
+    }
+
+    /// The server ends, and answers those who listen to changes.
+    pub fn finish(&self) {
+        self.stop_listening(true);
+    }
+
+    fn stop_listening(&self, answered: bool) {
+        let listening = std::mem::take(&mut *self.0.listening());
+        for listener in listening {
+            listener.end(answered);
+        }
+    }
+
+    /// The version of MCP that `initialize` agreed on.
+    pub fn era(&self) -> Option<Era> {
+        match self.0.era.load(Ordering::Relaxed) {
+            1 => Some(Era::V2025_06_18),
+            2 => Some(Era::V2025_11_25),
+            _ => None,
+        }
+    }
+
+    /// How many requests are under way.
+    pub fn in_flight(&self) -> usize {
+        self.0.in_flight().by_number.len()
+    }
+
+    pub(super) fn set_era(&self, era: Era) {
+        let number = match era {
+            Era::V2025_06_18 => 1,
+            _ => 2,
+        };
+        self.0.era.store(number, Ordering::Relaxed);
+    }
+
+    pub(super) fn call_options(&self) -> &CallOptions {
+        &self.0.options
+    }
+
+    pub(super) fn log_level(&self) -> LogLevel {
+        LogLevel::ALL[usize::from(self.0.log_level.load(Ordering::Relaxed)) % LogLevel::ALL.len()]
+    }
+
+    pub(super) fn set_log_level(&self, level: LogLevel) {
+        self.0.log_level.store(level as u8, Ordering::Relaxed);
+    }
+
+    /// Notes a request as under way, with its id if it has one; none if there are too many, or one has the id already.
+    pub(super) fn begin(&self, id: Option<&Id<'_>>, most: usize) -> Result<Flight, TooMany> {
+        let mut flights = self.0.in_flight();
+        if flights.by_number.len() >= most {
+            return Err(TooMany::Requests);
+        }
+        let id = id.map(|id| id.clone().into_owned());
+        if id.as_ref().is_some_and(|id| flights.numbers.contains_key(id) || self.0.is_listening(id)) {
+            return Err(TooMany::OfOneId);
+        }
+        let (number, cancel) = flights.begin(id.clone());
+        Ok(Flight { peer: self.clone(), number, id, cancel })
+    }
+
+    /// Cancels a request that is under way; one that is not is none.
+    pub(super) fn cancel(&self, id: &Id<'static>) {
+        let mut flights = self.0.in_flight();
+        let number = flights.numbers.remove(id);
+        let cancel = number.and_then(|number| flights.by_number.remove(&number));
+        drop(flights);
+        if let Some(cancel) = cancel {
+            cancel.cancel();
+        }
+        let mut listening = self.0.listening();
+        let listener = listening.iter().position(|listener| listener.id == *id).map(|place| listening.remove(place));
+        drop(listening);
+        if let Some(listener) = listener {
+            listener.end(false);
+        }
+    }
+
+    /// Notes a request to be told of changes; false if there are too many, or one has the id already.
+    pub(super) fn listen(&self, listener: Listener, most: usize) -> bool {
+        let flights = self.0.in_flight();
+        let mut listening = self.0.listening();
+        let known = flights.numbers.contains_key(&listener.id) || listening.iter().any(|known| known.id == listener.id);
+        if known || listening.len() >= most {
+            return false;
+        }
+        listening.push(listener);
+        true
+    }
+
+    /// From here on the request is told of changes of the list of tools.
+    pub(super) fn tell_of_tools(&self, id: &Id<'static>) {
+        self.0.listening().iter_mut().filter(|listener| listener.id == *id).for_each(|listener| listener.tools = true);
+    }
+
+    pub(super) fn can_be_told(&self) -> bool {
+        self.0.sink.is_some()
+    }
+
+    pub(super) fn tell(&self, message: Vec<u8>) {
+        if let Some(sink) = &self.0.sink {
+            sink(message);
+        }
+    }
+}
+
+/// Why a request is not begun.
+pub(super) enum TooMany {
+    Requests,
+    OfOneId,
+}
+
+impl Inner {
+    fn in_flight(&self) -> MutexGuard<'_, Flights> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_listening(&self, id: &Id<'_>) -> bool {
+        self.listening().iter().any(|listener| listener.id == *id)
+    }
+
+    pub(super) fn listening(&self) -> MutexGuard<'_, Vec<Listener>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Peer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer")
+            .field("era", &self.era())
+            .field("in_flight", &self.in_flight())
+            .field("options", &self.0.options)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_core::Id;
+
+    use super::Peer;
+
+    #[test]
+    fn a_request_is_over_when_it_ends_or_is_dropped() {
+        let peer = Peer::new();
+        let (one, two) = (Id::from(1), Id::from(2));
+        let (first, second) = (peer.begin(Some(&one), 3).ok().unwrap(), peer.begin(Some(&two), 3).ok().unwrap());
+        let flat = peer.begin(None, 3).ok().unwrap();
+        assert_eq!(peer.in_flight(), 3);
+        assert!(peer.begin(None, 3).is_err(), "there are as many as may be");
+        drop(second);
+        assert!(peer.begin(Some(&one), 3).is_err(), "the id is in use");
+        assert!(peer.begin(Some(&two), 3).is_ok());
+        assert!(first.end() && flat.end());
+        assert_eq!(peer.in_flight(), 0);
+    }
+
+    #[test]
+    fn the_end_of_a_cancelled_request_is_not_the_end_of_another_with_its_id() {
+        let peer = Peer::new();
+        let id = Id::from(1);
+        let first = peer.begin(Some(&id), 9).ok().unwrap();
+        peer.cancel(&id);
+        assert!(first.cancel().is_cancelled());
+        let second = peer.begin(Some(&id), 9).ok().unwrap();
+        assert!(!first.end(), "nobody waits for it");
+        assert_eq!(peer.in_flight(), 1);
+        assert!(second.end());
+    }
+
+    #[test]
+    fn all_are_cancelled_when_the_client_is_gone() {
+        let peer = Peer::new();
+        let (one, flat) = (peer.begin(Some(&Id::from(1)), 9).ok().unwrap(), peer.begin(None, 9).ok().unwrap());
+        peer.close();
+        assert!(one.cancel().is_cancelled() && flat.cancel().is_cancelled());
+        assert!(!one.end() && !flat.end());
+    }
+}

@@ -1,0 +1,137 @@
+//! Streams in memory.
+
+use std::time::Duration;
+
+use mcp_registry::{CallOptions, OutputCheck, Registry, Server, ToolContext, mcp_tool, serve_lines};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, duplex};
+
+use crate::pipes::{call, result_of};
+
+/// Adds two numbers.
+#[mcp_tool(module = "t", inline)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// A text so long.
+#[mcp_tool(module = "t")]
+async fn text(length: usize) -> String {
+    tokio::task::yield_now().await;
+    "x".repeat(length)
+}
+
+/// A long text, at once.
+#[mcp_tool(module = "t", inline)]
+fn long() -> String {
+    "x".repeat(10_000)
+}
+
+/// Waits until it is dropped.
+#[mcp_tool(module = "t")]
+async fn wait(#[ctx] cx: &ToolContext) {
+    let _told = cx.extensions().get::<Told>().cloned();
+    std::future::pending::<()>().await;
+}
+
+/// A value as it stands in a file.
+#[mcp_tool(module = "t", inline)]
+fn pretty() -> mcp_registry::Json<Box<serde_json::value::RawValue>> {
+    mcp_registry::Json(serde_json::value::RawValue::from_string("{\n  \"a\": 1\n}".to_owned()).unwrap())
+}
+
+/// Sends when it is dropped for the last time.
+#[derive(Clone)]
+struct Told(#[allow(dead_code, reason = "kept")] tokio::sync::mpsc::Sender<()>);
+
+fn server() -> Server {
+    Server::new(Registry::builder().check_output(OutputCheck::Never).build().unwrap())
+}
+
+async fn served(input: &str) -> Vec<Value> {
+    let mut output = Vec::new();
+    serve_lines(server(), CallOptions::new(), input.as_bytes(), &mut output).await.unwrap();
+    String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn any_streams_are_served_to_their_end() {
+    let requests = [
+        call(1, "t_text", &json!({ "length": 3 })),
+        call(2, "t_add", &json!({ "a": 1, "b": 2 })),
+        call(3, "t_pretty", &json!({})),
+    ];
+    let answers = served(&requests.map(|request| request.to_string()).join("\n")).await;
+    assert_eq!(answers.len(), 3);
+    let answer = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap();
+    assert_eq!(*result_of(answer(1)), "xxx");
+    assert_eq!(*result_of(answer(2)), 3);
+    assert_eq!(answer(3)["result"]["structuredContent"], json!({ "a": 1 }));
+    assert_eq!(served("").await, [] as [Value; 0]);
+}
+
+#[tokio::test]
+async fn more_answers_than_there_is_room_for_all_arrive() {
+    let (client, server_side) = duplex(1000);
+    let (input, output) = tokio::io::split(server_side);
+    let serving = tokio::spawn(serve_lines(server(), CallOptions::new(), input, output));
+    let (from, mut to) = tokio::io::split(client);
+    let writing = tokio::spawn(async move {
+        for id in 0..500 {
+            let request = format!("{}\n", call(id, "t_text", &json!({ "length": 20_000 })));
+            to.write_all(request.as_bytes()).await.unwrap();
+        }
+        to.shutdown().await.unwrap();
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!writing.is_finished());
+    let (mut lines, mut count) = (BufReader::new(from).lines(), 0);
+    while let Some(line) = lines.next_line().await.unwrap() {
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(result_of(&answer).as_str().unwrap().len(), 20_000);
+        count += 1;
+    }
+    assert_eq!(count, 500);
+    writing.await.unwrap();
+    serving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn calls_of_a_client_that_is_gone_are_cancelled() {
+    for dropped in [false, true] {
+        let (send, mut receive) = tokio::sync::mpsc::channel(1);
+        let options = CallOptions::new().extension(Told(send));
+        let (mut client, server_side) = duplex(1000);
+        let (input, output) = tokio::io::split(server_side);
+        let serving = tokio::spawn(serve_lines(server(), options, input, output));
+        client.write_all(format!("{}\n", call(1, "t_wait", &json!({}))).as_bytes()).await.unwrap();
+        client.write_all(format!("{}\n", call(2, "t_add", &json!({ "a": 1, "b": 1 }))).as_bytes()).await.unwrap();
+        client.read_exact(&mut [0; 20]).await.unwrap();
+        if dropped {
+            serving.abort();
+            let _ = serving.await;
+        } else {
+            client.write_all(format!("{}\n", call(3, "t_add", &json!({ "a": 1, "b": 1 }))).as_bytes()).await.unwrap();
+            drop(client);
+            serving.await.unwrap().unwrap();
+        }
+        // Nobody has a sender any more.
+        let over = tokio::time::timeout(Duration::from_secs(10), receive.recv()).await;
+        assert_eq!(over, Ok(None), "dropped: {dropped}");
+    }
+}
+
+#[tokio::test]
+async fn what_comes_last_is_answered_and_ended_too() {
+    // More than is answered at a time, and then someone who listens.
+    let many = (0..300).map(|id| call(id, "t_long", &json!({})).to_string() + "\n").collect::<String>();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
+    let listen = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
+    let answers = tokio::time::timeout(Duration::from_secs(60), served(&format!("{many}{listen}"))).await.unwrap();
+    assert_eq!(answers.len(), 302);
+    assert_eq!(answers.iter().filter(|answer| answer["id"] == "l").count(), 1);
+}
