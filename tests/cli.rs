@@ -265,3 +265,14 @@ fn a_reader_that_has_seen_enough_does_no_harm() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), String::new()));
 }
+
+#[test]
+fn a_failure_is_one_also_where_nobody_reads_it() {
+    for words in [&["call", "wrong.fail"][..], &["lint", "--strict"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_program"));
+        command.args(words).env("GREETING", "Hello").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{words:?}");
+    }
+}

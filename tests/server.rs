@@ -45,6 +45,23 @@ fn point(x: f64, label: Option<String>) -> Point {
     Point { x, label }
 }
 
+/// A point, if there is one.
+#[mcp_tool(module = "served", inline, hidden)]
+fn maybe(there: bool) -> Option<Point> {
+    there.then_some(Point { x: 1.0, label: None })
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Named {
+    result: i64,
+}
+
+/// An object that looks like a value that was wrapped.
+#[mcp_tool(module = "served", inline, hidden)]
+fn named_result() -> Named {
+    Named { result: 5 }
+}
+
 /// Says something.
 #[mcp_tool(module = "served", inline)]
 fn say(text: String) -> String {
@@ -113,7 +130,21 @@ fn know(#[ctx] cx: &ToolContext) -> mcp_registry::Json<Value> {
 }
 
 fn builder() -> RegistryBuilder {
-    Registry::builder_of(tools![add, point, say, say_slowly, picture, fail, delete, hidden, wait, steps, know])
+    Registry::builder_of(tools![
+        add,
+        point,
+        maybe,
+        named_result,
+        say,
+        say_slowly,
+        picture,
+        fail,
+        delete,
+        hidden,
+        wait,
+        steps,
+        know
+    ])
 }
 
 fn server() -> Server {

@@ -353,6 +353,11 @@ impl Bytes<'_> {
 
 /// What stands around a value that is written where it belongs.
 pub(crate) trait Form {
+    /// Whether a value can be written where it stands: an object, or one that is wrapped into one.
+    fn fits(&self, wraps: bool, json: &[u8]) -> bool {
+        wraps || json.first() == Some(&b'{')
+    }
+
     /// Writes what comes before the value.
     fn before(&self, wraps: bool, out: &mut Vec<u8>);
 
@@ -405,7 +410,7 @@ impl Registry {
         form.before(*wraps, out);
         let value = out.len();
         let returned = guard(|| call(&cx, Input::new(arguments), out));
-        let fits = *wraps || out.get(value) == Some(&b'{');
+        let fits = form.fits(*wraps, out.get(value..).unwrap_or_default());
         let answer = if fits && matches!(returned, Ok(Ok(Returned::Json))) {
             form.after(*wraps, value, out);
             Ok(None)

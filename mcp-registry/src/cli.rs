@@ -24,7 +24,8 @@
 //! `key:=json` is JSON whatever the schema says.
 //!
 //! **Exit codes:** 0 is fine, 1 says that the tool or the check failed, 2 that the command line is wrong. Results go to
-//! stdout, and all that is said beside them to stderr.
+//! stdout, and all that is said beside them to stderr. (What a tool prints by itself goes where it prints it, but under
+//! `serve`.)
 //!
 //! **Settings.** What the tools need to be called is given by [`main_with`] or [`Cli::state`], and only `call` and
 //! `serve` ask for it: nobody needs a database to list tools. What decides which tools there are, and under which names,
@@ -322,8 +323,6 @@ impl Failure {
     /// Says it on stderr.
     fn tell(self) -> ExitCode {
         let (message, code) = match self {
-            // As `head` does, when it has seen enough.
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Self::Output(error) => (format!("stdout cannot be written: {error}"), ExitCode::FAILURE),
             Self::Failed(message) => (message, ExitCode::FAILURE),
             Self::Usage(message) => (message, Self::USAGE.into()),
@@ -363,8 +362,12 @@ fn pretty(value: &impl serde::Serialize) -> String {
 fn print(text: &str) -> Result<ExitCode, Failure> {
     let mut stdout = io::stdout().lock();
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    write!(stdout, "{text}{end}").and_then(|()| stdout.flush()).map_err(Failure::Output)?;
-    Ok(ExitCode::SUCCESS)
+    match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
+        // As when `head` has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(Failure::Output(error)),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// Says something beside it.

@@ -210,10 +210,14 @@ impl Server {
             Ok(Incoming::Flat(call)) => self.flat(call, peer, out),
             Ok(Incoming::Rpc(RpcMessage::Request(request))) => self.request(&request, peer, out),
             Ok(Incoming::Rpc(RpcMessage::Notification(notification))) => {
-                if notification.method == "notifications/cancelled" {
-                    if let Ok(Cancelled { request_id }) = notification.params_as() {
-                        peer.cancel(&request_id.into_owned());
+                match &*notification.method {
+                    "notifications/initialized" => peer.set_initialized(),
+                    "notifications/cancelled" => {
+                        if let Ok(Cancelled { request_id }) = notification.params_as() {
+                            peer.cancel(&request_id.into_owned());
+                        }
                     }
+                    _ => {}
                 }
                 None
             }
@@ -315,7 +319,7 @@ impl Server {
         self.tell_of_changes(peer);
         let mut result = json!({
             "protocolVersion": era.as_str(),
-            "capabilities": capabilities(peer, true),
+            "capabilities": capabilities(peer),
             "serverInfo": self.implementation(),
             "_meta": { "tools_count": self.listed_tools(), "resources_count": 0, "prompts_count": 0 },
         });
@@ -327,7 +331,7 @@ impl Server {
         let versions: Vec<&str> = Era::ALL.into_iter().map(Era::as_str).collect();
         let mut result = json!({
             "supportedVersions": versions,
-            "capabilities": capabilities(peer, false),
+            "capabilities": capabilities(peer),
             "ttlMs": 300_000,
             "cacheScope": "public",
         });
@@ -377,10 +381,10 @@ fn asked<'a>(method: &str, params: Params<'a>, peer: &Peer) -> Result<Asked<'a>,
     Ok(Asked { era, params, meta })
 }
 
-/// What a connection can be told: `logging` is a matter of the older versions.
-fn capabilities(peer: &Peer, logging: bool) -> Value {
+/// What a connection can be told of.
+fn capabilities(peer: &Peer) -> Value {
     let mut capabilities = json!({ "tools": { "listChanged": peer.can_be_told() } });
-    if let (true, Value::Object(capabilities)) = (logging && peer.can_be_told(), &mut capabilities) {
+    if let (true, Value::Object(capabilities)) = (peer.can_be_told(), &mut capabilities) {
         capabilities.insert("logging".to_owned(), JsonObject::new().into());
     }
     capabilities

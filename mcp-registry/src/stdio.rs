@@ -26,7 +26,8 @@ use crate::server::Server;
 /// side.
 ///
 /// Ends when stdin does, or at Ctrl-C or SIGTERM: nothing more is read, what is under way is answered within its own
-/// deadline, and at a second signal nothing is waited for. Also ends when the client is gone.
+/// deadline and written as fast as the client reads, and at a second signal nothing is waited for. Also ends when the
+/// client is gone.
 ///
 /// **From here on, stdout belongs to the client** for as long as the program runs. On Unix, what a tool prints goes to
 /// stderr, and a tool that reads stdin, or starts a program that does, finds it empty. Elsewhere tools must print to
@@ -106,7 +107,8 @@ impl Reading {
             lines.filled(bytes);
             loop {
                 let all = self.0.answer(&mut lines, &mut out);
-                if !self.0.outbox.write(&mut out) {
+                let goes_on = self.0.outbox.write(&mut out);
+                if self.0.outbox.is_closed() || (all && !goes_on) {
                     return;
                 }
                 if all {

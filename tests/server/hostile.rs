@@ -74,6 +74,8 @@ fn a_long_name_or_method_is_not_echoed_whole() {
         json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": long } }),
         json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "cursor": long } }),
         json!({ "jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": { "level": long } }),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": {
+            "io.modelcontextprotocol/protocolVersion": long, "io.modelcontextprotocol/clientCapabilities": {} } } }),
         json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "served_add", "arguments": { long.as_str(): 1 } } }),
     ] {
         let answer = answer(&server(), &message.to_string()).unwrap().to_string();

@@ -45,7 +45,8 @@ fn b5_b6_b7_the_newest_version_is_discovered_and_carried_by_each_request() {
     let result = block_on(client.request("server/discover", json!({}))).unwrap();
     assert_eq!(result["supportedVersions"], json!(["2026-07-28", "2025-11-25", "2025-06-18"]));
     assert_eq!((&result["resultType"], &result["cacheScope"]), (&json!("complete"), &json!("public")));
-    assert!(result["ttlMs"].is_u64() && result["capabilities"]["tools"]["listChanged"] == true);
+    assert!(result["ttlMs"].is_u64());
+    assert_eq!(result["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
     let info = json!({ "name": "served", "version": "1.2.3" });
     assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"], info);
 

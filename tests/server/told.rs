@@ -126,6 +126,24 @@ fn calls_of_a_connection_are_bounded() {
     assert_eq!((block_on(one), block_on(two)), (None, None));
 }
 
+#[test]
+fn b3_nobody_is_told_before_the_connection_is_set_up() {
+    let told: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+    let of_sink = Arc::clone(&told);
+    let peer = Peer::new().notify(move |message| of_sink.lock().unwrap().push(message));
+    let server = server();
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+    assert!(block_on(server.handle(initialize.to_string().as_bytes(), &peer)).is_some());
+    server.registry().register(another()).unwrap();
+    assert!(told.lock().unwrap().is_empty());
+    let initialized = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert!(block_on(server.handle(initialized, &peer)).is_none());
+    server.registry().unregister("served.another");
+    assert_eq!(told.lock().unwrap().len(), 1);
+}
+
 /// A tool that is registered meanwhile.
 fn another() -> Tool {
     Tool::new("served.another", json!({ "type": "object" }), |_, _| async {})
@@ -198,10 +216,19 @@ fn g2_g3_g4_clients_of_the_newest_version_listen() {
     server.registry().unregister("served.another");
     assert!(take().is_empty());
 
+    let dropped =
+        server.begin(listen(json!(8), json!({ "toolsListChanged": true })).as_bytes(), &peer, &mut out).unwrap();
+    drop(dropped);
+    take();
+    server.registry().register(another()).unwrap();
+    assert!(take().is_empty(), "who does not wait any more is not told");
+
     peer.finish();
     let answer: Value = serde_json::from_slice(&block_on(other).unwrap()).unwrap();
     assert_eq!((&answer["id"], &answer["result"]["_meta"][key]), (&json!(7), &json!(7)));
     assert_eq!(answer["result"]["resultType"], "complete");
+    let told = take();
+    assert_eq!((&told[0]["method"], &told[0]["params"]["requestId"]), (&json!("notifications/cancelled"), &json!(7)));
     for filter in [json!(null), json!([]), json!({ "toolsListChanged": "yes" })] {
         out.clear();
         assert!(server.begin(listen(json!(9), filter.clone()).as_bytes(), &peer, &mut out).is_none());

@@ -132,6 +132,7 @@ async fn what_comes_last_is_answered_and_ended_too() {
     let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
     let listen = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
     let answers = tokio::time::timeout(Duration::from_secs(60), served(&format!("{many}{listen}"))).await.unwrap();
-    assert_eq!(answers.len(), 302);
+    // With the acknowledgement, and the word that it is over.
+    assert_eq!(answers.len(), 303);
     assert_eq!(answers.iter().filter(|answer| answer["id"] == "l").count(), 1);
 }

@@ -121,12 +121,12 @@ impl Connected {
 
     async fn ends(mut self) {
         self.client.cancel().await.unwrap();
-        self.errors.recv().await;
         while let Some(line) = timeout(LONG, self.errors.recv()).await.unwrap() {
             if line == "the end" {
                 return;
             }
         }
+        panic!("the server ended without an end");
     }
 }
 

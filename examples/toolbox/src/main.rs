@@ -5,13 +5,14 @@
 use std::process::ExitCode;
 
 use file_utility::Workspace;
-use mcp_registry::{RegistryBuilder, cli};
+use mcp_registry::RegistryBuilder;
+use mcp_registry::cli::Cli;
 use memory::Memory;
 
 mcp_registry::link_tools!(file_utility, memory);
 
 fn main() -> ExitCode {
-    cli::main_with(open)
+    Cli::new().info(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")).state(open).run()
 }
 
 /// What the tools need to be called.

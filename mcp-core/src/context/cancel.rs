@@ -61,6 +61,11 @@ impl CancelToken {
         own || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
     }
 
+    /// Whether the other is a handle on this token.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Ends when it is called off.
     pub fn cancelled(&self) -> Cancelled {
         let parent = self.0.parent.as_ref().map(|parent| Box::new(parent.cancelled()));

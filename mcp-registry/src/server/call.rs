@@ -30,6 +30,14 @@ struct McpForm<'a> {
 }
 
 impl Form for McpForm<'_> {
+    /// Where the text is the value itself.
+    fn fits(&self, wraps: bool, json: &[u8]) -> bool {
+        match (wraps, json.first()) {
+            (true, first) => first != Some(&b'{'),
+            (false, first) => first == Some(&b'{') && !json.starts_with(br#"{"result":"#),
+        }
+    }
+
     fn before(&self, wraps: bool, out: &mut Vec<u8>) {
         begin(self.id, out);
         out.extend_from_slice(if wraps { br#"{"structuredContent":{"result":"# } else { br#"{"structuredContent":"# });
@@ -230,7 +238,7 @@ impl<'a> Options<'a> {
         let level = asked.meta.log_level.as_deref().filter(|_| asked.era.is_stateless());
         Ok(Self {
             id,
-            tool: asked.params.name.as_deref().unwrap_or_default(),
+            tool: asked.params.name.as_deref().or(asked.params.tool_name.as_deref()).unwrap_or_default(),
             meta: asked.params.raw_meta(),
             token: asked.meta.progress_token.map(progress_token).transpose()?,
             level: level.map(|name| LogLevel::named(name).ok_or_else(|| unknown_level(name))).transpose()?,

@@ -28,7 +28,7 @@ impl Listeners {
     fn tell(&self) {
         let peers = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for peer in peers.iter().filter_map(Weak::upgrade).map(Peer) {
-            if peer.era().is_some() {
+            if peer.is_set_up() {
                 peer.tell(notification("notifications/tools/list_changed", json!({})));
             }
             let ids: Vec<Id<'static>> = peer
@@ -43,6 +43,18 @@ impl Listeners {
                 peer.tell(notification("notifications/tools/list_changed", params));
             }
         }
+    }
+}
+
+/// A request to be told of changes. Dropped, it is not told any more.
+struct Listening {
+    peer: Peer,
+    over: CancelToken,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.peer.stop_listener(&self.over);
     }
 }
 
@@ -103,10 +115,14 @@ impl Server {
         }
         self.tell_of_changes(peer);
         let (server, era) = (self.clone(), asked.era);
+        let listening = Listening { peer: peer.clone(), over };
         Some(Box::pin(async move {
-            over.cancelled().await;
-            // What the client has cancelled is not answered; what the server ends is.
+            listening.over.cancelled().await;
+            // What the client has cancelled is not answered; what the server ends is, and called off as well.
             answered.load(Ordering::SeqCst).then(|| {
+                let reason = "the server ends";
+                let params = json!({ "requestId": owned, "reason": reason, "_meta": { SUBSCRIPTION: owned } });
+                listening.peer.tell(notification("notifications/cancelled", params));
                 let mut out = Vec::new();
                 let result = json!({ "_meta": { SUBSCRIPTION: owned } });
                 respond(&owned, &server.completed(result, era), &mut out);

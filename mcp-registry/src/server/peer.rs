@@ -29,6 +29,8 @@ pub(super) struct Inner {
     options: CallOptions,
     /// The version that `initialize` agreed on.
     era: AtomicU8,
+    /// Whether the client has seen the answer to it.
+    initialized: AtomicBool,
     log_level: AtomicU8,
     in_flight: Mutex<Flights>,
     /// The requests by which the client listens to changes of the list.
@@ -119,6 +121,7 @@ impl Peer {
             sink: None,
             options: CallOptions::new(),
             era: AtomicU8::new(0),
+            initialized: AtomicBool::new(false),
             log_level: AtomicU8::new(LogLevel::Info as u8),
             in_flight: Mutex::default(),
             listening: Mutex::default(),
@@ -207,6 +210,16 @@ impl Peer {
         self.0.era.store(number, Ordering::Relaxed);
     }
 
+    /// The client has seen the answer to `initialize`.
+    pub(super) fn set_initialized(&self) {
+        self.0.initialized.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the connection is set up, and may be told what it did not ask for.
+    pub(super) fn is_set_up(&self) -> bool {
+        self.era().is_some() && self.0.initialized.load(Ordering::Relaxed)
+    }
+
     pub(super) fn call_options(&self) -> &CallOptions {
         &self.0.options
     }
@@ -260,6 +273,15 @@ impl Peer {
         }
         listening.push(listener);
         true
+    }
+
+    /// Takes away a request to be told of changes, if it is still this one.
+    pub(super) fn stop_listener(&self, over: &CancelToken) {
+        let mut listening = self.0.listening();
+        let place = listening.iter().position(|listener| listener.over.is(over));
+        let gone = place.map(|place| listening.remove(place));
+        drop(listening);
+        drop(gone);
     }
 
     /// From here on the request is told of changes of the list of tools.

@@ -136,11 +136,16 @@ pub(super) fn version_missing() -> RpcError {
     invalid("`_meta` has no `io.modelcontextprotocol/protocolVersion`; add the version of the request")
 }
 
-/// The error for a version that is not spoken.
+/// The error for a version that is not spoken, or not in this way.
 pub(super) fn unsupported(version: &str) -> RpcError {
     let supported: Vec<&str> = Era::ALL.into_iter().map(Era::as_str).collect();
-    let message = format!("MCP {} is not spoken here; use one of {}", shown(version), supported.join(", "));
-    let data = json!({ "supported": supported, "requested": version, "error_type": "ValidationError" });
+    let message = match Era::named(version) {
+        Some(era) => {
+            format!("MCP {era} begins with `initialize` and has no version in `_meta`; do so, or use a newer one")
+        }
+        None => format!("MCP {} is not spoken here; use one of {}", shown(version), supported.join(", ")),
+    };
+    let data = json!({ "supported": supported, "requested": shown(version), "error_type": "ValidationError" });
     RpcError::new(code::UNSUPPORTED_PROTOCOL_VERSION, message).data(data)
 }
 

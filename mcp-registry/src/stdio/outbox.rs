@@ -201,6 +201,11 @@ impl Outbox {
         self.lock().is_full()
     }
 
+    /// Whether nothing is written any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().is_closed()
+    }
+
     /// Takes answers and writes what is ready, unless another thread does so. Waits while too much waits; false if
     /// nothing more is to be read.
     pub(super) fn write(&self, answers: &mut Vec<u8>) -> bool {
