@@ -111,8 +111,8 @@ fn a_signal_without_calls_ends_at_once_and_listeners_are_answered() {
 fn at_a_signal_what_was_read_is_answered_also_while_nobody_reads() {
     let (mut served, output) = Served::start_unread();
     // One write, which the server reads at once; answers of 20 kB, of which only some are taken before others are written.
-    let requests: String =
-        (0..300).map(|id| format!("{}\n", call(id, "t_text", &json!({ "length": 10_000 })))).collect();
+    let request = |id| call(id, "t_text", &json!({ "length": 10_000 })).to_string() + "\n";
+    let requests: String = (0..300).map(request).collect();
     assert!(requests.len() < 60_000);
     served.send(requests);
     thread::sleep(Duration::from_millis(500));
