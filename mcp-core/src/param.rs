@@ -6,6 +6,7 @@ mod place;
 mod read;
 mod value;
 
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -104,7 +105,7 @@ impl Param {
             aliases: &[],
             description: "",
             schema: |generator| generator.subschema_for::<T>(),
-            accepts_absent: || absent::<T>().is_some(),
+            accepts_absent: accepts_absent::<T>,
             default: None,
             examples: &[],
             constraints: &[],
@@ -147,6 +148,15 @@ param_setters! {
 /// What a type makes of an absent value: `None` for an `Option`, nothing for most.
 pub(crate) fn absent<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(Absent).ok()
+}
+
+/// Whether a type takes an absent value. One that panics at it does not.
+fn accepts_absent<T: DeserializeOwned>() -> bool {
+    catch_unwind(|| absent::<T>().is_some()).unwrap_or_else(|payload| {
+        // It may panic again when it is dropped.
+        std::mem::forget(payload);
+        false
+    })
 }
 
 /// Answers nothing but "is it an option?".

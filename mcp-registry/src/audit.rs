@@ -8,7 +8,6 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::iter;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -17,6 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Serialize, Serializer};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
+use crate::call::guard::guard;
 use crate::metrics::millis;
 use crate::observe::{CallOutcome, CallRecord, Observer};
 
@@ -500,7 +500,7 @@ impl Sink {
 
 /// A writer that panics has failed, and may do better next time.
 fn attempt<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
+    guard(run).unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
 }
 
 fn count(lines: &[u8]) -> u64 {

@@ -25,6 +25,7 @@ use self::request::{Asked, Params, capabilities_missing, unsupported};
 #[cfg(feature = "stdio")]
 pub(crate) use self::write::may_be_missed;
 use self::write::{respond, respond_error};
+use crate::call::guard::{Panicked, guard};
 use crate::registry::{Registry, Watcher};
 
 /// The rest of an answer that takes its time: it ends in the answer, or in none.
@@ -208,7 +209,15 @@ impl Server {
         }
         match Incoming::parse(message) {
             Ok(Incoming::Flat(call)) => self.flat(call, peer, out),
-            Ok(Incoming::Rpc(RpcMessage::Request(request))) => self.request(&request, peer, out),
+            Ok(Incoming::Rpc(RpcMessage::Request(request))) => {
+                let start = out.len();
+                // Calls are guarded by themselves; the schemas of a user's types are made in the list.
+                guard(|| self.request(&request, peer, out)).unwrap_or_else(|panicked| {
+                    out.truncate(start);
+                    respond_error(Some(&request.id), &internal(&panicked), out);
+                    None
+                })
+            }
             Ok(Incoming::Rpc(RpcMessage::Notification(notification))) => {
                 match &*notification.method {
                     "notifications/initialized" => peer.set_initialized(),
@@ -400,6 +409,11 @@ fn set_level(asked: &Asked<'_>, peer: &Peer) -> Result<Value, RpcError> {
 fn unknown_method(method: &str) -> RpcError {
     let message = format!("there is no method `{}`; ask for `tools/list` or `tools/call`", request::shown(method));
     RpcError::new(code::METHOD_NOT_FOUND, message).data(json!({ "error_type": "ValidationError" }))
+}
+
+fn internal(panicked: &Panicked) -> RpcError {
+    let message = format!("the answer could not be made: {}; tell whoever runs the server", panicked.message());
+    RpcError::new(code::INTERNAL_ERROR, message).data(json!({ "error_type": "ToolExecutionError" }))
 }
 
 /// The name of the program that runs.

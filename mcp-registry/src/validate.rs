@@ -15,7 +15,7 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use mcp_core::{Fault, RegistrationProblem, SchemaError};
+use mcp_core::{Error, Fault, RegistrationProblem, SchemaError};
 use serde_json::Value;
 
 pub(crate) use self::need::{Need, Unenforced};
@@ -63,8 +63,10 @@ pub(crate) fn may_want(tool: &RegisteredTool) -> bool {
 
 /// Refuses the arguments of a call if the validator has to see them and finds faults. What only the types see is found
 /// when the tool is run; [`complete`] is for that.
-pub(crate) fn admit(tool: &RegisteredTool, json: &str) -> Result<(), SchemaError> {
-    if !wants(tool, json) {
+pub(crate) fn admit(tool: &RegisteredTool, json: &str) -> Result<(), Error> {
+    // The schema of a type of the user's may be one that panics.
+    let wants = guard(|| wants(tool, json)).map_err(|panicked| panicked.of(tool.name()))?;
+    if !wants {
         return Ok(());
     }
     // What is no JSON is refused by whoever reads it next.
@@ -78,7 +80,7 @@ pub(crate) fn admit(tool: &RegisteredTool, json: &str) -> Result<(), SchemaError
         Source::Linked(entry) => guard(|| entry.check(json).err().unwrap_or_default()).unwrap_or_default(),
         Source::Made(_) => Vec::new(),
     };
-    Err(SchemaError { tool: tool.name().to_owned(), faults: merged(typed, found) })
+    Err(SchemaError { tool: tool.name().to_owned(), faults: merged(typed, found) }.into())
 }
 
 /// The error of arguments that the types have refused, with all faults: theirs, and what the validator finds besides.

@@ -5,7 +5,8 @@ use std::panic::panic_any;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcp_registry::{CallOptions, OutputCheck, Tool, mcp_tool, schemars, tools};
+use mcp_registry::testing::block_on;
+use mcp_registry::{CallOptions, OutputCheck, Peer, Server, Tool, mcp_tool, schemars, tools};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
@@ -87,6 +88,26 @@ fn while_reading(value: Option<Unreadable>) {
     let _ = value;
 }
 
+/// An argument that cannot be read, and whose schema has to be tried out.
+#[derive(schemars::JsonSchema)]
+#[allow(dead_code, reason = "never read")]
+struct Explosive {
+    #[schemars(range(min = 1))]
+    n: u8,
+}
+
+impl<'de> Deserialize<'de> for Explosive {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        panic_any(Bomb)
+    }
+}
+
+/// Panics before it is called, and again when that is cleared away.
+#[mcp_tool(module = "panics", inline)]
+fn while_probed(value: Explosive) {
+    let _ = value;
+}
+
 #[derive(schemars::JsonSchema)]
 struct Unwritable;
 
@@ -123,6 +144,54 @@ fn a_panic_need_not_be_a_text_and_may_be_in_drop() {
     assert!(failure(&result).1.contains("panicked: with a value that is no text;"), "{}", result.to_json());
     assert!(failure(&call(&registry, "panics.in_drop", json!({}))).1.contains("panicked"));
     assert_eq!(failure(&call(&registry, "panics.in_drop_at_the_deadline", json!({}))).0, "TimeoutError");
+}
+
+#[test]
+fn a_panic_while_a_schema_is_tried_out_stays_in_the_call() {
+    let registry = build(of(tools![while_probed]));
+    for _ in 0..2 {
+        let result = call(&registry, "panics.while_probed", json!({ "value": { "n": 1 } }));
+        assert!(failure(&result).1.contains("panicked"), "{}", result.to_json());
+    }
+}
+
+/// A type whose schema cannot be made.
+#[derive(Deserialize)]
+#[allow(dead_code, reason = "never read")]
+struct Indescribable(u8);
+
+impl schemars::JsonSchema for Indescribable {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Indescribable".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        panic!("nobody can describe this")
+    }
+}
+
+/// Panics when it is described.
+#[mcp_tool(module = "panics", inline)]
+fn when_described(value: Indescribable) {
+    let _ = value;
+}
+
+#[test]
+fn a_schema_that_panics_takes_no_server_down() {
+    let registry = build(of(tools![when_described, with_text]));
+    let result = call(&registry, "panics.when_described", json!({ "value": 1 }));
+    assert!(failure(&result).1.contains("nobody can describe this"), "{}", result.to_json());
+    let server = Server::new(registry);
+    let answer = |method, params| {
+        let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }).to_string();
+        let answer = block_on(server.handle(message.as_bytes(), &Peer::new())).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&answer).unwrap()
+    };
+    let listed = answer("tools/list", json!({}));
+    assert_eq!((&listed["id"], &listed["error"]["code"]), (&json!(7), &json!(-32603)), "{listed}");
+    assert!(listed["error"]["message"].as_str().unwrap().contains("nobody can describe this"), "{listed}");
+    let called = answer("tools/call", json!({ "name": "panics_with_text", "arguments": { "n": 1 } }));
+    assert_eq!(called["result"]["structuredContent"]["result"], 1, "{called}");
 }
 
 #[test]

@@ -6,13 +6,13 @@
 //! checked.
 
 use std::collections::HashSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_core::__private::words::escaped;
 use mcp_core::{Constraint, JsonObject, ToolEntry};
 use serde_json::{Value, json};
 
 use super::sample::{Broken, Document};
+use crate::call::guard::guard;
 use crate::tool::{RegisteredTool, Source};
 
 /// When the validator has to run.
@@ -313,7 +313,7 @@ impl<'a> Trial<'a> {
     fn read(&self, arguments: &Value, at: &str) -> Read {
         let json = arguments.to_string();
         // A type of the user's may panic at what nobody would send.
-        let read = catch_unwind(AssertUnwindSafe(|| self.entry.check(&json)));
+        let read = guard(|| self.entry.check(&json));
         let Ok(Err(faults)) = read else { return Read::Taken };
         // Other arguments are missing, which is not what is tried.
         let argument = at.split('/').nth(1).filter(|_| !self.entry.flatten);
