@@ -130,6 +130,12 @@ impl ToolContext {
         self.options.get_meta()
     }
 
+    /// What the client says that it can do, in the versions of MCP in which each request says so. A tool that needs more
+    /// fails with [`ToolError::client_lacks`](crate::ToolError::client_lacks).
+    pub fn client_capabilities(&self) -> Option<&JsonObject> {
+        self.meta().get("io.modelcontextprotocol/clientCapabilities")?.as_object()
+    }
+
     /// What the embedding server put there: request extensions, headers, the authenticated caller.
     pub fn extensions(&self) -> &Extensions {
         self.options.get_extensions()

@@ -19,7 +19,8 @@
 //!
 //! - [`Catalog`] is every tool, sorted and free of conflicts: lists and schemas. It needs no state.
 //! - [`Registry`] adds the application's state and calls tools; tools come and go at run time.
-//! - [`Server`] answers the messages of MCP; `serve_stdio` (feature `stdio`) serves them to the program that started this.
+//! - [`Server`] answers the messages of MCP; `serve_stdio` (feature `stdio`) serves them to the program that started this,
+//!   `serve_http` and `router` (feature `http`) to the network.
 //! - [`link_tools!`] names the crates whose tools must be there.
 //! - `cli::main` (feature `cli`) makes a program of them: a command line for people, an MCP server for hosts.
 //!
@@ -39,6 +40,8 @@ pub mod cli;
 mod edit;
 mod gate;
 mod host;
+#[cfg(feature = "http")]
+mod http;
 mod index;
 mod layer;
 mod limit;
@@ -50,6 +53,8 @@ mod observe;
 mod registry;
 mod server;
 mod settings;
+#[cfg(any(feature = "stdio", feature = "http"))]
+mod signals;
 #[cfg(feature = "stdio")]
 mod stdio;
 pub mod testing;
@@ -76,6 +81,8 @@ pub use self::gate::{Decision, Gate, GateCall, LevelGate};
 #[cfg(feature = "tokio")]
 pub use self::host::TokioHost;
 pub use self::host::{Host, HostError, Job, ThreadHost};
+#[cfg(feature = "http")]
+pub use self::http::{Http, HttpBody, HttpService, router, serve_http};
 #[doc(hidden)]
 pub use self::layer::Stack;
 pub use self::layer::{IntoLayer, Layer, Next};

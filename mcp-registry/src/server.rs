@@ -1,6 +1,7 @@
 //! The protocol, without sockets: a message in, the answer out.
 
 mod call;
+mod envelope;
 mod list;
 mod listen;
 mod peer;
@@ -18,13 +19,22 @@ use mcp_core::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+#[cfg(feature = "http")]
+pub(crate) use self::envelope::mismatch;
+pub(crate) use self::envelope::{Bare, Envelope, Letter};
 use self::list::Lists;
 use self::listen::Listeners;
+pub(crate) use self::peer::Outcome;
 pub use self::peer::Peer;
-use self::request::{Asked, Params, capabilities_missing, unsupported};
-#[cfg(feature = "stdio")]
+#[cfg(feature = "http")]
+pub(crate) use self::peer::WeakPeer;
+#[cfg(feature = "http")]
+pub(crate) use self::request::unsupported;
+use self::request::{Asked, Params, capabilities_missing};
+#[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::write::may_be_missed;
-use self::write::{respond, respond_error};
+use self::write::respond;
+pub(crate) use self::write::respond_error;
 use crate::call::guard::{Panicked, guard};
 use crate::registry::{Registry, Watcher};
 
@@ -203,7 +213,19 @@ impl Server {
     /// messages at a time.
     #[must_use = "the rest of the answer is a future"]
     pub fn begin(&self, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
+        self.begin_in(&Bare, message, peer, out)
+    }
+
+    /// Begins to answer a message that came in an envelope.
+    pub(crate) fn begin_in(
+        &self,
+        envelope: &impl Envelope,
+        message: &[u8],
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Option<Rest> {
         if message.len() > self.0.settings.max_message {
+            peer.note(Outcome::Refused);
             respond_error(None, &self.too_long(message.len()), out);
             return None;
         }
@@ -212,7 +234,7 @@ impl Server {
             Ok(Incoming::Rpc(RpcMessage::Request(request))) => {
                 let start = out.len();
                 // Calls are guarded by themselves; the schemas of a user's types are made in the list.
-                guard(|| self.request(&request, peer, out)).unwrap_or_else(|panicked| {
+                guard(|| self.request(envelope, &request, peer, out)).unwrap_or_else(|panicked| {
                     out.truncate(start);
                     respond_error(Some(&request.id), &internal(&panicked), out);
                     None
@@ -233,6 +255,7 @@ impl Server {
             // The server asks nothing.
             Ok(Incoming::Rpc(RpcMessage::Response(_))) => None,
             Err(rejection) => {
+                peer.note(Outcome::Refused);
                 if !rejection.is_notification {
                     respond_error(rejection.id.as_ref(), &rejection.error, out);
                 }
@@ -242,13 +265,13 @@ impl Server {
     }
 
     /// How many bytes a message may have.
-    #[cfg(feature = "stdio")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn max_message(&self) -> usize {
         self.0.settings.max_message
     }
 
     /// Answers a message that nobody has kept, since it is too long.
-    #[cfg(feature = "stdio")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn refuse_length(&self, bytes: usize, out: &mut Vec<u8>) {
         respond_error(None, &self.too_long(bytes), out);
     }
@@ -282,18 +305,35 @@ impl Server {
         }
     }
 
-    fn request(&self, request: &RpcRequest<'_>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
+    fn request(
+        &self,
+        envelope: &impl Envelope,
+        request: &RpcRequest<'_>,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Option<Rest> {
         let id = &request.id;
-        let asked = match Params::read(request).and_then(|params| asked(&request.method, params, peer)) {
+        let asked = Params::read(request).and_then(|params| {
+            let asked = asked(envelope, &request.method, params, peer)?;
+            if asked.era.is_stateless() {
+                envelope.fits(&Letter::of(&request.method, &asked.params, &self.0.registry))?;
+            }
+            Ok(asked)
+        });
+        let asked = match asked {
             Ok(asked) => asked,
             Err(error) => {
+                peer.note(Outcome::Refused);
                 respond_error(Some(id), &error, out);
                 return None;
             }
         };
         let answer = match (&*request.method, asked.era.is_stateless()) {
             ("tools/call", _) => return self.call(id, &asked, peer, out),
-            ("call_tool", false) if self.0.settings.legacy_methods => return self.call_legacy(id, &asked, peer, out),
+            ("call_tool", false) if self.0.settings.legacy_methods => {
+                peer.note(Outcome::OlderMethod);
+                return self.call_legacy(id, &asked, peer, out);
+            }
             ("tools/list", _) => {
                 let era = asked.era;
                 let cursor = asked.params.cursor();
@@ -304,6 +344,7 @@ impl Server {
                 return None;
             }
             ("list_tools", false) if self.0.settings.legacy_methods => {
+                peer.note(Outcome::OlderMethod);
                 self.write_whole_list(id, out);
                 return None;
             }
@@ -312,7 +353,12 @@ impl Server {
             ("server/discover", true) => Ok(self.discover(peer)),
             ("ping", false) => Ok(json!({})),
             ("logging/setLevel", false) => set_level(&asked, peer),
-            _ => Err(unknown_method(&request.method)),
+            _ => {
+                if asked.era.is_stateless() {
+                    peer.note(Outcome::NoMethod);
+                }
+                Err(unknown_method(&request.method))
+            }
         };
         match answer {
             Ok(result) => respond(id, &self.completed(result, asked.era), out),
@@ -325,6 +371,7 @@ impl Server {
         let wanted = asked.params.protocol_version()?;
         let era = Era::named(&wanted).filter(|era| !era.is_stateless()).unwrap_or(Era::V2025_11_25);
         peer.set_era(era);
+        peer.note(Outcome::Initialized);
         self.tell_of_changes(peer);
         let mut result = json!({
             "protocolVersion": era.as_str(),
@@ -372,20 +419,26 @@ impl Server {
 }
 
 /// The version in which a request speaks, and what it brings.
-fn asked<'a>(method: &str, params: Params<'a>, peer: &Peer) -> Result<Asked<'a>, RpcError> {
+fn asked<'a>(envelope: &impl Envelope, method: &str, params: Params<'a>, peer: &Peer) -> Result<Asked<'a>, RpcError> {
     let meta = params.meta()?;
     let era = match &meta.version {
         Some(version) => {
             if meta.capabilities.is_none() {
                 return Err(capabilities_missing());
             }
+            envelope.agrees(Some(version))?;
             match Era::named(version).filter(|era| era.is_stateless()) {
                 Some(era) => era,
-                None => return Err(unsupported(version)),
+                None => return Err(request::unsupported(version)),
             }
         }
-        None if meta.is_stateless() || method == "server/discover" => return Err(request::version_missing()),
-        None => peer.era().unwrap_or(Era::V2025_11_25),
+        None if meta.is_stateless() || method == "server/discover" || envelope.is_stateless() => {
+            return Err(request::version_missing());
+        }
+        None => {
+            envelope.agrees(None)?;
+            peer.era().unwrap_or(Era::V2025_11_25)
+        }
     };
     Ok(Asked { era, params, meta })
 }
@@ -403,6 +456,7 @@ fn set_level(asked: &Asked<'_>, peer: &Peer) -> Result<Value, RpcError> {
     let name = asked.params.level()?;
     let Some(level) = LogLevel::named(&name) else { return Err(request::unknown_level(&name)) };
     peer.set_log_level(level);
+    peer.note(Outcome::LevelSet);
     Ok(json!({}))
 }
 

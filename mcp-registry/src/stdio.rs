@@ -4,7 +4,6 @@ mod connection;
 mod lines;
 mod outbox;
 mod own;
-mod signals;
 mod stream;
 
 use std::future::poll_fn;
@@ -17,10 +16,11 @@ use tokio::runtime::Handle;
 
 use self::connection::{Closing, Connection};
 use self::outbox::Outbox;
-use self::signals::Signals;
+
 pub use self::stream::serve_lines;
 use crate::host::HostError;
 use crate::server::Server;
+use crate::signals::Signals;
 
 /// Serves the client that started this program: one message a line from stdin, one a line to stdout. Calls run side by
 /// side.

@@ -13,6 +13,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use crate::call::Express;
+#[cfg(feature = "http")]
+use crate::http::Mirrored;
 use crate::limit::{Bucket, RateLimit};
 use crate::made::Tool;
 use crate::metrics::Meter;
@@ -41,6 +43,8 @@ struct Inner {
     meter: OnceLock<Box<Meter>>,
     express: OnceLock<Option<Express>>,
     checks: Checks,
+    #[cfg(feature = "http")]
+    mirrored: OnceLock<Vec<Mirrored>>,
 }
 
 /// An older name by which a tool can be called.
@@ -157,6 +161,8 @@ impl RegisteredTool {
             limit: OnceLock::new(),
             meter: OnceLock::new(),
             express: OnceLock::new(),
+            #[cfg(feature = "http")]
+            mirrored: OnceLock::new(),
             checks: Checks::default(),
         })))
     }
@@ -218,6 +224,12 @@ impl RegisteredTool {
             (plain && !checked).then_some(Express { call: *call, wraps, may_want, sees_context })
         });
         express.as_ref()
+    }
+
+    /// The arguments that HTTP repeats in headers.
+    #[cfg(feature = "http")]
+    pub(crate) fn mirrored(&self) -> &[Mirrored] {
+        self.0.mirrored.get_or_init(|| Mirrored::of(self.input_schema()))
     }
 
     /// Whether it promises to be quick, and runs where it is called.

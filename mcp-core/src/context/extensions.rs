@@ -9,7 +9,12 @@ use crate::entry::StateType;
 
 /// Values by their type; cheap to clone, and free while it is empty.
 #[derive(Clone, Default)]
-pub struct Extensions(Option<Arc<HashMap<TypeId, Named>>>);
+pub struct Extensions {
+    values: Option<Arc<HashMap<TypeId, Named>>>,
+    /// The request by which a call came, whose own extensions are found here as well.
+    #[cfg(feature = "http")]
+    request: Option<Arc<http::request::Parts>>,
+}
 
 /// A value, and the name of its type for people.
 type Named = (&'static str, Arc<dyn Any + Send + Sync>);
@@ -17,29 +22,75 @@ type Named = (&'static str, Arc<dyn Any + Send + Sync>);
 impl Extensions {
     /// None.
     pub const fn new() -> Self {
-        Self(None)
+        Self {
+            values: None,
+            #[cfg(feature = "http")]
+            request: None,
+        }
     }
 
     /// Puts a value in, in place of one of the same type.
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
-        let values = Arc::make_mut(self.0.get_or_insert_default());
+        let values = Arc::make_mut(self.values.get_or_insert_default());
         values.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(value)));
     }
 
-    /// The value of a type.
+    /// The value of a type. Of a call that came over HTTP, that is also what a layer of the server has put into the
+    /// request's extensions, its `http::HeaderMap`, and its `http::request::Parts`.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.0.as_ref()?.get(&TypeId::of::<T>()).and_then(|(_, value)| value.downcast_ref())
+        let value = self.values.as_ref().and_then(|values| values.get(&TypeId::of::<T>()));
+        let value = value.and_then(|(_, value)| value.downcast_ref());
+        #[cfg(feature = "http")]
+        let value = value.or_else(|| {
+            let parts = self.request.as_deref()?;
+            let headers = || (&parts.headers as &dyn Any).downcast_ref();
+            parts.extensions.get().or_else(headers).or_else(|| (parts as &dyn Any).downcast_ref())
+        });
+        value
+    }
+
+    /// The request by which a call came.
+    #[cfg(feature = "http")]
+    pub fn request(&self) -> Option<&http::request::Parts> {
+        self.request.as_deref()
+    }
+
+    /// Adds the request by which a call comes.
+    #[cfg(feature = "http")]
+    pub fn set_request(&mut self, request: http::request::Parts) {
+        self.request = Some(Arc::new(request));
     }
 
     /// Whether there is a value of the type.
     pub fn has(&self, state: StateType) -> bool {
-        self.0.as_ref().is_some_and(|values| values.contains_key(&state.id))
+        self.values.as_ref().is_some_and(|values| values.contains_key(&state.id))
     }
 }
 
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = self.0.iter().flat_map(|values| values.values());
+        let values = self.values.iter().flat_map(|values| values.values());
         f.debug_set().entries(values.map(|(name, _)| name)).finish()
+    }
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::Extensions;
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Caller(&'static str);
+
+    #[test]
+    fn what_came_with_a_request_is_found_by_its_type() {
+        let request = http::Request::builder().uri("/mcp").header("x-region", "eu").extension(Caller("ada"));
+        let mut extensions = Extensions::new();
+        extensions.set_request(request.body(()).unwrap().into_parts().0);
+        assert_eq!(extensions.get::<Caller>(), Some(&Caller("ada")));
+        assert_eq!(extensions.get::<http::HeaderMap>().unwrap()["x-region"], "eu");
+        assert_eq!(extensions.get::<http::request::Parts>().unwrap().uri, "/mcp");
+        assert_eq!(extensions.get::<u8>(), None);
+        extensions.insert(Caller("eve"));
+        assert_eq!(extensions.get::<Caller>(), Some(&Caller("eve")), "what the server says goes first");
     }
 }

@@ -88,6 +88,14 @@ impl CallOptions {
         self.with(|inner| inner.extensions.insert(extension))
     }
 
+    /// The request by which the call comes: a tool finds its extensions, headers and parts under
+    /// [`ToolContext::extensions`](crate::ToolContext::extensions).
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn http_request(self, request: http::request::Parts) -> Self {
+        self.with(|inner| inner.extensions.set_request(request))
+    }
+
     /// How far this request is trusted, in place of what the registry says.
     #[must_use]
     pub fn trust(self, trust: TrustLevel) -> Self {

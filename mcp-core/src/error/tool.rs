@@ -45,6 +45,25 @@ impl ToolError {
         Self::from(ErrorDetail::new(error_type, message))
     }
 
+    /// The client does not offer what the tool needs of it, such as `{"sampling": {}}`. In the versions of MCP in which
+    /// each request says what its client can do, this is an error of the protocol, by which clients can tell.
+    ///
+    /// ```
+    /// use mcp_core::ToolError;
+    /// use serde_json::json;
+    ///
+    /// let error = ToolError::client_lacks(json!({ "sampling": {} }));
+    /// assert!(error.message().starts_with("the client does not offer `sampling`;"));
+    /// ```
+    pub fn client_lacks(capabilities: impl Into<Value>) -> Self {
+        let capabilities = capabilities.into();
+        let names = capabilities.as_object().into_iter().flat_map(|object| object.keys());
+        let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+        let message = format!("the client does not offer {names}; call this from one that does");
+        let details = serde_json::json!({ "requiredCapabilities": capabilities });
+        Self::new(ErrorType::MISSING_CLIENT_CAPABILITY, message).details(details)
+    }
+
     /// Adds details: an object, or a text. Another value becomes `{"value": …}`.
     #[must_use]
     pub fn details(mut self, details: impl Into<Value>) -> Self {

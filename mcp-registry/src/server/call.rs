@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcp_core::{
-    CallOptions, CallToolResult, CodeProfile, Dialect, Era, Error, Id, JsonObject, LogLevel, RpcError, RpcResponse,
-    ToolError, ToolEvent, ToolResult, code,
+    CallOptions, CallToolResult, CodeProfile, Dialect, Era, Error, ErrorType, Id, JsonObject, LogLevel, RpcError,
+    RpcResponse, ToolError, ToolEvent, ToolResult, code,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::peer::TooMany;
 use super::request::{Asked, SERVER_INFO, either, invalid, same_json, unknown_level};
 use super::write::{append_text_of, begin, notification, respond, respond_error};
-use super::{Peer, Rest, Server};
+use super::{Outcome, Peer, Rest, Server};
 use crate::call::Form;
 
 /// A call that was asked for.
@@ -73,14 +73,14 @@ impl Server {
         if let Some(answer) = self.0.registry.at_once(name, arguments, peer.call_options(), whole, out, &form) {
             match answer {
                 Ok(None) => {}
-                Ok(Some(result)) => self.respond_call(id, Ok(*result), asked.era, out),
-                Err(error) => self.respond_call(id, Err(error), asked.era, out),
+                Ok(Some(result)) => self.respond_call(id, Ok(*result), asked.era, peer, out),
+                Err(error) => self.respond_call(id, Err(error), asked.era, peer, out),
             }
             return None;
         }
-        let era = asked.era;
+        let (era, of) = (asked.era, peer.clone());
         self.go_on(id, &wanted, &options, peer, out, move |server, id, answer, out| {
-            server.respond_call(id, answer, era, out);
+            server.respond_call(id, answer, era, &of, out);
         })
     }
 
@@ -150,11 +150,16 @@ impl Server {
         }
     }
 
-    fn respond_call(&self, id: &Id<'_>, answer: Result<ToolResult, Error>, era: Era, out: &mut Vec<u8>) {
+    fn respond_call(&self, id: &Id<'_>, answer: Result<ToolResult, Error>, era: Era, peer: &Peer, out: &mut Vec<u8>) {
         let result = match answer {
             Ok(result) => result,
-            Err(error) => match self.protocol_error(&error) {
-                Some(error) => return respond_error(Some(id), &error, out),
+            Err(error) => match self.protocol_error(&error, era) {
+                Some(error) => {
+                    if error.code == code::MISSING_CLIENT_CAPABILITY {
+                        peer.note(Outcome::Refused);
+                    }
+                    return respond_error(Some(id), &error, out);
+                }
                 None => error.into(),
             },
         };
@@ -167,8 +172,9 @@ impl Server {
     }
 
     /// What is an error of the protocol, and no result that a model reads.
-    fn protocol_error(&self, error: &Error) -> Option<RpcError> {
+    fn protocol_error(&self, error: &Error, era: Era) -> Option<RpcError> {
         match error {
+            Error::Tool(error) if era.is_stateless() => missing_capability(error),
             Error::ToolNotFound(_) | Error::Validation(_) => Some(error.to_rpc(CodeProfile::Standard)),
             Error::Schema(_) if self.0.settings.refuse_arguments => Some(error.to_rpc(CodeProfile::Standard)),
             _ => None,
@@ -200,10 +206,19 @@ fn respond_legacy(id: &Id<'_>, answer: Result<ToolResult, Error>, out: &mut Vec<
     }
 }
 
+/// The error of a tool that needs more of the client than it offers.
+fn missing_capability(error: &ToolError) -> Option<RpcError> {
+    if *error.error_type() != ErrorType::MISSING_CLIENT_CAPABILITY {
+        return None;
+    }
+    let details = error.detail().error_details.clone().unwrap_or_default();
+    Some(RpcError::new(code::MISSING_CLIENT_CAPABILITY, error.message()).data(details))
+}
+
 pub(super) fn busy(in_flight: usize) -> ToolError {
     let message =
         format!("{in_flight} calls of this connection are under way, which are all it may have; wait for one");
-    ToolError::new(mcp_core::ErrorType::API_LIMIT_EXCEEDED, message)
+    ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message)
 }
 
 /// What a request asks for.

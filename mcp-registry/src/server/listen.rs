@@ -67,7 +67,7 @@ struct Filter {
 
 impl Server {
     /// Has the connection told when the list of tools changes.
-    pub(super) fn tell_of_changes(&self, peer: &Peer) {
+    pub(crate) fn tell_of_changes(&self, peer: &Peer) {
         if !peer.can_be_told() {
             return;
         }
@@ -120,9 +120,11 @@ impl Server {
             listening.over.cancelled().await;
             // What the client has cancelled is not answered; what the server ends is, and called off as well.
             answered.load(Ordering::SeqCst).then(|| {
-                let reason = "the server ends";
-                let params = json!({ "requestId": owned, "reason": reason, "_meta": { SUBSCRIPTION: owned } });
-                listening.peer.tell(notification("notifications/cancelled", params));
+                if listening.peer.calls_off() {
+                    let reason = "the server ends";
+                    let params = json!({ "requestId": owned, "reason": reason, "_meta": { SUBSCRIPTION: owned } });
+                    listening.peer.tell(notification("notifications/cancelled", params));
+                }
                 let mut out = Vec::new();
                 let result = json!({ "_meta": { SUBSCRIPTION: owned } });
                 respond(&owned, &server.completed(result, era), &mut out);

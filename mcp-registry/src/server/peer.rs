@@ -32,6 +32,10 @@ pub(super) struct Inner {
     /// Whether the client has seen the answer to it.
     initialized: AtomicBool,
     log_level: AtomicU8,
+    /// What became of the last message, where its transport wants to know.
+    outcome: AtomicU8,
+    /// Whether a request that the server ends is called off beside its answer.
+    calls_off: bool,
     in_flight: Mutex<Flights>,
     /// The requests by which the client listens to changes of the list.
     listening: Mutex<Vec<Listener>>,
@@ -66,6 +70,29 @@ impl Flights {
         }
         was_there
     }
+}
+
+/// What became of a message, beyond its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Outcome {
+    Answered,
+    /// It is none, or not as its version wants it.
+    Refused,
+    /// There is no such method, in a version whose transports say so.
+    NoMethod,
+    /// `initialize` has agreed on a version.
+    Initialized,
+    /// The client has said which log lines it wants.
+    LevelSet,
+    /// It was `list_tools` or `call_tool`.
+    OlderMethod,
+}
+
+impl Outcome {
+    #[cfg(feature = "http")]
+    const ALL: [Self; 6] =
+        [Self::Answered, Self::Refused, Self::NoMethod, Self::Initialized, Self::LevelSet, Self::OlderMethod];
 }
 
 /// A request that is under way. It is over when this is dropped.
@@ -123,6 +150,8 @@ impl Peer {
             era: AtomicU8::new(0),
             initialized: AtomicBool::new(false),
             log_level: AtomicU8::new(LogLevel::Info as u8),
+            outcome: AtomicU8::new(Outcome::Answered as u8),
+            calls_off: true,
             in_flight: Mutex::default(),
             listening: Mutex::default(),
         }))
@@ -161,6 +190,38 @@ impl Peer {
         let inner = self.edit();
         inner.options = std::mem::take(&mut inner.options).extension(extension);
         self
+    }
+
+    /// Answers requests that the server ends, and nothing else.
+    #[cfg(feature = "http")]
+    pub(crate) fn only_answers(mut self) -> Self {
+        self.edit().calls_off = false;
+        self
+    }
+
+    pub(super) fn calls_off(&self) -> bool {
+        self.0.calls_off
+    }
+
+    /// What became of the last message.
+    #[cfg(feature = "http")]
+    pub(crate) fn outcome(&self) -> Outcome {
+        Outcome::ALL[usize::from(self.0.outcome.load(Ordering::Relaxed)) % Outcome::ALL.len()]
+    }
+
+    pub(super) fn note(&self, outcome: Outcome) {
+        self.0.outcome.store(outcome as u8, Ordering::Relaxed);
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn downgrade(&self) -> WeakPeer {
+        WeakPeer(Arc::downgrade(&self.0))
+    }
+
+    /// Whether a request listens to changes.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_listening(&self) -> bool {
+        !self.0.listening().is_empty()
     }
 
     fn edit(&mut self) -> &mut Inner {
@@ -202,7 +263,7 @@ impl Peer {
         self.0.in_flight().by_number.len()
     }
 
-    pub(super) fn set_era(&self, era: Era) {
+    pub(crate) fn set_era(&self, era: Era) {
         let number = match era {
             Era::V2025_06_18 => 1,
             _ => 2,
@@ -211,7 +272,7 @@ impl Peer {
     }
 
     /// The client has seen the answer to `initialize`.
-    pub(super) fn set_initialized(&self) {
+    pub(crate) fn set_initialized(&self) {
         self.0.initialized.store(true, Ordering::Relaxed);
     }
 
@@ -224,11 +285,11 @@ impl Peer {
         &self.0.options
     }
 
-    pub(super) fn log_level(&self) -> LogLevel {
+    pub(crate) fn log_level(&self) -> LogLevel {
         LogLevel::ALL[usize::from(self.0.log_level.load(Ordering::Relaxed)) % LogLevel::ALL.len()]
     }
 
-    pub(super) fn set_log_level(&self, level: LogLevel) {
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
         self.0.log_level.store(level as u8, Ordering::Relaxed);
     }
 
@@ -293,7 +354,7 @@ impl Peer {
         self.0.sink.is_some()
     }
 
-    pub(super) fn tell(&self, message: Vec<u8>) {
+    pub(crate) fn tell(&self, message: Vec<u8>) {
         if let Some(sink) = &self.0.sink {
             sink(message);
         }
@@ -317,6 +378,21 @@ impl Inner {
 
     pub(super) fn listening(&self) -> MutexGuard<'_, Vec<Listener>> {
         self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that may be over.
+#[cfg(feature = "http")]
+pub(crate) struct WeakPeer(std::sync::Weak<Inner>);
+
+#[cfg(feature = "http")]
+impl WeakPeer {
+    pub(crate) fn is_there(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    pub(crate) fn upgrade(&self) -> Option<Peer> {
+        self.0.upgrade().map(Peer)
     }
 }
 

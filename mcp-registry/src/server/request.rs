@@ -137,7 +137,7 @@ pub(super) fn version_missing() -> RpcError {
 }
 
 /// The error for a version that is not spoken, or not in this way.
-pub(super) fn unsupported(version: &str) -> RpcError {
+pub(crate) fn unsupported(version: &str) -> RpcError {
     let supported: Vec<&str> = Era::ALL.into_iter().map(Era::as_str).collect();
     let message = match Era::named(version) {
         Some(era) => {

@@ -28,7 +28,7 @@ pub(super) fn begin(id: &Id<'_>, out: &mut Vec<u8>) {
 }
 
 /// Appends an error; without an id where none could be read.
-pub(super) fn respond_error(id: Option<&Id<'_>>, error: &RpcError, out: &mut Vec<u8>) {
+pub(crate) fn respond_error(id: Option<&Id<'_>>, error: &RpcError, out: &mut Vec<u8>) {
     let response = RpcResponse::failure(id.cloned(), error.clone());
     let _ = serde_json::to_writer(out, &response);
 }
@@ -43,7 +43,7 @@ pub(super) fn notification(method: &'static str, params: impl Serialize) -> Vec<
 }
 
 /// Whether a notification is one of many, of which one may be missing: progress, or a log message.
-#[cfg(feature = "stdio")]
+#[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) fn may_be_missed(notification: &[u8]) -> bool {
     let method = notification.strip_prefix(br#"{"jsonrpc":"2.0","method":"notifications/"#);
     method.is_some_and(|method| method.starts_with(br#"progress""#) || method.starts_with(br#"message""#))
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(text_of(b"{\n\t\"a\": 1\r\n}"), "{  \"a\": 1  }");
     }
 
-    #[cfg(feature = "stdio")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     #[test]
     fn progress_may_be_missed_and_changes_may_not() {
         use super::{may_be_missed, notification};

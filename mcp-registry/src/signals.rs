@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 use crate::call::guard::guard;
 
 /// Ctrl-C, and SIGTERM where there is one.
-pub(super) struct Signals(imp::Signals);
+pub(crate) struct Signals(imp::Signals);
 
 impl Signals {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         // Tokio has no other way to ask whether its runtime has them.
         let signals = guard(imp::Signals::new).map_err(|_| {
             io::Error::other("the tokio runtime has no signals; build it with `enable_io()` or `enable_all()`")
@@ -18,7 +18,7 @@ impl Signals {
     }
 
     /// Ready once for each signal.
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.0.poll(context)
     }
 }
@@ -30,14 +30,14 @@ mod imp {
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    pub(super) struct Signals([Signal; 2]);
+    pub(crate) struct Signals([Signal; 2]);
 
     impl Signals {
-        pub(super) fn new() -> io::Result<Self> {
+        pub(crate) fn new() -> io::Result<Self> {
             Ok(Self([signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]))
         }
 
-        pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
             let came = self.0.iter_mut().any(|signal| matches!(signal.poll_recv(context), Poll::Ready(Some(()))));
             if came { Poll::Ready(()) } else { Poll::Pending }
         }
@@ -52,14 +52,14 @@ mod imp {
     use mcp_core::BoxFuture;
     use tokio::signal::ctrl_c;
 
-    pub(super) struct Signals(Option<BoxFuture<'static, io::Result<()>>>);
+    pub(crate) struct Signals(Option<BoxFuture<'static, io::Result<()>>>);
 
     impl Signals {
-        pub(super) fn new() -> io::Result<Self> {
+        pub(crate) fn new() -> io::Result<Self> {
             Ok(Self(Some(Box::pin(ctrl_c()))))
         }
 
-        pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
             let Some(next) = &mut self.0 else { return Poll::Pending };
             match next.as_mut().poll(context) {
                 Poll::Ready(came) => {

@@ -1,0 +1,306 @@
+//! Streamable HTTP: one endpoint for the versions of MCP with and without sessions, to be served or mounted.
+
+mod accept;
+mod access;
+mod endpoint;
+mod headers;
+mod read;
+mod reply;
+mod serve;
+mod session;
+mod stream;
+
+use std::fmt;
+
+use axum::Router;
+use axum::http::request::Parts;
+use axum::routing::get;
+use mcp_core::{CallOptions, CancelToken, TransportError};
+use tokio::net::{TcpListener, ToSocketAddrs};
+
+use self::access::Access;
+use self::endpoint::Endpoint;
+pub use self::endpoint::HttpService;
+pub(crate) use self::headers::Mirrored;
+use self::session::Sessions;
+pub use self::stream::HttpBody;
+use crate::server::Server;
+
+/// How many requests may be under way.
+const IN_FLIGHT: usize = 4096;
+
+/// How many clients may listen.
+const STREAMS: usize = 4096;
+
+/// Serves Streamable HTTP at an address, under `/mcp`, until Ctrl-C or SIGTERM; `/health` says whether it runs.
+///
+/// The address has to be one of this machine alone; [`Http`] serves others, with a token or behind a server of yours
+/// that knows who asks.
+///
+/// ```no_run
+/// use mcp_registry::{Registry, Server, mcp_tool, serve_http};
+///
+/// /// Adds two numbers.
+/// #[mcp_tool(module = "calc", inline)]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// #[tokio::main]
+/// async fn main() -> mcp_registry::Result<()> {
+///     serve_http(Server::new(Registry::linked()?), "127.0.0.1:3000").await?;
+///     Ok(())
+/// }
+/// ```
+pub async fn serve_http(server: Server, address: impl ToSocketAddrs) -> Result<(), TransportError> {
+    Http::new(server).serve(address).await
+}
+
+/// The endpoint `/mcp` and `/health`, to be served by axum or merged into an application of yours. [`Http::router`] has
+/// more to say.
+///
+/// What a layer puts into the request's extensions is found by tools under
+/// [`ToolContext::extensions`](mcp_core::ToolContext::extensions), and so are the headers (`http::HeaderMap`):
+///
+/// ```standalone_crate
+/// use axum::extract::Request;
+/// use axum::middleware::{Next, from_fn};
+/// use axum::response::Response;
+/// use mcp_registry::{Registry, Server, ToolContext, mcp_tool, router};
+///
+/// #[derive(Clone)]
+/// struct User(String);
+///
+/// /// Says who asks.
+/// #[mcp_tool(module = "users")]
+/// fn who(cx: &ToolContext) -> Option<String> {
+///     cx.extensions().get::<User>().map(|user| user.0.clone())
+/// }
+///
+/// async fn authenticate(mut request: Request, next: Next) -> Response {
+///     request.extensions_mut().insert(User("ada".to_owned()));
+///     next.run(request).await
+/// }
+///
+/// # fn main() -> mcp_registry::Result<()> {
+/// let tools = router(Server::new(Registry::linked()?)).layer(from_fn(authenticate));
+/// let app: axum::Router = axum::Router::new().merge(tools);
+/// # Ok(())
+/// # }
+/// ```
+pub fn router(server: Server) -> Router {
+    Http::new(server).router()
+}
+
+/// How a server is to be had over HTTP: who may ask, at which path, and how much at a time.
+///
+/// Without a word, requests are answered that come to a name of this machine (`localhost`, `127.0.0.1`, `[::1]`), and
+/// from pages of it or from no page at all: a page from elsewhere cannot reach it, not even by making its own name lead
+/// here.
+///
+/// ```no_run
+/// # async fn serve(server: mcp_registry::Server) -> mcp_registry::Result<()> {
+/// use mcp_registry::Http;
+///
+/// Http::new(server)
+///     .token(std::env::var("MCP_TOKEN").unwrap_or_default())
+///     .allow_host("tools.example.com")
+///     .serve("0.0.0.0:3000")
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Messages of 2026-07-28 stand for themselves, and a client that closes its connection has called its request off.
+/// Clients of the older versions get a session at `initialize`, by which they can call requests off and are told of
+/// changes; one that does not send it along is served as well. Errors that come from elsewhere are masked, unless the
+/// registry or [`call_options`](Self::call_options) says otherwise.
+#[must_use = "nothing is served before `serve` or `router`"]
+pub struct Http {
+    server: Server,
+    access: Access,
+    options: Box<dyn Fn(&Parts) -> CallOptions + Send + Sync>,
+    path: String,
+    sessions: bool,
+    max_in_flight: usize,
+    max_streams: usize,
+    auth_outside: bool,
+    stopping: CancelToken,
+}
+
+impl Http {
+    /// To be had by programs and pages of this machine.
+    pub fn new(server: Server) -> Self {
+        Self {
+            server,
+            access: Access::default(),
+            options: Box::new(|_| CallOptions::new()),
+            path: "/mcp".to_owned(),
+            sessions: true,
+            max_in_flight: IN_FLIGHT,
+            max_streams: STREAMS,
+            auth_outside: false,
+            stopping: CancelToken::new(),
+        }
+    }
+
+    /// Answers only requests with `Authorization: Bearer` and this token, or another that was said before. From then on
+    /// the host by which the server is reached does not matter, unless one is allowed by name.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.access.tokens.push(token.into());
+        self
+    }
+
+    /// Says that someone else has let the request in: a layer, or a server in front. Without this or a token, nothing is
+    /// served at an address that others can reach.
+    pub fn auth_outside(mut self) -> Self {
+        self.auth_outside = true;
+        self
+    }
+
+    /// Answers requests to this host as well, such as `tools.example.com`; with a port, to that port alone.
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.access.hosts.push(host.into());
+        self
+    }
+
+    /// Answers requests to any host. A page from elsewhere that makes its own name lead here is still known by its
+    /// origin, where its browser says it.
+    pub fn allow_any_host(mut self) -> Self {
+        self.access.any_host = true;
+        self
+    }
+
+    /// Answers pages of this origin as well, such as `https://app.example.com`. (The headers by which a browser lets a
+    /// page read the answer are for a layer to add.)
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        self.access.origins.push(origin.into());
+        self
+    }
+
+    /// The path of the endpoint; `/mcp` otherwise.
+    ///
+    /// # Panics
+    ///
+    /// When it does not begin with `/`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        assert!(self.path.starts_with('/'), "the path `{}` has to begin with `/`", self.path);
+        self
+    }
+
+    /// What the calls of a request bring along: the caller, how far it is trusted. Extensions and headers of the request
+    /// are there anyway.
+    pub fn call_options(mut self, options: impl Fn(&Parts) -> CallOptions + Send + Sync + 'static) -> Self {
+        self.options = Box::new(options);
+        self
+    }
+
+    /// Says whether clients of the older versions get a session; they do otherwise. Without sessions, any of several
+    /// servers can answer any request, and those clients cannot call a request off.
+    pub fn sessions(mut self, yes: bool) -> Self {
+        self.sessions = yes;
+        self
+    }
+
+    /// Sets how many requests may be under way; 4,096 otherwise. Beyond that, clients are told to try again (503).
+    pub fn max_in_flight(mut self, requests: usize) -> Self {
+        self.max_in_flight = requests;
+        self
+    }
+
+    /// Sets how many clients may listen to changes; 4,096 otherwise.
+    pub fn max_streams(mut self, streams: usize) -> Self {
+        self.max_streams = streams;
+        self
+    }
+
+    /// Ends the streams of those who listen when the token is cancelled, and closes connections with the next answer: for
+    /// a server of yours that is to end, which waits for open streams.
+    pub fn stop_with(mut self, token: CancelToken) -> Self {
+        self.stopping = token;
+        self
+    }
+
+    /// The endpoint alone, as a tower service for whatever path it is mounted at.
+    pub fn service(self) -> HttpService {
+        HttpService::new(Endpoint {
+            server: self.server,
+            access: self.access,
+            options: self.options,
+            sessions: self.sessions.then(Sessions::default),
+            max_in_flight: self.max_in_flight,
+            max_streams: self.max_streams,
+            stopping: self.stopping,
+            in_flight: 0.into(),
+            streams: 0.into(),
+        })
+    }
+
+    /// The endpoint and `/health`, as a router of axum.
+    pub fn router(self) -> Router {
+        let (path, stopping) = (self.path.clone(), self.stopping.clone());
+        Router::new()
+            .route_service(&path, self.service())
+            .route("/health", get(move || std::future::ready(serve::health(stopping.is_cancelled()))))
+    }
+
+    /// Serves at an address until Ctrl-C or SIGTERM. What is under way then is answered; at a second signal nothing is
+    /// waited for.
+    ///
+    /// An address that others can reach is refused without a token, unless [`auth_outside`](Self::auth_outside) was said.
+    pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), TransportError> {
+        let listener = TcpListener::bind(address).await?;
+        self.serve_on(listener).await
+    }
+
+    /// Serves a listener of yours, as [`serve`](Self::serve) does.
+    pub async fn serve_on(self, listener: TcpListener) -> Result<(), TransportError> {
+        let mut signals = crate::signals::Signals::new()?;
+        let signal = async move || std::future::poll_fn(|context| signals.poll(context)).await;
+        self.run(listener, signal).await
+    }
+
+    /// Serves a listener of yours until the future is over. What is under way then is answered.
+    pub async fn serve_until(
+        self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<(), TransportError> {
+        let mut stop = Some(Box::pin(stop));
+        let next = async move || match stop.take() {
+            Some(stop) => stop.await,
+            None => std::future::pending().await,
+        };
+        self.run(listener, next).await
+    }
+
+    async fn run(self, listener: TcpListener, signal: impl AsyncFnMut()) -> Result<(), TransportError> {
+        self.check(&listener)?;
+        let stopping = self.stopping.clone();
+        serve::serve(self.router(), listener, &stopping, signal).await;
+        Ok(())
+    }
+
+    /// Whether others can reach it, and nobody asks who they are.
+    fn check(&self, listener: &TcpListener) -> Result<(), TransportError> {
+        let refuse = |message: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message).into());
+        if self.access.tokens.iter().any(|token| token.trim().is_empty()) {
+            return refuse("the token is empty; give one that nobody can guess".to_owned());
+        }
+        let address = listener.local_addr()?;
+        if address.ip().is_loopback() || self.auth_outside || !self.access.tokens.is_empty() {
+            return Ok(());
+        }
+        refuse(format!(
+            "{address} can be reached by others; give it a token, say that authentication is handled outside, or serve \
+             at 127.0.0.1"
+        ))
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http").field("server", &self.server).field("path", &self.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,179 @@
+//! Who may speak to the server: by the name it was reached by, the page that asks, and a token.
+
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Uri};
+use subtle::ConstantTimeEq as _;
+
+/// What is asked of a request before its message is read.
+#[derive(Clone, Default)]
+pub(super) struct Access {
+    /// Names beside those of this machine by which the server may be reached.
+    pub(super) hosts: Vec<String>,
+    pub(super) origins: Vec<String>,
+    pub(super) any_host: bool,
+    pub(super) tokens: Vec<String>,
+}
+
+/// Why a request is not let in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    Host(String),
+    Origin(String),
+    NoToken,
+    WrongToken,
+}
+
+impl Access {
+    pub(super) fn check(&self, request: &Parts) -> Result<(), Refused> {
+        self.check_host(request)?;
+        self.check_origin(&request.headers)?;
+        self.check_token(&request.headers)
+    }
+
+    /// A page that has made its own name lead here is known by that name. Who knows the token is no such page.
+    fn check_host(&self, request: &Parts) -> Result<(), Refused> {
+        if self.any_host || (self.hosts.is_empty() && !self.tokens.is_empty()) {
+            return Ok(());
+        }
+        let named: Vec<&[u8]> = request.headers.get_all(HOST).iter().map(HeaderValue::as_bytes).collect();
+        let wanted = request.uri.authority().map(|authority| authority.as_str().as_bytes());
+        let mut hosts = named.iter().copied().chain(wanted).peekable();
+        if hosts.peek().is_none() || named.len() > 1 {
+            return Err(Refused::Host(String::new()));
+        }
+        match hosts.find(|host| !std::str::from_utf8(host).is_ok_and(|host| self.is_host(host))) {
+            Some(host) => Err(Refused::Host(String::from_utf8_lossy(host).into_owned())),
+            None => Ok(()),
+        }
+    }
+
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match origins.find(|origin| !origin.to_str().is_ok_and(|origin| self.is_origin(origin))) {
+            Some(origin) => Err(Refused::Origin(String::from_utf8_lossy(origin.as_bytes()).into_owned())),
+            None => Ok(()),
+        }
+    }
+
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        if self.tokens.is_empty() {
+            return Ok(());
+        }
+        let given = headers.get(AUTHORIZATION).ok_or(Refused::NoToken)?;
+        let given = given.to_str().ok().and_then(|given| given.split_once(' '));
+        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).ok_or(Refused::NoToken)?;
+        let given = given.1.trim_matches(' ').as_bytes();
+        // All of them, so that the time does not tell which one is close.
+        let known = self.tokens.iter().fold(false, |known, token| known | bool::from(token.as_bytes().ct_eq(given)));
+        if known && !given.is_empty() { Ok(()) } else { Err(Refused::WrongToken) }
+    }
+
+    /// Whether a host, with or without a port, is a name of this server.
+    fn is_host(&self, host: &str) -> bool {
+        let Ok(authority) = Authority::try_from(host) else { return false };
+        // A name of a user in front is no part of a host.
+        !host.contains('@')
+            && (is_this_machine(authority.host())
+                || self.hosts.iter().any(|known| {
+                    known.eq_ignore_ascii_case(host)
+                        || (!has_port(known) && known.eq_ignore_ascii_case(authority.host()))
+                }))
+    }
+
+    fn is_origin(&self, origin: &str) -> bool {
+        if self.origins.iter().any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(origin)) {
+            return true;
+        }
+        let uri = Uri::try_from(origin).ok();
+        uri.is_some_and(|uri| uri.scheme().is_some() && uri.authority().is_some_and(|host| self.is_host(host.as_str())))
+    }
+}
+
+fn has_port(host: &str) -> bool {
+    Authority::try_from(host).is_ok_and(|authority| authority.port().is_some())
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::{Access, Refused};
+
+    fn check(access: &Access, headers: &[(&str, &str)]) -> Result<(), Refused> {
+        let mut request = Request::builder().uri("/mcp");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        access.check(&request.body(()).unwrap().into_parts().0)
+    }
+
+    #[test]
+    fn only_names_of_this_machine_lead_here_unless_more_are_said() {
+        let local = Access::default();
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1:3000", "127.8.9.1", "[::1]:9", "[::1]"] {
+            assert_eq!(check(&local, &[("host", host)]), Ok(()), "{host}");
+        }
+        for host in
+            ["evil.example", "localhost.evil.example", "me@localhost", "128.0.0.1", "::1", "", "local host", "[::2]"]
+        {
+            assert_eq!(check(&local, &[("host", host)]), Err(Refused::Host(host.to_owned())), "{host}");
+        }
+        assert_eq!(check(&local, &[]), Err(Refused::Host(String::new())), "none at all");
+        assert!(check(&local, &[("host", "localhost"), ("host", "localhost")]).is_err(), "two");
+        let named = Access { hosts: vec!["api.example".to_owned(), "b.example:81".to_owned()], ..Access::default() };
+        for (host, allowed) in [
+            ("api.example", true),
+            ("API.example:443", true),
+            ("b.example:81", true),
+            ("b.example:82", false),
+            ("b.example", false),
+        ] {
+            assert_eq!(check(&named, &[("host", host)]).is_ok(), allowed, "{host}");
+        }
+        let any = Access { any_host: true, ..Access::default() };
+        assert_eq!(check(&any, &[("host", "evil.example")]), Ok(()));
+    }
+
+    #[test]
+    fn the_target_of_a_request_is_a_host_too() {
+        let request = Request::builder().uri("http://evil.example/mcp").header("host", "localhost").body(()).unwrap();
+        assert_eq!(Access::default().check(&request.into_parts().0), Err(Refused::Host("evil.example".to_owned())));
+        let request = Request::builder().uri("http://localhost/mcp").body(()).unwrap();
+        assert_eq!(Access::default().check(&request.into_parts().0), Ok(()));
+    }
+
+    #[test]
+    fn a_page_from_elsewhere_is_refused() {
+        let access = Access { origins: vec!["https://app.example/".to_owned()], ..Access::default() };
+        let check = |origin| check(&access, &[("host", "localhost"), ("origin", origin)]);
+        for origin in ["http://localhost:5173", "https://127.0.0.1", "http://[::1]:1", "https://app.example"] {
+            assert_eq!(check(origin), Ok(()), "{origin}");
+        }
+        for origin in ["https://evil.example", "null", "localhost", "https://app.example.evil.example", "", "http://"] {
+            assert_eq!(check(origin), Err(Refused::Origin(origin.to_owned())), "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_compared_as_a_whole() {
+        let access = Access { tokens: vec!["s3cret".to_owned(), "other".to_owned()], ..Access::default() };
+        let check = |value| check(&access, &[("authorization", value)]);
+        for value in ["Bearer s3cret", "bearer other", "BEARER  s3cret "] {
+            assert_eq!(check(value), Ok(()), "{value}");
+        }
+        for value in ["Bearer s3cre", "Bearer s3crett", "Bearer S3CRET", "Bearer ", "Bearer s3cret,other"] {
+            assert_eq!(check(value), Err(Refused::WrongToken), "{value}");
+        }
+        for value in ["Basic s3cret", "s3cret", "Bearer", ""] {
+            assert_eq!(check(value), Err(Refused::NoToken), "{value}");
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! One endpoint: a request in, its answer out.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use axum::http::header::{ALLOW, CONNECTION};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use hyper::body::Body;
+use mcp_core::{BoxError, BoxFuture, CallOptions, CancelToken, Era};
+use tower_service::Service;
+
+use super::accept::{Accepted, EVENTS, JSON, content_type, is_json};
+use super::access::Access;
+use super::headers::{Headers, SESSION, Version};
+use super::read::read;
+use super::reply::{Reply, bad_version, busy, events, failure, no_session, not_let_in, streamed, whole};
+use super::session::{Session, Sessions};
+use super::stream::{BoxedPermit, Events, Outlet, Stream, append_answer, until};
+use crate::server::{Envelope as _, Outcome, Peer, Rest, Server};
+
+/// The MCP endpoint as a tower service, for whatever path it is mounted at. Cheap to clone.
+#[derive(Clone)]
+pub struct HttpService(Arc<Endpoint>);
+
+pub(super) struct Endpoint {
+    pub(super) server: Server,
+    pub(super) access: Access,
+    pub(super) options: Box<dyn Fn(&Parts) -> CallOptions + Send + Sync>,
+    pub(super) sessions: Option<Sessions>,
+    pub(super) max_in_flight: usize,
+    pub(super) max_streams: usize,
+    pub(super) stopping: CancelToken,
+    pub(super) in_flight: AtomicUsize,
+    pub(super) streams: AtomicUsize,
+}
+
+/// The session that a message names is not there.
+struct NoSession;
+
+/// Counts something as under way.
+struct Permit {
+    endpoint: Arc<Endpoint>,
+    of: fn(&Endpoint) -> &AtomicUsize,
+}
+
+impl Permit {
+    fn take(endpoint: &Arc<Endpoint>, of: fn(&Endpoint) -> &AtomicUsize, most: usize) -> Option<Self> {
+        // Taken back by the drop.
+        let permit = Self { endpoint: Arc::clone(endpoint), of };
+        (of(endpoint).fetch_add(1, Ordering::Relaxed) < most).then_some(permit)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        (self.of)(&self.endpoint).fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Calls a request off when nobody waits for it any more.
+struct Waiting<'a>(Option<&'a Peer>);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(peer) = self.0 {
+            peer.close();
+        }
+    }
+}
+
+impl HttpService {
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        Self(Arc::new(endpoint))
+    }
+}
+
+impl std::fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpService").field("server", &self.0.server).finish_non_exhaustive()
+    }
+}
+
+impl<B> Service<Request<B>> for HttpService
+where
+    B: Body<Error: Into<BoxError>> + Send + 'static,
+    B::Data: Send,
+{
+    type Response = Reply;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Reply, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let endpoint = Arc::clone(&self.0);
+        Box::pin(async move {
+            let mut reply = endpoint.answer(request).await;
+            if endpoint.stopping.is_cancelled() {
+                // The client hears of it, and loses nothing that it sends next.
+                reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok(reply)
+        })
+    }
+}
+
+impl Endpoint {
+    async fn answer<B>(self: &Arc<Self>, request: Request<B>) -> Reply
+    where
+        B: Body<Error: Into<BoxError>> + Send + 'static,
+        B::Data: Send,
+    {
+        let (request, body) = request.into_parts();
+        if let Err(refused) = self.access.check(&request) {
+            return not_let_in(&refused);
+        }
+        match request.method {
+            Method::POST => self.post(request, body).await,
+            Method::GET => self.listen(&request),
+            Method::DELETE if self.sessions.is_some() => self.end_session(&request.headers),
+            _ => self.no_method(&request.method),
+        }
+    }
+
+    fn no_method(&self, method: &Method) -> Reply {
+        let message = format!("`{method}` is not answered here; send a message with POST");
+        let mut reply = failure(StatusCode::METHOD_NOT_ALLOWED, message);
+        let allowed = if self.sessions.is_some() { "POST, GET, DELETE" } else { "POST, GET" };
+        reply.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+        reply
+    }
+
+    async fn post<B>(self: &Arc<Self>, request: Parts, body: B) -> Reply
+    where
+        B: Body<Error: Into<BoxError>> + Send + 'static,
+        B::Data: Send,
+    {
+        if !is_json(content_type(&request.headers)) {
+            let message = "the message is not sent as JSON; send it with `Content-Type: application/json`";
+            return failure(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+        }
+        let accepted = Accepted::of(&request.headers);
+        if !accepted.json && !accepted.events {
+            let message = "no form of an answer is accepted; send `Accept: application/json, text/event-stream`";
+            return failure(StatusCode::NOT_ACCEPTABLE, message);
+        }
+        let message = match read(&self.server, &request.headers, body).await {
+            Ok(message) => message,
+            Err(reply) => return *reply,
+        };
+        let Some(permit) = Permit::take(self, |endpoint| &endpoint.in_flight, self.max_in_flight) else {
+            return busy("as many requests are under way as may be; try again in a moment");
+        };
+        self.message(request, &message, accepted, permit).await
+    }
+
+    async fn message(self: &Arc<Self>, request: Parts, message: &[u8], accepted: Accepted, permit: Permit) -> Reply {
+        let mut options = (self.options)(&request);
+        if options.get_mask_errors().is_none() {
+            options = options.mask_errors(true);
+        }
+        let options = options.http_request(request);
+        let Some(request) = options.get_extensions().request() else {
+            return failure(StatusCode::INTERNAL_SERVER_ERROR, "the request is lost; tell whoever runs the server");
+        };
+        let headers = Headers::of(&request.headers);
+        let session = match self.session_of(&headers, &request.headers) {
+            Ok(session) => session,
+            Err(NoSession) => return no_session(),
+        };
+        let outlet = Arc::new(Outlet::default());
+        let mut peer = Peer::new().options(options.clone()).only_answers();
+        if accepted.events {
+            let told = Arc::clone(&outlet);
+            peer = peer.notify(move |message| told.tell(message));
+        }
+        match (&session, headers.version()) {
+            (Some(session), _) => session.set_up(&peer),
+            (None, Version::Spoken(era)) if !era.is_stateless() => peer.set_era(era),
+            _ => {}
+        }
+        let answering = Answering { endpoint: self, peer: &peer, session: session.as_deref(), accepted };
+        let is_stateless = headers.is_stateless();
+        let mut waiting = Waiting(is_stateless.then_some(&peer));
+        let mut out = Vec::new();
+        let Some(rest) = self.server.begin_in(&headers, message, &peer, &mut out) else {
+            return if out.is_empty() { answering.notified(message, &headers) } else { answering.reply(&outlet, out) };
+        };
+        let (mut rest, permit): (Rest, _) = if is_stateless {
+            (rest, Some(permit))
+        } else {
+            // Here a client that is gone has not called its request off.
+            let task = tokio::spawn(async move {
+                let answer = rest.await;
+                drop(permit);
+                answer
+            });
+            (Box::pin(async move { task.await.ok().flatten() }), None)
+        };
+        let ended = poll_fn(|context| match rest.as_mut().poll(context) {
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+            Poll::Pending => outlet.poll(context).map(|()| None),
+        });
+        match ended.await {
+            Some(Some(out)) => answering.reply(&outlet, out),
+            Some(None) => {
+                failure(StatusCode::INTERNAL_SERVER_ERROR, "the request was called off; send it again if it is wanted")
+            }
+            None => {
+                let permit: BoxedPermit = if peer.is_listening() {
+                    match Permit::take(self, |endpoint| &endpoint.streams, self.max_streams) {
+                        Some(permit) => Box::new(permit),
+                        None => return busy("as many clients listen as may; try again later"),
+                    }
+                } else {
+                    Box::new(permit)
+                };
+                waiting.0 = None;
+                let named = answering.is_named();
+                let stream = Stream { peer: peer.clone(), outlet, named, calls_off: is_stateless };
+                events(Events::new(rest, stream, self.stopping.cancelled(), permit))
+            }
+        }
+    }
+
+    /// The session that a message of the older versions belongs to, if it names one.
+    fn session_of(&self, headers: &Headers<'_>, all: &HeaderMap) -> Result<Option<Arc<Session>>, NoSession> {
+        match headers.version() {
+            Version::Spoken(era) if era.is_stateless() => return Ok(None),
+            _ => {}
+        }
+        let (Some(sessions), Some(id)) = (&self.sessions, all.get(SESSION)) else { return Ok(None) };
+        id.to_str().ok().and_then(|id| sessions.get(id)).map(Some).ok_or(NoSession)
+    }
+
+    /// A client of an older version listens to what concerns none of its requests.
+    fn listen(self: &Arc<Self>, request: &Parts) -> Reply {
+        let headers = Headers::of(&request.headers);
+        let era = match headers.version() {
+            Version::Spoken(era) if era.is_stateless() => return self.no_method(&request.method),
+            Version::Spoken(era) => Some(era),
+            Version::None => None,
+            Version::Other(version) => return bad_version(version),
+            Version::Broken => return bad_version(""),
+        };
+        if !Accepted::of(&request.headers).events {
+            let message = "what is told here comes as events; send `Accept: text/event-stream`";
+            return failure(StatusCode::NOT_ACCEPTABLE, message);
+        }
+        let session = match self.session_of(&headers, &request.headers) {
+            Ok(session) => session,
+            Err(NoSession) => return no_session(),
+        };
+        let Some(permit) = Permit::take(self, |endpoint| &endpoint.streams, self.max_streams) else {
+            return busy("as many clients listen as may; try again later");
+        };
+        let outlet = Arc::new(Outlet::default());
+        let told = Arc::clone(&outlet);
+        let peer = Peer::new().only_answers().notify(move |message| told.tell(message));
+        peer.set_era(era.unwrap_or(Era::V2025_11_25));
+        let over = self.stopping.child();
+        if let Some(session) = &session {
+            session.set_up(&peer);
+            session.listen(Some(over.clone()));
+        }
+        peer.set_initialized();
+        self.server.tell_of_changes(&peer);
+        let (rest, stopping) = (until(over.cancelled()), self.stopping.cancelled());
+        let stream = Stream { peer, outlet, named: false, calls_off: false };
+        events(Events::new(rest, stream, stopping, Box::new(permit)))
+    }
+
+    fn end_session(&self, headers: &HeaderMap) -> Reply {
+        let Some(id) = headers.get(SESSION) else {
+            let message = "there is no `Mcp-Session-Id`; send the one of the session that is to end";
+            return failure(StatusCode::BAD_REQUEST, message);
+        };
+        let sessions = self.sessions.as_ref();
+        if id.to_str().is_ok_and(|id| sessions.is_some_and(|sessions| sessions.end(id))) {
+            whole(StatusCode::NO_CONTENT, JSON, Vec::new())
+        } else {
+            no_session()
+        }
+    }
+}
+
+/// What an answer is made of, beside the message.
+struct Answering<'a> {
+    endpoint: &'a Endpoint,
+    peer: &'a Peer,
+    session: Option<&'a Session>,
+    accepted: Accepted,
+}
+
+impl Answering<'_> {
+    /// Whether events say by their name whether they are a result or an error: for the older methods, where a client
+    /// takes nothing but events.
+    fn is_named(&self) -> bool {
+        !self.accepted.json && self.peer.outcome() == Outcome::OlderMethod
+    }
+
+    fn reply(&self, outlet: &Outlet, answer: Vec<u8>) -> Reply {
+        let mut session = None;
+        let status = match self.peer.outcome() {
+            Outcome::Answered | Outcome::OlderMethod => StatusCode::OK,
+            Outcome::Refused => StatusCode::BAD_REQUEST,
+            Outcome::NoMethod => StatusCode::NOT_FOUND,
+            Outcome::Initialized => {
+                let sessions = self.endpoint.sessions.as_ref().zip(self.peer.era());
+                session = sessions.and_then(|(sessions, era)| HeaderValue::try_from(sessions.begin(era)?).ok());
+                StatusCode::OK
+            }
+            Outcome::LevelSet => {
+                if let Some(session) = self.session {
+                    session.set_level(self.peer.log_level());
+                }
+                StatusCode::OK
+            }
+        };
+        let mut reply = if self.accepted.json && outlet.is_empty() {
+            whole(status, JSON, answer)
+        } else {
+            let mut out = Vec::new();
+            outlet.write(&mut out);
+            append_answer(self.is_named(), &answer, &mut out);
+            streamed(whole(status, EVENTS, out))
+        };
+        if let Some(id) = session {
+            reply.headers_mut().insert(SESSION, id);
+        }
+        reply
+    }
+
+    /// Nothing is answered.
+    fn notified(&self, message: &[u8], headers: &Headers<'_>) -> Reply {
+        match headers.version() {
+            Version::Other(version) => return bad_version(version),
+            Version::Broken => return bad_version(""),
+            Version::None | Version::Spoken(_) => {}
+        }
+        if self.peer.outcome() == Outcome::Refused {
+            return failure(StatusCode::BAD_REQUEST, "the notification is none; send one of JSON-RPC 2.0");
+        }
+        // It may speak of any request of the session.
+        for peer in self.session.iter().flat_map(|session| session.peers()) {
+            let _ = self.endpoint.server.begin(message, &peer, &mut Vec::new());
+        }
+        whole(StatusCode::ACCEPTED, JSON, Vec::new())
+    }
+}

@@ -1,0 +1,72 @@
+//! Reading the body of a request, as much of it as may be.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use axum::http::header::{CONNECTION, CONTENT_LENGTH};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use hyper::body::{Body, Buf, Bytes};
+use mcp_core::BoxError;
+
+use super::accept::JSON;
+use super::reply::{Reply, failure, whole};
+use crate::server::Server;
+
+/// How long a client may take for the next part of its message.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// Reads a message, or answers why it cannot be.
+pub(super) async fn read<B>(server: &Server, headers: &HeaderMap, body: B) -> Result<Bytes, Box<Reply>>
+where
+    B: Body<Error: Into<BoxError>>,
+{
+    let most = server.max_message();
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if let Some(bytes) = announced.filter(|bytes| *bytes > most) {
+        return Err(Box::new(too_long(server, bytes)));
+    }
+    let mut body = std::pin::pin!(body);
+    let mut first = Bytes::new();
+    let mut all = Vec::new();
+    loop {
+        let frame = poll_fn(|context| body.as_mut().poll_frame(context));
+        let frame = match tokio::time::timeout(PAUSE, frame).await {
+            Err(_) => {
+                let message = "the rest of the message did not come; send all of it";
+                return Err(Box::new(failure(StatusCode::REQUEST_TIMEOUT, message)));
+            }
+            Ok(None) => break,
+            Ok(Some(Err(_))) => {
+                let message = "the message ends before its end; send all of it";
+                return Err(Box::new(failure(StatusCode::BAD_REQUEST, message)));
+            }
+            Ok(Some(Ok(frame))) => frame,
+        };
+        let Ok(mut data) = frame.into_data() else { continue };
+        let bytes = first.len() + all.len() + data.remaining();
+        if bytes > most {
+            return Err(Box::new(too_long(server, bytes)));
+        }
+        if first.is_empty() && all.is_empty() {
+            first = data.copy_to_bytes(data.remaining());
+        } else {
+            if all.is_empty() {
+                all = std::mem::take(&mut first).into();
+            }
+            while data.has_remaining() {
+                all.extend_from_slice(data.chunk());
+                data.advance(data.chunk().len());
+            }
+        }
+    }
+    Ok(if all.is_empty() { first } else { all.into() })
+}
+
+fn too_long(server: &Server, bytes: usize) -> Reply {
+    let mut out = Vec::new();
+    server.refuse_length(bytes, &mut out);
+    let mut reply = whole(StatusCode::PAYLOAD_TOO_LARGE, JSON, out);
+    // What is not read stands in the way of the next message.
+    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    reply
+}
