@@ -1,7 +1,8 @@
 //! The command line of a program of tools, as people, scripts and hosts use it.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
 
 use mcp_registry::serde_json::{self, Value, json};
 
@@ -274,5 +275,79 @@ fn a_failure_is_one_also_where_nobody_reads_it() {
         let mut child = command.spawn().unwrap();
         drop(child.stdout.take());
         assert_eq!(child.wait().unwrap().code(), Some(1), "{words:?}");
+    }
+}
+
+/// A program that serves over HTTP, and where.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    fn start(words: &[&str], token: Option<&str>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_program"));
+        command.args(["serve", "--http", "127.0.0.1:0"]).args(words).env("GREETING", "Hello").env_remove("MCP_TOKEN");
+        let mut child = command.envs(token.map(|token| ("MCP_TOKEN", token))).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
+        let address = address.unwrap_or_else(|| panic!("no address in {line}")).to_owned();
+        Self { child, address }
+    }
+
+    /// The status line and all that follows.
+    fn ask(&self, headers: &str) -> String {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "people_greet", "arguments": { "name": "Ada" } } });
+        let (body, address) = (call.to_string(), &self.address);
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nConnection: close\r\n\
+             {headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn over_http_it_says_where_and_serves() {
+    let answer = Serving::start(&[], None).ask("");
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("Hello, Ada!"), "{answer}");
+}
+
+#[test]
+fn over_http_a_token_can_be_asked_for() {
+    for serving in [Serving::start(&["--token", "s3cret"], None), Serving::start(&[], Some("s3cret"))] {
+        let refused = serving.ask("");
+        assert!(refused.starts_with("HTTP/1.1 401 ") && !refused.contains("Ada"), "{refused}");
+        let answer = serving.ask("Authorization: Bearer s3cret\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("Hello, Ada!"), "{answer}");
+    }
+}
+
+#[test]
+fn what_others_can_reach_is_not_served_to_everyone() {
+    for (words, said) in [
+        (&["--http", "0.0.0.0:0"][..], "can be reached by others; give it a token"),
+        (&["--http", "0.0.0.0:0", "--token", ""], "the token is empty; give one"),
+        (&["--http", "nowhere"], "`nowhere` cannot be served"),
+        (&["--http", "99999"], "`99999` cannot be served"),
+    ] {
+        let refused = program(&[&["serve"][..], words].concat(), &[], "");
+        assert_eq!(refused.code, Some(1), "{words:?}");
+        assert!(refused.err.contains(said), "{}", refused.err);
     }
 }

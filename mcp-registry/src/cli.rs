@@ -13,7 +13,7 @@
 //! | `list [--json] [--tag TAG] [--module MODULE]` | lists the tools |
 //! | `schema NAME [--output]` | shows what a tool takes, or what it returns |
 //! | `call NAME [JSON \| KEY=VALUE…] [--trust LEVEL]` | calls a tool and prints the flat result |
-//! | `serve [--stdio] [--trust LEVEL]` | serves the tools to a host |
+//! | `serve [--stdio \| --http ADDRESS [--token TOKEN]] [--trust LEVEL]` | serves the tools to a host; over HTTP with the feature `http` |
 //! | `lint [--strict]` | says what hosts and models could stumble over |
 //!
 //! Without a command it shows an overview where stdin is a terminal, and serves over stdin and stdout otherwise, since
@@ -46,12 +46,16 @@ use clap::FromArgMatches as _;
 use mcp_core::{BoxError, CallOptions, ErrorType, ToolCall, ToolEvent, ToolResult, TrustLevel};
 use tokio::runtime;
 
+#[cfg(feature = "http")]
+use self::args::HttpArguments;
 use self::args::{Arguments, Command};
 use self::paint::Paint;
 use self::words::Words;
 use crate::builder::RegistryBuilder;
 use crate::catalog::Catalog;
 use crate::host::TokioHost;
+#[cfg(feature = "http")]
+use crate::http::Http;
 use crate::lint::Severity;
 use crate::registry::Registry;
 use crate::server::{Server, program};
@@ -183,7 +187,9 @@ impl<'a> Cli<'a> {
             Some(Command::List { json, tag, module }) => self.list(json, tag.as_deref(), module.as_deref()),
             Some(Command::Schema { name, output }) => self.schema(&name, output),
             Some(Command::Call { name, arguments, trust }) => self.call(&name, &arguments, trust),
-            Some(Command::Serve { trust, stdio: _ }) => self.serve(trust),
+            #[cfg(feature = "http")]
+            Some(Command::Serve { trust, http, .. }) if http.address.is_some() => self.serve_http(trust, http),
+            Some(Command::Serve { trust, .. }) => self.serve(trust),
             Some(Command::Lint { strict }) => self.lint(strict),
             None if io::stdin().is_terminal() => self.overview(),
             None => self.serve(None),
@@ -257,22 +263,56 @@ impl<'a> Cli<'a> {
         Ok(if result.is_failure() { ExitCode::FAILURE } else { code })
     }
 
-    fn serve(mut self, trust: Option<TrustLevel>) -> Result<ExitCode, Failure> {
-        let (info, instructions) = (self.info.take(), self.instructions.take());
+    fn serve(self, trust: Option<TrustLevel>) -> Result<ExitCode, Failure> {
         on_tokio(async {
-            let mut server = Server::new(self.registry(trust).await?);
-            if let Some((name, version)) = info {
-                server = server.info(name, version);
-            }
-            if let Some(text) = instructions {
-                server = server.instructions(text);
-            }
+            let server = self.server(trust).await?;
             if io::stdin().is_terminal() {
                 say("serving over stdin and stdout, one JSON-RPC message a line, until stdin ends");
             }
             serve_stdio(server).await.map_err(Failure::failed)
         })?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    #[cfg(feature = "http")]
+    fn serve_http(self, trust: Option<TrustLevel>, arguments: HttpArguments) -> Result<ExitCode, Failure> {
+        let HttpArguments { address, token, auth_outside, allow_host, allow_origin } = arguments;
+        let address = address.unwrap_or_default();
+        let is_port = address.parse::<u16>().is_ok();
+        let address = if is_port { format!("127.0.0.1:{address}") } else { address };
+        on_tokio(async {
+            let mut http = Http::new(self.server(trust).await?);
+            if let Some(token) = token.or_else(|| std::env::var("MCP_TOKEN").ok()) {
+                http = http.token(token);
+            }
+            if auth_outside {
+                http = http.auth_outside();
+            }
+            http = allow_host.into_iter().fold(http, Http::allow_host);
+            http = allow_origin.into_iter().fold(http, Http::allow_origin);
+            let refuse = |error| {
+                Failure::failed(format!(
+                    "`{address}` cannot be served: {error}; give an address such as `127.0.0.1:3000`"
+                ))
+            };
+            let listener = tokio::net::TcpListener::bind(&address).await.map_err(refuse)?;
+            http.check(&listener).map_err(Failure::failed)?;
+            say(&format!("serving http://{}/mcp until Ctrl-C", listener.local_addr().map_err(refuse)?));
+            http.serve_on(listener).await.map_err(Failure::failed)
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn server(mut self, trust: Option<TrustLevel>) -> Result<Server, Failure> {
+        let (info, instructions) = (self.info.take(), self.instructions.take());
+        let mut server = Server::new(self.registry(trust).await?);
+        if let Some((name, version)) = info {
+            server = server.info(name, version);
+        }
+        if let Some(text) = instructions {
+            server = server.instructions(text);
+        }
+        Ok(server)
     }
 
     /// The registry, with the state that the tools need.

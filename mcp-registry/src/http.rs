@@ -283,8 +283,8 @@ impl Http {
     }
 
     /// Whether others can reach it, and nobody asks who they are.
-    fn check(&self, listener: &TcpListener) -> Result<(), TransportError> {
-        let refuse = |message: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message).into());
+    pub(crate) fn check(&self, listener: &TcpListener) -> Result<(), TransportError> {
+        let refuse = |message: String| Err(TransportError::Settings(message));
         if self.access.tokens.iter().any(|token| token.trim().is_empty()) {
             return refuse("the token is empty; give one that nobody can guess".to_owned());
         }

@@ -259,6 +259,9 @@ pub enum TransportError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// What was asked for must not be served.
+    #[error("{0}")]
+    Settings(String),
     /// Reading or writing failed.
     #[error("the connection failed: {0}; check it and try again")]
     Io(#[from] std::io::Error),

@@ -50,6 +50,9 @@ pub(super) enum Command {
         /// Over stdin and stdout, one message a line; this is so without saying
         #[arg(long)]
         stdio: bool,
+        #[cfg(feature = "http")]
+        #[command(flatten)]
+        http: HttpArguments,
         /// How far clients are trusted; tools that may destroy something ask for `trusted`
         #[arg(long, value_name = "LEVEL", value_parser = level())]
         trust: Option<TrustLevel>,
@@ -60,6 +63,27 @@ pub(super) enum Command {
         #[arg(long)]
         strict: bool,
     },
+}
+
+/// How to serve over HTTP.
+#[cfg(feature = "http")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub(super) struct HttpArguments {
+    /// Over HTTP at this address, such as `127.0.0.1:3000`; a port alone is one of this machine
+    #[arg(long = "http", value_name = "ADDRESS", conflicts_with = "stdio")]
+    pub(super) address: Option<String>,
+    /// Serves only clients that know this token. Better said in the variable `MCP_TOKEN`, where nobody sees it
+    #[arg(long, requires = "address")]
+    pub(super) token: Option<String>,
+    /// Someone in front knows who asks: serves at any address, without a token
+    #[arg(long, requires = "address")]
+    pub(super) auth_outside: bool,
+    /// Also serves requests to this host, such as `tools.example.com`
+    #[arg(long, value_name = "HOST", requires = "address")]
+    pub(super) allow_host: Vec<String>,
+    /// Also serves pages of this origin, such as `https://app.example.com`
+    #[arg(long, value_name = "ORIGIN", requires = "address")]
+    pub(super) allow_origin: Vec<String>,
 }
 
 fn level() -> impl TypedValueParser<Value = TrustLevel> {
@@ -79,7 +103,14 @@ const EXAMPLES: [(&str, &[&str]); 5] = [
             r#"call notes.add '{"text": "buy milk"}'"#,
         ],
     ),
-    ("serve", &["serve", "serve --trust trusted"]),
+    (
+        "serve",
+        if cfg!(feature = "http") {
+            &["serve", "serve --trust trusted", "serve --http 3000", "serve --http 0.0.0.0:3000 --token TOKEN"]
+        } else {
+            &["serve", "serve --trust trusted"]
+        },
+    ),
     ("lint", &["lint --strict"]),
 ];
 
@@ -142,9 +173,25 @@ mod tests {
         );
         assert_eq!(
             read(&["serve", "--stdio", "--trust=untrusted"]),
-            Ok(Some(Command::Serve { stdio: true, trust: Some(TrustLevel::Untrusted) }))
+            Ok(Some(Command::Serve {
+                stdio: true,
+                #[cfg(feature = "http")]
+                http: super::HttpArguments::default(),
+                trust: Some(TrustLevel::Untrusted)
+            }))
         );
         assert_eq!(read(&["lint", "--strict"]), Ok(Some(Command::Lint { strict: true })));
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn http_is_read() {
+        let line = ["serve", "--http", "3000", "--token=t", "--allow-host", "a", "--allow-host=b", "--auth-outside"];
+        let Ok(Some(Command::Serve { http, stdio: false, trust: None })) = read(&line) else { panic!("it is read") };
+        assert_eq!((http.address.as_deref(), http.token.as_deref()), (Some("3000"), Some("t")));
+        assert_eq!((http.allow_host, http.auth_outside), (vec!["a".to_owned(), "b".to_owned()], true));
+        assert_eq!(read(&["serve", "--http", "3000", "--stdio"]), Err(ErrorKind::ArgumentConflict));
+        assert_eq!(read(&["serve", "--token", "t"]), Err(ErrorKind::MissingRequiredArgument));
     }
 
     #[test]
