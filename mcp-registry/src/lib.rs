@@ -22,6 +22,7 @@
 //! - [`Server`] answers the messages of MCP; `serve_stdio` (feature `stdio`) serves them to the program that started this,
 //!   `serve_http` and `router` (feature `http`) to the network.
 //! - [`link_tools!`] names the crates whose tools must be there.
+//! - `rmcp::merge` and `rmcp::Handler` (feature `rmcp`) put the tools into an rmcp server.
 //! - `cli::main` (feature `cli`) makes a program of them: a command line for people, an MCP server for hosts.
 //!
 //! Tools are gathered by program. Doctests of one crate share a program since edition 2024; a doctest that defines tools
@@ -51,6 +52,8 @@ mod made;
 mod metrics;
 mod observe;
 mod registry;
+#[cfg(feature = "rmcp")]
+pub mod rmcp;
 mod server;
 mod settings;
 #[cfg(any(feature = "stdio", feature = "http"))]

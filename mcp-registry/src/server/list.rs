@@ -24,19 +24,19 @@ pub(super) struct Lists {
 
 /// A tool as clients see it.
 #[derive(Serialize)]
-struct Listed<'a> {
-    name: &'a str,
+pub(crate) struct Listed<'a> {
+    pub(crate) name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'a str>,
-    description: &'a str,
+    pub(crate) title: Option<&'a str>,
+    pub(crate) description: &'a str,
     #[serde(rename = "inputSchema")]
-    input_schema: Value,
+    pub(crate) input_schema: Value,
     #[serde(rename = "outputSchema", skip_serializing_if = "Option::is_none")]
-    output_schema: Option<Value>,
+    pub(crate) output_schema: Option<Value>,
     #[serde(skip_serializing_if = "Value::is_null")]
-    annotations: Value,
+    pub(crate) annotations: Value,
     #[serde(rename = "_meta", skip_serializing_if = "Value::is_null")]
-    meta: Value,
+    pub(crate) meta: Value,
 }
 
 impl<'a> Listed<'a> {
@@ -58,6 +58,22 @@ impl<'a> Listed<'a> {
             annotations: if annotations.is_empty() { Value::Null } else { annotations.into() },
             meta: if meta.is_empty() { Value::Null } else { meta.into() },
         }
+    }
+}
+
+#[cfg(feature = "rmcp")]
+impl RegisteredTool {
+    /// The tool as clients of a version see it.
+    pub(crate) fn listed(&self, era: Era) -> Listed<'_> {
+        Listed::of(self, era)
+    }
+}
+
+#[cfg(feature = "rmcp")]
+impl Catalog {
+    /// The tools that clients see, sorted by the name that they see.
+    pub(crate) fn listed(&self) -> Vec<&RegisteredTool> {
+        listed(self)
     }
 }
 

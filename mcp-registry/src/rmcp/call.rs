@@ -1,0 +1,107 @@
+//! `tools/call`: rmcp's request → a call of the registry → rmcp's result.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::rmcp::model::{CallToolResponse, ProtocolVersion};
+use ::rmcp::service::RequestContext;
+use ::rmcp::{ErrorData, RoleServer};
+use mcp_core::{CallOptions, CancelToken, Era, JsonObject, LogLevel, ToolCall};
+use tokio::time::timeout;
+
+use super::tell::{Teller, Wanted, level, send_all};
+use super::{Tools, convert};
+use crate::call::guard::guard;
+
+/// How long an answer waits for what was told before it: rmcp sends nothing but answers once its client has sent its
+/// last, and drops those that are late.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The version in which a request speaks, as far as it matters here.
+pub(super) fn era(context: &RequestContext<RoleServer>) -> Era {
+    let stateless = |version: ProtocolVersion| version.as_str() >= Era::V2026_07_28.as_str();
+    if context.protocol_version().is_some_and(stateless) { Era::V2026_07_28 } else { Era::V2025_11_25 }
+}
+
+impl Tools {
+    /// Makes a call. The level from which on log lines are wanted is that of the connection; where each request says
+    /// it, it does not count.
+    pub(super) async fn call(
+        &self,
+        name: &str,
+        arguments: Option<JsonObject>,
+        context: RequestContext<RoleServer>,
+        of_connection: Option<LogLevel>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let era = era(&context);
+        let level = if era.is_stateless() { context.meta.log_level().map(level) } else { of_connection };
+        let wanted = Wanted { token: context.meta.get_progress_token(), level };
+        let (options, cancel) = guard(|| self.options_of(&context)).map_err(|panicked| convert::internal(&panicked))?;
+        let RequestContext { ct, id, meta, extensions, peer, .. } = context;
+        let mut options =
+            options.request_id(id.to_string()).meta(meta.0.0).extension(extensions).extension(peer.clone());
+        let (teller, receive) = Teller::new(wanted, name).unzip();
+        if let Some(teller) = teller.clone() {
+            options = options.on_event(move |event| teller.tell(event));
+        }
+        let call = ToolCall::new(name, arguments.unwrap_or_default());
+        let call = self.registry.try_call_with(&call, &options);
+        let telling = async {
+            if let Some(receive) = receive {
+                send_all(receive, peer).await;
+            }
+        };
+        match drive(call, telling, teller, ct.cancelled(), &cancel).await {
+            Ok(result) => Ok(convert::result(result).into()),
+            Err(error) => match convert::protocol_error(&error, era) {
+                Some(error) => Err(error),
+                None => Ok(convert::result(error.into()).into()),
+            },
+        }
+    }
+
+    /// What the call brings along, and what calls it off.
+    fn options_of(&self, context: &RequestContext<RoleServer>) -> (CallOptions, CancelToken) {
+        let mut options = self.options.as_ref().map_or_else(CallOptions::new, |options| options(context));
+        // Where rmcp serves HTTP.
+        if let Some(request) = context.extensions.get().cloned() {
+            options = options.http_request(request);
+            if options.get_mask_errors().is_none() {
+                options = options.mask_errors(true);
+            }
+        }
+        let cancel = options.get_cancel().map_or_else(CancelToken::new, CancelToken::child);
+        (options.cancel(cancel.clone()), cancel)
+    }
+}
+
+/// Drives the call and what is told of it, here in the task of the request, by which rmcp knows what belongs to it.
+async fn drive<T>(
+    call: impl Future<Output = T>,
+    telling: impl Future<Output = ()>,
+    teller: Option<Arc<Teller>>,
+    cancelled: impl Future<Output = ()>,
+    cancel: &CancelToken,
+) -> T {
+    let (mut call, mut telling, mut cancelled) = (pin!(call), pin!(telling), pin!(cancelled));
+    let (mut all_told, mut is_cancelled) = (false, false);
+    let answer = poll_fn(|context| {
+        if !is_cancelled && cancelled.as_mut().poll(context).is_ready() {
+            is_cancelled = true;
+            cancel.cancel();
+        }
+        let answer = call.as_mut().poll(context);
+        all_told = all_told || telling.as_mut().poll(context).is_ready();
+        answer
+    })
+    .await;
+    if let Some(teller) = teller {
+        teller.end();
+        if !all_told && !is_cancelled {
+            let _ = timeout(LAST_WORDS, telling).await;
+        }
+    }
+    answer
+}
