@@ -73,7 +73,7 @@ pub async fn serve_http(server: Server, address: impl ToSocketAddrs) -> Result<(
 ///
 /// /// Says who asks.
 /// #[mcp_tool(module = "users")]
-/// fn who(cx: &ToolContext) -> Option<String> {
+/// fn who(#[ctx] cx: &ToolContext) -> Option<String> {
 ///     cx.extensions().get::<User>().map(|user| user.0.clone())
 /// }
 ///
