@@ -149,7 +149,7 @@ fn s3_13_an_unknown_tool_is_told_with_the_way_on() {
         name: "calc.ad".into(),
         did_you_mean: near.iter().map(|n| (*n).into()).collect(),
     };
-    assert_eq!(error(&[]).to_string(), "no tool is named `calc.ad`; `list_registered_tools()` names those there are");
+    assert_eq!(error(&[]).to_string(), "no tool is named `calc.ad`; list the tools to see those there are");
     assert_eq!(error(&["calc.add"]).to_string(), "no tool is named `calc.ad`; did you mean `calc.add`?");
     assert_eq!(error(&["a", "b", "c"]).to_string(), "no tool is named `calc.ad`; did you mean `a`, `b` or `c`?");
 }

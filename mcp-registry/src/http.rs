@@ -22,6 +22,7 @@ use self::access::Access;
 use self::endpoint::Endpoint;
 pub use self::endpoint::HttpService;
 pub(crate) use self::headers::Mirrored;
+use self::serve::Site;
 use self::session::Sessions;
 pub use self::stream::HttpBody;
 use crate::server::Server;
@@ -277,8 +278,8 @@ impl Http {
 
     async fn run(self, listener: TcpListener, signal: impl AsyncFnMut()) -> Result<(), TransportError> {
         self.check(&listener)?;
-        let stopping = self.stopping.clone();
-        serve::serve(self.router(), listener, &stopping, signal).await;
+        let (path, stopping) = (self.path.clone(), self.stopping.clone());
+        serve::serve(Site::new(path, self.service()), listener, &stopping, signal).await;
         Ok(())
     }
 

@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use mcp_core::{
-    BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcRequest, ToolCall, ToolResult,
-    ValidationError, code,
+    BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, ToolCall, ToolResult, ValidationError,
+    code,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub use self::peer::Peer;
 pub(crate) use self::peer::WeakPeer;
 #[cfg(feature = "http")]
 pub(crate) use self::request::unsupported;
-use self::request::{Asked, Params, capabilities_missing};
+use self::request::{Asked, Params, PlainRequest, capabilities_missing};
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::write::may_be_missed;
 use self::write::respond;
@@ -40,6 +40,9 @@ use crate::registry::{Registry, Watcher};
 
 /// The rest of an answer that takes its time: it ends in the answer, or in none.
 pub type Rest = BoxFuture<'static, Option<Vec<u8>>>;
+
+/// A request: its id, its method, and its parameters, if they are any.
+type Request<'a> = (&'a Id<'a>, &'a str, Result<Params<'a>, RpcError>);
 
 /// How long a message may be.
 const MESSAGE: usize = 16 * 1024 * 1024;
@@ -229,16 +232,13 @@ impl Server {
             respond_error(None, &self.too_long(message.len()), out);
             return None;
         }
+        if let Some(PlainRequest { id, method, params, .. }) = PlainRequest::read(message) {
+            return self.request_guarded(envelope, (&id, method, Ok(params)), peer, out);
+        }
         match Incoming::parse(message) {
             Ok(Incoming::Flat(call)) => self.flat(call, peer, out),
             Ok(Incoming::Rpc(RpcMessage::Request(request))) => {
-                let start = out.len();
-                // Calls are guarded by themselves; the schemas of a user's types are made in the list.
-                guard(|| self.request(envelope, &request, peer, out)).unwrap_or_else(|panicked| {
-                    out.truncate(start);
-                    respond_error(Some(&request.id), &internal(&panicked), out);
-                    None
-                })
+                self.request_guarded(envelope, (&request.id, &request.method, Params::read(&request)), peer, out)
             }
             Ok(Incoming::Rpc(RpcMessage::Notification(notification))) => {
                 match &*notification.method {
@@ -305,18 +305,33 @@ impl Server {
         }
     }
 
-    fn request(
+    fn request_guarded(
         &self,
         envelope: &impl Envelope,
-        request: &RpcRequest<'_>,
+        request: Request<'_>,
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Option<Rest> {
-        let id = &request.id;
-        let asked = Params::read(request).and_then(|params| {
-            let asked = asked(envelope, &request.method, params, peer)?;
+        let (start, id) = (out.len(), request.0);
+        // Calls are guarded by themselves; the schemas of a user's types are made in the list.
+        guard(|| self.request(envelope, request, peer, out)).unwrap_or_else(|panicked| {
+            out.truncate(start);
+            respond_error(Some(id), &internal(&panicked), out);
+            None
+        })
+    }
+
+    fn request(
+        &self,
+        envelope: &impl Envelope,
+        (id, method, params): Request<'_>,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Option<Rest> {
+        let asked = params.and_then(|params| {
+            let asked = asked(envelope, method, params, peer)?;
             if asked.era.is_stateless() {
-                envelope.fits(&Letter::of(&request.method, &asked.params, &self.0.registry))?;
+                envelope.fits(&Letter::of(method, &asked.params, &self.0.registry))?;
             }
             Ok(asked)
         });
@@ -328,7 +343,7 @@ impl Server {
                 return None;
             }
         };
-        let answer = match (&*request.method, asked.era.is_stateless()) {
+        let answer = match (method, asked.era.is_stateless()) {
             ("tools/call", _) => return self.call(id, &asked, peer, out),
             ("call_tool", false) if self.0.settings.legacy_methods => {
                 peer.note(Outcome::OlderMethod);
@@ -357,7 +372,7 @@ impl Server {
                 if asked.era.is_stateless() {
                     peer.note(Outcome::NoMethod);
                 }
-                Err(unknown_method(&request.method))
+                Err(unknown_method(method))
             }
         };
         match answer {

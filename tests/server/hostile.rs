@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_registry::Peer;
 use mcp_registry::testing::block_on;
+use mcp_registry::{Peer, Server};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -144,30 +144,40 @@ fn near_message() -> impl Strategy<Value = Value> {
     )
 }
 
+/// What is answered, soon.
+fn answered(server: &Server, message: &[u8]) -> Option<Vec<u8>> {
+    let peer = Peer::new().notify(|message| {
+        assert!(serde_json::from_slice::<Value>(&message).unwrap()["method"].is_string());
+    });
+    let started = Instant::now();
+    let mut out = Vec::new();
+    let answer = match server.begin(message, &peer, &mut out) {
+        None => (!out.is_empty()).then_some(out),
+        Some(rest) => {
+            assert!(out.is_empty());
+            peer.finish();
+            block_on(rest)
+        }
+    };
+    assert!(started.elapsed() < Duration::from_secs(20));
+    answer
+}
+
 /// The answer is one line of JSON, of the right form, and soon.
 fn survives(message: &[u8]) {
     for server in [server(), short_server()] {
-        let peer = Peer::new().notify(|message| {
-            assert!(serde_json::from_slice::<Value>(&message).unwrap()["method"].is_string());
-        });
-        let started = Instant::now();
-        let mut out = Vec::new();
-        let answer = match server.begin(message, &peer, &mut out) {
-            None => (!out.is_empty()).then_some(out),
-            Some(rest) => {
-                assert!(out.is_empty());
-                peer.finish();
-                block_on(rest)
-            }
-        };
-        assert!(started.elapsed() < Duration::from_secs(20));
-        if let Some(answer) = answer {
+        let answer = answered(&server, message);
+        if let Some(answer) = &answer {
             assert!(!answer.contains(&b'\n'));
-            let answer: Value = serde_json::from_slice(&answer).expect("an answer is JSON");
+            let answer: Value = serde_json::from_slice(answer).expect("an answer is JSON");
             let is_flat = answer.get("status").is_some();
             let is_rpc =
                 answer["jsonrpc"] == "2.0" && (answer.get("result").is_some() != answer.get("error").is_some());
             assert!(is_flat != is_rpc, "{answer}");
+        }
+        if serde_json::from_slice::<Value>(message).is_ok() {
+            // What does not begin at once is read with more care, to the same end.
+            assert_eq!(answer, answered(&server, &[b" ", message].concat()));
         }
     }
 }
@@ -193,5 +203,26 @@ proptest! {
         message[at % length] = byte;
         message.truncate(length - cut % 20);
         survives(&message);
+    }
+
+    #[test]
+    fn a_request_with_other_members_is_survived(
+        members in prop::collection::vec((0_usize..9, 0_usize..12), 0..7),
+    ) {
+        let keys = ["jsonrpc", "id", "method", "params", "result", "error", "other", "\\u0069d", "params"];
+        let meta = meta().to_string();
+        let call = format!(r#"{{"name":"served_add","arguments":{{"a":1}},"_meta":{meta}}}"#);
+        let twice = format!(r#"{{"name":"served_add","name":"served_add","_meta":{meta}}}"#);
+        let values = [
+            "\"2.0\"", "1", "\"tools/call\"", &call, "null", "[]", "-0", "1.0", "\"tools\\/call\"", &twice, "\"a\"",
+            "[\"served_add\"]",
+        ];
+        let members: Vec<String> =
+            members.into_iter().map(|(key, value)| format!("\"{}\":{}", keys[key], values[value])).collect();
+        survives(format!("{{{}}}", members.join(",")).as_bytes());
+        let whole = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call},{}}}"#, members.join(","));
+        survives(whole.as_bytes());
+        survives(format!(r#"["2.0",1,"tools/call",{call}]"#).as_bytes());
+        survives(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[{meta},"served_add"]}}"#).as_bytes());
     }
 }

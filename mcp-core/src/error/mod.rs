@@ -162,7 +162,7 @@ impl fmt::Display for ToolNotFoundError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no tool is named `{}`; ", shown(&self.name))?;
         match self.did_you_mean.as_slice() {
-            [] => f.write_str("`list_registered_tools()` names those there are"),
+            [] => f.write_str("list the tools to see those there are"),
             [one] => write!(f, "did you mean `{one}`?"),
             [first @ .., last] => write!(f, "did you mean `{}` or `{last}`?", first.join("`, `")),
         }

@@ -16,6 +16,15 @@ pub(super) struct Accepted {
 impl Accepted {
     /// Who says nothing takes anything.
     pub(super) fn of(headers: &HeaderMap) -> Self {
+        const ANY: Accepted = Accepted { json: true, events: true };
+
+        let mut values = headers.get_all(ACCEPT).iter();
+        // As MCP wants it, and as those say it who do not care.
+        if let (None | Some(b"application/json, text/event-stream" | b"*/*"), None) =
+            (values.next().map(HeaderValue::as_bytes), values.next())
+        {
+            return ANY;
+        }
         let mut accepted = Self { json: false, events: false };
         let mut said = false;
         let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -33,7 +42,7 @@ impl Accepted {
             accepted.json |= is(JSON) || is("application/*") || is("*/*");
             accepted.events |= is(EVENTS) || is("text/*") || is("*/*");
         }
-        if said { accepted } else { Self { json: true, events: true } }
+        if said { accepted } else { ANY }
     }
 }
 
@@ -46,6 +55,9 @@ fn is_refusal(parameter: &str) -> bool {
 /// Whether the message is JSON, in UTF-8.
 pub(super) fn is_json(content_type: Option<&HeaderValue>) -> bool {
     let Some(text) = content_type.and_then(|value| value.to_str().ok()) else { return false };
+    if text == JSON {
+        return true;
+    }
     let mut parts = text.split(';').map(str::trim);
     let kind = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(JSON));
     kind && parts.all(|parameter| match parameter.split_once('=') {

@@ -37,12 +37,13 @@ impl Access {
         if self.any_host || (self.hosts.is_empty() && !self.tokens.is_empty()) {
             return Ok(());
         }
-        let named: Vec<&[u8]> = request.headers.get_all(HOST).iter().map(HeaderValue::as_bytes).collect();
-        let wanted = request.uri.authority().map(|authority| authority.as_str().as_bytes());
-        let mut hosts = named.iter().copied().chain(wanted).peekable();
-        if hosts.peek().is_none() || named.len() > 1 {
+        let mut named = request.headers.get_all(HOST).iter();
+        let (host, second) = (named.next().map(HeaderValue::as_bytes), named.next());
+        let target = request.uri.authority().map(|authority| authority.as_str().as_bytes());
+        if second.is_some() || (host.is_none() && target.is_none()) {
             return Err(Refused::Host(String::new()));
         }
+        let mut hosts = [host, target].into_iter().flatten();
         match hosts.find(|host| !std::str::from_utf8(host).is_ok_and(|host| self.is_host(host))) {
             Some(host) => Err(Refused::Host(String::from_utf8_lossy(host).into_owned())),
             None => Ok(()),
@@ -72,6 +73,9 @@ impl Access {
 
     /// Whether a host, with or without a port, is a name of this server.
     fn is_host(&self, host: &str) -> bool {
+        if host == "localhost" || host.strip_prefix("localhost:").is_some_and(|port| port.parse::<u16>().is_ok()) {
+            return true;
+        }
         let Ok(authority) = Authority::try_from(host) else { return false };
         // A name of a user in front is no part of a host.
         !host.contains('@')

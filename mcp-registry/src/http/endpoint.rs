@@ -22,6 +22,9 @@ use super::session::{Session, Sessions};
 use super::stream::{BoxedPermit, Events, Outlet, Stream, append_answer, until};
 use crate::server::{Envelope as _, Outcome, Peer, Rest, Server};
 
+/// How many bytes most answers have at most.
+const ANSWER: usize = 512;
+
 /// The MCP endpoint as a tower service, for whatever path it is mounted at. Cheap to clone.
 #[derive(Clone)]
 pub struct HttpService(Arc<Endpoint>);
@@ -76,6 +79,23 @@ impl HttpService {
     pub(super) fn new(endpoint: Endpoint) -> Self {
         Self(Arc::new(endpoint))
     }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.0.stopping.is_cancelled()
+    }
+
+    pub(super) async fn answer<B>(&self, request: Request<B>) -> Reply
+    where
+        B: Body<Error: Into<BoxError>> + Send + 'static,
+        B::Data: Send,
+    {
+        let mut reply = self.0.answer(request).await;
+        if self.is_stopping() {
+            // The client hears of it, and loses nothing that it sends next.
+            reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        reply
+    }
 }
 
 impl std::fmt::Debug for HttpService {
@@ -98,15 +118,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let endpoint = Arc::clone(&self.0);
-        Box::pin(async move {
-            let mut reply = endpoint.answer(request).await;
-            if endpoint.stopping.is_cancelled() {
-                // The client hears of it, and loses nothing that it sends next.
-                reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            Ok(reply)
-        })
+        let service = self.clone();
+        Box::pin(async move { Ok(service.answer(request).await) })
     }
 }
 
@@ -188,7 +201,7 @@ impl Endpoint {
         let answering = Answering { endpoint: self, peer: &peer, session: session.as_deref(), accepted };
         let is_stateless = headers.is_stateless();
         let mut waiting = Waiting(is_stateless.then_some(&peer));
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(ANSWER);
         let Some(rest) = self.server.begin_in(&headers, message, &peer, &mut out) else {
             return if out.is_empty() { answering.notified(message, &headers) } else { answering.reply(&outlet, out) };
         };

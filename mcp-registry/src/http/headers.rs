@@ -1,6 +1,8 @@
 //! The headers that repeat what a message says, so that what stands between client and server need not read it. From
 //! 2026-07-28 on they have to be there, and to say the same.
 
+use std::borrow::Cow;
+
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -177,12 +179,14 @@ fn unreadable(name: &HeaderName) -> RpcError {
 }
 
 /// What a header says, if it says so in Base64.
-fn decoded(name: &HeaderName, value: &str) -> Result<String, RpcError> {
+fn decoded<'a>(name: &HeaderName, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
-        return Ok(value.to_owned());
+        return Ok(Cow::Borrowed(value));
     };
     let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    decoded.ok_or_else(|| mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding")))
+    decoded
+        .map(Cow::Owned)
+        .ok_or_else(|| mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding")))
 }
 
 fn same(header: &str, said: &str, what: &str, meant: &str) -> Result<(), RpcError> {

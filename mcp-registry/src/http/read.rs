@@ -1,12 +1,16 @@
 //! Reading the body of a request, as much of it as may be.
 
 use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::http::header::{CONNECTION, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use hyper::body::{Body, Buf, Bytes};
+use hyper::body::{Body, Buf, Bytes, Frame};
 use mcp_core::BoxError;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 use super::accept::JSON;
 use super::reply::{Reply, failure, whole};
@@ -28,15 +32,14 @@ where
     let mut body = std::pin::pin!(body);
     let mut first = Bytes::new();
     let mut all = Vec::new();
-    loop {
-        let frame = poll_fn(|context| body.as_mut().poll_frame(context));
-        let frame = match tokio::time::timeout(PAUSE, frame).await {
+    while !body.is_end_stream() {
+        let frame = match next(body.as_mut()).await {
             Err(_) => {
                 let message = "the rest of the message did not come; send all of it";
                 return Err(Box::new(failure(StatusCode::REQUEST_TIMEOUT, message)));
             }
             Ok(None) => break,
-            Ok(Some(Err(_))) => {
+            Ok(Some(Err(Broken))) => {
                 let message = "the message ends before its end; send all of it";
                 return Err(Box::new(failure(StatusCode::BAD_REQUEST, message)));
             }
@@ -60,6 +63,32 @@ where
         }
     }
     Ok(if all.is_empty() { first } else { all.into() })
+}
+
+/// The message ended before its end.
+struct Broken;
+
+/// The next part of a body, unless it takes too long.
+async fn next<B: Body>(mut body: Pin<&mut B>) -> Result<Option<Result<Frame<B::Data>, Broken>>, Elapsed> {
+    let mut poll = |context: &mut Context<'_>| {
+        let frame = body.as_mut().poll_frame(context);
+        frame.map(|frame| frame.map(|frame| frame.map_err(|_| Broken)))
+    };
+    let mut waited = false;
+    // Most of the time it is there when the connection has been looked at once more, and needs no timer.
+    let soon = poll_fn(|context| match poll(context) {
+        Poll::Ready(frame) => Poll::Ready(Some(frame)),
+        Poll::Pending if waited => Poll::Ready(None),
+        Poll::Pending => {
+            waited = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    match soon.await {
+        Some(frame) => Ok(frame),
+        None => timeout(PAUSE, poll_fn(poll)).await,
+    }
 }
 
 fn too_long(server: &Server, bytes: usize) -> Reply {

@@ -1,21 +1,24 @@
 //! Accepting connections, and ending without losing a request.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{Method, Request, StatusCode};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use mcp_core::CancelToken;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::accept::JSON;
+use super::endpoint::HttpService;
+use super::reply::{Reply, failure, whole};
 
 /// How long a client may take for the headers of a request, and how long a connection may be idle.
 const IDLE: Duration = Duration::from_secs(60);
@@ -23,27 +26,43 @@ const IDLE: Duration = Duration::from_secs(60);
 /// How long clients are told with their answers that the server ends, before connections without a request are closed.
 const FAREWELL: Duration = Duration::from_millis(250);
 
+/// What is served: the endpoint at its path, and `/health`. A router of axum would do the same at some cost.
+#[derive(Clone)]
+pub(super) struct Site(Arc<(String, HttpService)>);
+
+impl Site {
+    pub(super) fn new(path: String, service: HttpService) -> Self {
+        Self(Arc::new((path, service)))
+    }
+
+    async fn answer(self, request: Request<Incoming>) -> Result<Reply, Infallible> {
+        let (path, service) = &*self.0;
+        if request.uri().path() == path {
+            return Ok(service.answer(request).await);
+        }
+        Ok(match (request.uri().path(), request.method()) {
+            ("/health", &(Method::GET | Method::HEAD)) => health(service.is_stopping()),
+            ("/health", _) => failure(StatusCode::METHOD_NOT_ALLOWED, "`/health` is asked for with GET"),
+            _ => failure(StatusCode::NOT_FOUND, format!("there is nothing here; the tools are at `{path}`")),
+        })
+    }
+}
+
 /// What a probe is told.
-pub(super) fn health(stopping: bool) -> Response {
-    let (status, body) = if stopping {
-        (StatusCode::SERVICE_UNAVAILABLE, r#"{"status":"stopping"}"#)
+pub(super) fn health(stopping: bool) -> Reply {
+    if stopping {
+        whole(StatusCode::SERVICE_UNAVAILABLE, JSON, br#"{"status":"stopping"}"#.to_vec())
     } else {
-        (StatusCode::OK, r#"{"status":"ok"}"#)
-    };
-    (status, [(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response()
+        whole(StatusCode::OK, JSON, br#"{"status":"ok"}"#.to_vec())
+    }
 }
 
 /// Serves until a signal comes, and what is under way then until it is over or another comes.
-pub(super) async fn serve(
-    router: Router,
-    listener: TcpListener,
-    stopping: &CancelToken,
-    mut signal: impl AsyncFnMut(),
-) {
+pub(super) async fn serve(site: Site, listener: TcpListener, stopping: &CancelToken, mut signal: impl AsyncFnMut()) {
     let closing = CancelToken::new();
     let mut connections = JoinSet::new();
     let accept = |connections: &mut JoinSet<()>, stream: TcpStream| {
-        connections.spawn(connection(router.clone(), stream, closing.clone()));
+        connections.spawn(connection(site.clone(), stream, closing.clone()));
     };
     {
         let mut first = pin!(signal());
@@ -93,12 +112,12 @@ fn is_of_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn connection(router: Router, stream: TcpStream, closing: CancelToken) {
+async fn connection(site: Site, stream: TcpStream, closing: CancelToken) {
     // Answers are whole, and wait for nothing.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(IDLE);
-    let service = TowerToHyperService::new(router);
+    let service = service_fn(move |request| site.clone().answer(request));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // What becomes of a connection is its client's business.
     tokio::select! {

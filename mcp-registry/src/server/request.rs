@@ -1,10 +1,14 @@
 //! What a request brings, and in which version of MCP it speaks.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 
 use mcp_core::__private::cut;
-use mcp_core::{Era, RpcError, RpcRequest, code};
-use serde::Deserialize;
+use mcp_core::{Era, Id, RpcError, RpcRequest, code};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -12,6 +16,45 @@ use serde_json::{Value, json};
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The key under which a notification names the request by which it was asked for.
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// A request as most are, read in one pass. One that is not so is read with more care, and has its error from there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlainRequest<'a> {
+    jsonrpc: &'a str,
+    #[serde(borrow)]
+    pub(super) id: Id<'a>,
+    pub(super) method: &'a str,
+    #[serde(borrow, deserialize_with = "only_an_object")]
+    pub(super) params: Params<'a>,
+}
+
+impl<'a> PlainRequest<'a> {
+    pub(super) fn read(message: &'a [u8]) -> Option<Self> {
+        // serde would take a list for it as well.
+        let text = std::str::from_utf8(message).ok().filter(|text| text.starts_with('{'))?;
+        serde_json::from_str(text).ok().filter(|request: &Self| request.jsonrpc == "2.0")
+    }
+}
+
+/// Reads an object, and nothing that serde would take for one.
+fn only_an_object<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Params<'a>, D::Error> {
+    struct Object;
+
+    impl<'de> Visitor<'de> for Object {
+        type Value = Params<'de>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Params<'de>, A::Error> {
+            Params::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+
+    deserializer.deserialize_map(Object)
+}
 
 /// A request, understood as far as every method goes.
 pub(super) struct Asked<'a> {
@@ -26,9 +69,9 @@ pub(super) struct Params<'a> {
     #[serde(rename = "_meta", borrow, default)]
     raw_meta: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) name: Option<Text<'a>>,
     #[serde(borrow, default)]
-    pub(super) tool_name: Option<Cow<'a, str>>,
+    pub(super) tool_name: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -47,13 +90,13 @@ pub(super) struct Params<'a> {
 #[derive(Default, Deserialize)]
 pub(super) struct Meta<'a> {
     #[serde(rename = "io.modelcontextprotocol/protocolVersion", borrow, default)]
-    pub(super) version: Option<Cow<'a, str>>,
+    pub(super) version: Option<Text<'a>>,
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities", borrow, default)]
     pub(super) capabilities: Option<&'a RawValue>,
     #[serde(rename = "io.modelcontextprotocol/clientInfo", borrow, default)]
     info: Option<&'a RawValue>,
     #[serde(rename = "io.modelcontextprotocol/logLevel", borrow, default)]
-    pub(super) log_level: Option<Cow<'a, str>>,
+    pub(super) log_level: Option<Text<'a>>,
     #[serde(rename = "progressToken", borrow, default)]
     pub(super) progress_token: Option<&'a RawValue>,
 }
@@ -102,10 +145,19 @@ impl<'a> Params<'a> {
     }
 }
 
-fn text<'a>(what: &str, raw: &'a RawValue) -> Result<Cow<'a, str>, RpcError> {
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+/// A string that is borrowed where it has no escapes.
+#[derive(Deserialize, PartialEq)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+fn text<'a>(what: &str, raw: &'a RawValue) -> Result<Cow<'a, str>, RpcError> {
     let read: Result<Text<'a>, _> = serde_json::from_str(raw.get());
     read.map(|text| text.0).map_err(|_| invalid(format!("`{what}` must be a string; send one")))
 }
