@@ -102,6 +102,6 @@ pub use self::stdio::{serve_lines, serve_stdio};
 pub use self::tool::{RegisteredTool, ToolSchema};
 
 /// The README's programs, compiled as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
