@@ -18,7 +18,7 @@ fn p3_the_tools_of_a_crate_that_nobody_names_are_not_there() {
 
 #[test]
 fn p3_an_expectation_finds_it_out_and_names_the_remedy() {
-    let error = Registry::builder().expect_tools([("unnamed-tools", 2), ("mcp-tests", 1)]).build().unwrap_err();
+    let error = Registry::builder().expect_tools([("unnamed-tools", 2), ("mcp-link-tests", 1)]).build().unwrap_err();
     let [RegistrationProblem::Unlinked { package, expected: 2, found: 0, .. }] = error.problems() else {
         panic!("{error}");
     };
