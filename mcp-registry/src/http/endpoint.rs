@@ -199,12 +199,11 @@ impl Endpoint {
             _ => {}
         }
         let answering = Answering { endpoint: self, peer: &peer, session: session.as_deref(), accepted };
-        let is_stateless = headers.is_stateless();
-        let mut waiting = Waiting(is_stateless.then_some(&peer));
         let mut out = Vec::with_capacity(ANSWER);
         let Some(rest) = self.server.begin_in(&headers, message, &peer, &mut out) else {
             return if out.is_empty() { answering.notified(message, &headers) } else { answering.reply(&outlet, out) };
         };
+        let is_stateless = headers.is_stateless();
         let (mut rest, permit): (Rest, _) = if is_stateless {
             (rest, Some(permit))
         } else {
@@ -216,6 +215,8 @@ impl Endpoint {
             });
             (Box::pin(async move { task.await.ok().flatten() }), None)
         };
+        // Dropped before the rest, which would be no longer known as under way.
+        let mut waiting = Waiting(is_stateless.then_some(&peer));
         let ended = poll_fn(|context| match rest.as_mut().poll(context) {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
             Poll::Pending => outlet.poll(context).map(|()| None),
