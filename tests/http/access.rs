@@ -1,0 +1,147 @@
+//! Who is let in, by host, origin and token; and which addresses are served at all.
+
+use mcp_registry::{Http, Server};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::served::{Log, Served, builder};
+use crate::wire::{Ask, VERSIONS, call, in_version};
+
+#[test]
+fn d2_a_page_from_elsewhere_is_refused() {
+    let served = Served::with(|http| http.allow_origin("https://app.example"));
+    for version in VERSIONS {
+        let list = in_version(version, "tools/list", json!({}));
+        for origin in ["http://localhost:5173", "http://127.0.0.1", "http://[::1]:8", "https://app.example"] {
+            assert_eq!(served.ask(&list.clone().with("Origin", origin)).status, 200, "{version} {origin}");
+        }
+        for origin in [
+            "https://evil.example",
+            "http://localhost.evil.example",
+            "http://evil.example/#http://localhost",
+            "https://app.example.evil.example",
+            "https://app.example:444",
+            "http://me@localhost",
+            "null",
+            "",
+            "\u{e9}",
+        ] {
+            let reply = served.ask(&list.clone().with("Origin", origin));
+            assert_eq!(reply.refusal(), (403, -32600), "{version} {origin}");
+        }
+        let two = list.clone().and("Origin", "http://localhost").and("Origin", "https://evil.example");
+        assert_eq!(served.ask(&two).status, 403);
+        assert_eq!(served.ask(&list).status, 200, "no page at all");
+    }
+    for method in ["GET", "DELETE", "PUT", "OPTIONS"] {
+        assert_eq!(served.ask(&Ask::new(method).with("Origin", "https://evil.example")).status, 403, "{method}");
+    }
+}
+
+#[test]
+fn d2_only_names_of_this_machine_lead_here() {
+    let served = Served::start();
+    let port = served.address.port();
+    for version in VERSIONS {
+        let list = in_version(version, "tools/list", json!({}));
+        for host in ["localhost", "LocalHost:1", "127.0.0.1", "[::1]:80", &format!("127.0.0.1:{port}")] {
+            assert_eq!(served.ask(&list.clone().with("Host", host)).status, 200, "{version} {host}");
+        }
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "me@localhost", "0.0.0.0", ""]
+        {
+            let reply = served.ask(&list.clone().with("Host", host));
+            assert_eq!(reply.refusal(), (403, -32600), "{version} {host}");
+        }
+        assert_eq!(served.ask(&list.clone().without("Host")).status, 403, "none");
+        assert_eq!(served.ask(&list.clone().and("Host", "localhost")).status, 403, "two");
+        assert_eq!(served.ask(&list.clone().and("Host", "evil.example")).status, 403, "two that differ");
+        let target = list.clone().line("POST http://evil.example/mcp HTTP/1.1");
+        assert_eq!(served.ask(&target).status, 403, "the target is a host as well");
+        let target = list.line("POST http://localhost/mcp HTTP/1.1");
+        assert_eq!(served.ask(&target).status, 200);
+    }
+    assert_eq!(served.ask(&Ask::new("GET").with("Host", "evil.example")).status, 403);
+}
+
+#[test]
+fn more_hosts_can_be_allowed() {
+    let served = Served::with(|http| http.allow_host("tools.example").allow_host("other.example:81"));
+    let list = in_version("2026-07-28", "tools/list", json!({}));
+    for (host, status) in [
+        ("tools.example", 200),
+        ("TOOLS.example:443", 200),
+        ("other.example:81", 200),
+        ("other.example:82", 403),
+        ("other.example", 403),
+        ("localhost", 200),
+        ("evil.example", 403),
+    ] {
+        assert_eq!(served.ask(&list.clone().with("Host", host)).status, status, "{host}");
+    }
+    let served = Served::with(Http::allow_any_host);
+    assert_eq!(served.ask(&list.clone().with("Host", "evil.example")).status, 200);
+    assert_eq!(served.ask(&list.clone().without("Host")).status, 200);
+    let page = list.with("Host", "evil.example").with("Origin", "http://evil.example");
+    assert_eq!(served.ask(&page).status, 403, "its origin still gives it away");
+}
+
+#[test]
+fn d4_d20_a_token_is_asked_for() {
+    let served = Served::with(|http| http.token("s3cret-token").token("other"));
+    for version in VERSIONS {
+        let add = call(version, "t_add", json!({ "a": 1, "b": 1 }));
+        for token in ["Bearer s3cret-token", "bearer s3cret-token", "Bearer other", "Bearer   other  "] {
+            assert_eq!(served.ask(&add.clone().with("Authorization", token)).status, 200, "{version} {token}");
+        }
+        for (token, challenge) in [
+            ("Bearer s3cret-toke", r#"Bearer error="invalid_token""#),
+            ("Bearer s3cret-token2", r#"Bearer error="invalid_token""#),
+            ("Bearer S3CRET-TOKEN", r#"Bearer error="invalid_token""#),
+            ("Bearer ", "Bearer"),
+            ("Bearer s", r#"Bearer error="invalid_token""#),
+            ("Basic s3cret-token", "Bearer"),
+            ("s3cret-token", "Bearer"),
+            ("", "Bearer"),
+        ] {
+            let reply = served.ask(&add.clone().with("Authorization", token));
+            assert_eq!(reply.refusal(), (401, -32600), "{version} {token}");
+            assert_eq!(reply.header("www-authenticate"), Some(challenge), "{version} {token}");
+            assert!(!String::from_utf8_lossy(&reply.body).contains("s3cret"), "{reply:?}");
+        }
+        let reply = served.ask(&add);
+        assert_eq!((reply.status, reply.header("www-authenticate")), (401, Some("Bearer")));
+        let elsewhere = add.clone().with("Authorization", "Bearer other").with("Host", "tools.example");
+        assert_eq!(served.ask(&elsewhere).status, 200, "who knows the token may come by any name");
+        let page = add.with("Authorization", "Bearer other").with("Origin", "https://evil.example");
+        assert_eq!(served.ask(&page).status, 403);
+    }
+    for method in ["GET", "DELETE", "PUT"] {
+        assert_eq!(served.ask(&Ask::new(method)).status, 401, "{method}");
+    }
+    assert_eq!(served.ask(&Ask::new("GET").line("GET /health HTTP/1.1")).status, 200, "a probe has no token");
+}
+
+/// Why a listener is not served.
+fn refused(address: &str, set: impl FnOnce(Http) -> Http) -> Option<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let http = set(Http::new(Server::new(builder(&Log::new()).build().unwrap())));
+    runtime.block_on(async {
+        let listener = TcpListener::bind(address).await.unwrap();
+        http.serve_until(listener, async {}).await.err().map(|error| error.to_string())
+    })
+}
+
+#[test]
+fn d3_what_others_can_reach_is_served_only_to_those_who_are_known() {
+    let message = refused("0.0.0.0:0", |http| http).unwrap();
+    assert!(message.contains("0.0.0.0:") && message.contains("give it a token"), "{message}");
+    assert_eq!(refused("0.0.0.0:0", |http| http.token("s3cret")), None);
+    assert_eq!(refused("0.0.0.0:0", Http::auth_outside), None);
+    assert_eq!(refused("127.0.0.1:0", |http| http), None);
+    for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+        for token in ["", "  ", "\n"] {
+            let message = refused(address, |http| http.token("good").token(token)).unwrap();
+            assert!(message.contains("the token is empty; "), "{message}");
+        }
+    }
+}
