@@ -312,3 +312,10 @@ fn a_tool_that_is_registered_later_is_served() {
         assert!(list["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "t_later"));
     }
 }
+
+#[test]
+fn d15_who_takes_no_events_cannot_listen() {
+    let listen = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
+    let reply = Served::start().ask(&listen.with("Accept", "application/json"));
+    assert_eq!(reply.refusal(), (404, -32601));
+}

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::peer::{Inner as PeerInner, Listener};
 use super::request::{Asked, SUBSCRIPTION, invalid, read};
 use super::write::{notification, respond, respond_error};
-use super::{Peer, Rest, Server, unknown_method};
+use super::{Outcome, Peer, Rest, Server, unknown_method};
 
 /// The connections that are told.
 #[derive(Default)]
@@ -85,6 +85,7 @@ impl Server {
     /// `subscriptions/listen`: acknowledged at once, answered when it is over.
     pub(super) fn listen(&self, id: &Id<'_>, asked: &Asked<'_>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
         if !peer.can_be_told() {
+            peer.note(Outcome::NoMethod);
             respond_error(Some(id), &unknown_method("subscriptions/listen"), out);
             return None;
         }
