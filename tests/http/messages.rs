@@ -319,3 +319,17 @@ fn d15_who_takes_no_events_cannot_listen() {
     let reply = Served::start().ask(&listen.with("Accept", "application/json"));
     assert_eq!(reply.refusal(), (404, -32601));
 }
+
+#[test]
+fn d7_the_newest_version_has_neither_get_nor_delete() {
+    let served = Served::start();
+    let id = served.session("2025-11-25");
+    for method in ["GET", "DELETE"] {
+        let ask = Ask::new(method).with("MCP-Protocol-Version", "2026-07-28").with("Mcp-Session-Id", &id);
+        let reply = served.ask(&ask.with("Accept", "text/event-stream"));
+        assert_eq!(reply.status, 405, "{method}");
+        assert!(reply.header("allow").unwrap().contains("POST"));
+    }
+    let ping = older("ping", &json!({})).with("Mcp-Session-Id", &id);
+    assert_eq!(served.ask(&ping).status, 200, "the session is still there");
+}

@@ -244,3 +244,12 @@ fn many_sessions_at_once_do_not_mix() {
         }
     });
 }
+
+#[test]
+fn d11_a_session_ends_in_no_version_that_is_not_spoken() {
+    let served = Served::start();
+    let id = served.session("2025-11-25");
+    let end = Ask::new("DELETE").with("Mcp-Session-Id", &id).with("MCP-Protocol-Version", "1999-01-01");
+    assert_eq!(served.ask(&end).refusal(), (400, -32022));
+    assert_eq!(served.ask(&older("ping", &json!({})).with("Mcp-Session-Id", &id)).status, 200);
+}

@@ -136,7 +136,7 @@ impl Endpoint {
         match request.method {
             Method::POST => self.post(request, body).await,
             Method::GET => self.listen(&request),
-            Method::DELETE if self.sessions.is_some() => self.end_session(&request.headers),
+            Method::DELETE if self.sessions.is_some() => self.end_session(&request),
             _ => self.no_method(&request.method),
         }
     }
@@ -256,12 +256,9 @@ impl Endpoint {
     /// A client of an older version listens to what concerns none of its requests.
     fn listen(self: &Arc<Self>, request: &Parts) -> Reply {
         let headers = Headers::of(&request.headers);
-        let era = match headers.version() {
-            Version::Spoken(era) if era.is_stateless() => return self.no_method(&request.method),
-            Version::Spoken(era) => Some(era),
-            Version::None => None,
-            Version::Other(version) => return bad_version(version),
-            Version::Broken => return bad_version(""),
+        let era = match self.older_version(request, &headers) {
+            Ok(era) => era,
+            Err(reply) => return *reply,
         };
         if !Accepted::of(&request.headers).events {
             let message = "what is told here comes as events; send `Accept: text/event-stream`";
@@ -290,8 +287,22 @@ impl Endpoint {
         events(Events::new(rest, stream, stopping, Box::new(permit)))
     }
 
-    fn end_session(&self, headers: &HeaderMap) -> Reply {
-        let Some(id) = headers.get(SESSION) else {
+    /// The version of a request that only the older versions have.
+    fn older_version(&self, request: &Parts, headers: &Headers<'_>) -> Result<Option<Era>, Box<Reply>> {
+        match headers.version() {
+            Version::Spoken(era) if era.is_stateless() => Err(Box::new(self.no_method(&request.method))),
+            Version::Spoken(era) => Ok(Some(era)),
+            Version::None => Ok(None),
+            Version::Other(version) => Err(Box::new(bad_version(version))),
+            Version::Broken => Err(Box::new(bad_version(""))),
+        }
+    }
+
+    fn end_session(&self, request: &Parts) -> Reply {
+        if let Err(reply) = self.older_version(request, &Headers::of(&request.headers)) {
+            return *reply;
+        }
+        let Some(id) = request.headers.get(SESSION) else {
             let message = "there is no `Mcp-Session-Id`; send the one of the session that is to end";
             return failure(StatusCode::BAD_REQUEST, message);
         };
