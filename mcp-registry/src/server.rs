@@ -30,7 +30,7 @@ pub use self::peer::Peer;
 pub(crate) use self::peer::WeakPeer;
 #[cfg(feature = "http")]
 pub(crate) use self::request::unsupported;
-use self::request::{Asked, Params, PlainRequest, capabilities_missing};
+use self::request::{Asked, Params, PlainRequest, capabilities_missing, version_missing};
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::write::may_be_missed;
 use self::write::respond;
@@ -236,7 +236,18 @@ impl Server {
             return self.request_guarded(envelope, (&id, method, Ok(params)), peer, out);
         }
         match Incoming::parse(message) {
-            Ok(Incoming::Flat(call)) => self.flat(call, peer, out),
+            Ok(Incoming::Flat(call)) => {
+                // It has no version, and nothing in it is repeated outside.
+                let fits = if envelope.is_stateless() { Err(version_missing()) } else { envelope.agrees(None) };
+                match fits {
+                    Ok(()) => self.flat(call, peer, out),
+                    Err(error) => {
+                        peer.note(Outcome::Refused);
+                        respond_error(None, &error, out);
+                        None
+                    }
+                }
+            }
             Ok(Incoming::Rpc(RpcMessage::Request(request))) => {
                 self.request_guarded(envelope, (&request.id, &request.method, Params::read(&request)), peer, out)
             }
@@ -448,7 +459,7 @@ fn asked<'a>(envelope: &impl Envelope, method: &str, params: Params<'a>, peer: &
             }
         }
         None if meta.is_stateless() || method == "server/discover" || envelope.is_stateless() => {
-            return Err(request::version_missing());
+            return Err(version_missing());
         }
         None => {
             envelope.agrees(None)?;

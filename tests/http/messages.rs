@@ -333,3 +333,15 @@ fn d7_the_newest_version_has_neither_get_nor_delete() {
     let ping = older("ping", &json!({})).with("Mcp-Session-Id", &id);
     assert_eq!(served.ask(&ping).status, 200, "the session is still there");
 }
+
+#[test]
+fn a_flat_call_is_answered_unless_the_headers_speak_of_something_else() {
+    let served = Served::start();
+    let flat = Ask::post(r#"{"tool_name":"t.add","arguments":{"a":1,"b":2}}"#);
+    assert_eq!(served.ask(&flat).json()["data"]["result"], 3);
+    assert_eq!(served.ask(&flat.clone().with("MCP-Protocol-Version", "2025-06-18")).json()["data"]["result"], 3);
+    // What stands in between may have let it pass by its headers, which a flat call has not.
+    let hidden = flat.clone().with("MCP-Protocol-Version", "2026-07-28").with("Mcp-Method", "tools/list");
+    assert_eq!(served.ask(&hidden).status, 400);
+    assert_eq!(served.ask(&flat.with("MCP-Protocol-Version", "nonsense")).status, 400);
+}
