@@ -349,7 +349,9 @@ impl Server {
         let asked = match asked {
             Ok(asked) => asked,
             Err(error) => {
-                peer.note(Outcome::Refused);
+                let is_older = matches!(method, "call_tool" | "list_tools") && !envelope.is_stateless();
+                let is_older = is_older && self.0.settings.legacy_methods;
+                peer.note(if is_older { Outcome::OlderRefused } else { Outcome::Refused });
                 respond_error(Some(id), &error, out);
                 return None;
             }

@@ -345,3 +345,43 @@ fn a_flat_call_is_answered_unless_the_headers_speak_of_something_else() {
     assert_eq!(served.ask(&hidden).status, 400);
     assert_eq!(served.ask(&flat.with("MCP-Protocol-Version", "nonsense")).status, 400);
 }
+
+#[test]
+fn s2_28_the_older_methods_answer_with_named_events_where_nothing_else_is_taken() {
+    let served = Served::start();
+    let call = |tool: &str| older("call_tool", &json!({ "tool_name": tool, "args": { "a": 1, "b": 2 } }));
+    let list = older("list_tools", &json!({}));
+    let named = |ask: &Ask| {
+        let reply = served.ask(&ask.clone().with("Accept", "text/event-stream"));
+        let [Event::Named(name, answer)] = &reply.events()[..] else { panic!("{reply:?}") };
+        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(1)));
+        (name.clone(), answer.clone())
+    };
+    for version in OLDER {
+        let version = |ask: &Ask| ask.clone().with("MCP-Protocol-Version", version);
+        let (name, answer) = named(&version(&call("t.add")));
+        assert_eq!((name.as_str(), &answer["result"]), ("result", &json!({ "result": 3 })));
+        let (name, answer) = named(&version(&list));
+        assert_eq!(name, "result");
+        assert!(answer["result"]["tools"].is_array());
+        for wrong in [
+            call("t.nothing"),
+            call("t.panic"),
+            call("t.echo"),
+            older("call_tool", &json!({})),
+            older("call_tool", &json!([])),
+            older("call_tool", &json!({ "tool_name": 7 })),
+        ] {
+            let (name, answer) = named(&version(&wrong));
+            assert_eq!((name.as_str(), answer["error"].is_object()), ("error", true));
+        }
+        for accept in ["application/json, text/event-stream", "application/json", "*/*"] {
+            let ask = |ask: Ask| served.ask(&version(&ask).with("Accept", accept)).json();
+            assert_eq!(ask(call("t.add"))["result"], json!({ "result": 3 }));
+            assert!(ask(call("t.nothing"))["error"].is_object());
+            assert!(ask(list.clone())["result"]["tools"].is_array());
+        }
+    }
+    let without = older("list_tools", &json!({})).without("MCP-Protocol-Version");
+    assert_eq!(named(&without).0, "result");
+}

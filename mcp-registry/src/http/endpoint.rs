@@ -327,14 +327,14 @@ impl Answering<'_> {
     /// Whether events say by their name whether they are a result or an error: for the older methods, where a client
     /// takes nothing but events.
     fn is_named(&self) -> bool {
-        !self.accepted.json && self.peer.outcome() == Outcome::OlderMethod
+        !self.accepted.json && matches!(self.peer.outcome(), Outcome::OlderMethod | Outcome::OlderRefused)
     }
 
     fn reply(&self, outlet: &Outlet, answer: Vec<u8>) -> Reply {
         let mut session = None;
         let status = match self.peer.outcome() {
             Outcome::Answered | Outcome::OlderMethod => StatusCode::OK,
-            Outcome::Refused => StatusCode::BAD_REQUEST,
+            Outcome::Refused | Outcome::OlderRefused => StatusCode::BAD_REQUEST,
             Outcome::NoMethod => StatusCode::NOT_FOUND,
             Outcome::Initialized => {
                 let sessions = self.endpoint.sessions.as_ref().zip(self.peer.era());

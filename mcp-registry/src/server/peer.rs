@@ -87,12 +87,21 @@ pub(crate) enum Outcome {
     LevelSet,
     /// It was `list_tools` or `call_tool`.
     OlderMethod,
+    /// It was one of those, and not as it has to be.
+    OlderRefused,
 }
 
 impl Outcome {
     #[cfg(feature = "http")]
-    const ALL: [Self; 6] =
-        [Self::Answered, Self::Refused, Self::NoMethod, Self::Initialized, Self::LevelSet, Self::OlderMethod];
+    const ALL: [Self; 7] = [
+        Self::Answered,
+        Self::Refused,
+        Self::NoMethod,
+        Self::Initialized,
+        Self::LevelSet,
+        Self::OlderMethod,
+        Self::OlderRefused,
+    ];
 }
 
 /// A request that is under way. It is over when this is dropped.
