@@ -229,7 +229,13 @@ impl RegisteredTool {
     /// The arguments that HTTP repeats in headers.
     #[cfg(feature = "http")]
     pub(crate) fn mirrored(&self) -> &[Mirrored] {
-        self.0.mirrored.get_or_init(|| Mirrored::of(self.input_schema()))
+        self.0.mirrored.get_or_init(|| {
+            let params = match &self.0.source {
+                Source::Linked(entry) => entry.params,
+                Source::Made(_) => &[],
+            };
+            Mirrored::of(self.input_schema(), params)
+        })
     }
 
     /// Whether it promises to be quick, and runs where it is called.

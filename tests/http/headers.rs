@@ -119,3 +119,99 @@ fn e18_a_header_is_checked_for_a_tool_that_is_registered_later() {
     let list = builder(&served.log).build().unwrap().list_registered_tools();
     assert!(list.iter().any(|tool| tool.name() == "t.mirrored"));
 }
+
+#[test]
+fn d14_e18_arguments_are_repeated() {
+    let served = Served::start();
+    for (arguments, headers) in [
+        (json!({}), &[][..]),
+        (json!({ "region": null, "count": null, "place": null }), &[]),
+        (json!({ "region": "eu" }), &[("Region", "eu")]),
+        (json!({ "region": "eu" }), &[("rEGION", " eu\t")]),
+        (json!({ "region": "eu" }), &[("Region", "=?base64?ZXU=?=")]),
+        (json!({ "region": " é\n" }), &[("Region", "=?base64?IMOpCg==?=")]),
+        (json!({ "region": "" }), &[("Region", "")]),
+        (json!({ "region": "=?base64?" }), &[("Region", "=?base64?")]),
+        (json!({ "region": "42" }), &[("Region", "42")]),
+        (json!({ "count": 42 }), &[("Count", "42")]),
+        (json!({ "count": 42 }), &[("Count", "42.0")]),
+        (json!({ "count": 42.0 }), &[("Count", "42")]),
+        (json!({ "count": -7 }), &[("Count", "-7")]),
+        (json!({ "count": i64::MAX }), &[("Count", "9223372036854775807")]),
+        (json!({ "dry": true }), &[("Dry", "true")]),
+        (json!({ "dry": false }), &[("Dry", "false")]),
+        (json!({ "place": { "zip": 99 } }), &[("Zip", "99")]),
+        (json!({ "place": {} }), &[]),
+        (json!({ "region": "eu", "count": 1, "dry": true }), &[("Dry", "true"), ("Count", "1"), ("Region", "eu")]),
+        (json!({}), &[("Unknown", "eu")]),
+    ] {
+        let reply = served.ask(&mirrored(arguments.clone(), headers));
+        assert_eq!(reply.refusal(), (200, 0), "{arguments} {headers:?}");
+    }
+    for (arguments, headers) in [
+        (json!({ "region": "eu" }), &[][..]),
+        (json!({ "region": "eu" }), &[("Region", "us")]),
+        (json!({ "region": "eu" }), &[("Region", "EU")]),
+        (json!({ "region": "eu" }), &[("Region", "")]),
+        (json!({ "region": "eu" }), &[("Region", "eu"), ("Region", "eu")]),
+        (json!({ "region": "eu" }), &[("Region", "=?base64?ZXU?=")]),
+        (json!({ "region": "eu" }), &[("Region", "=?base64?Z!XU=?=")]),
+        (json!({ "region": "é" }), &[("Region", "é")]),
+        (json!({ "region": "" }), &[]),
+        (json!({ "region": "4.2e1" }), &[("Region", "42")]),
+        (json!({}), &[("Region", "eu")]),
+        (json!({ "region": null }), &[("Region", "null")]),
+        (json!({ "region": null }), &[("Region", "")]),
+        (json!({ "count": 42 }), &[("Count", "43")]),
+        (json!({ "count": 42 }), &[("Count", "x42")]),
+        (json!({ "count": 42 }), &[("Count", "NaN")]),
+        (json!({ "count": 9_007_199_254_740_993_i64 }), &[("Count", "9007199254740992")]),
+        (json!({ "count": i64::MAX }), &[("Count", "9223372036854775806")]),
+        (json!({ "dry": true }), &[("Dry", "false")]),
+        (json!({ "dry": true }), &[("Dry", "1")]),
+        (json!({ "place": { "zip": 99 } }), &[]),
+        (json!({ "place": { "zip": 99 } }), &[("Zip", "98")]),
+        (json!({}), &[("Zip", "98")]),
+    ] {
+        let reply = served.ask(&mirrored(arguments.clone(), headers));
+        assert_eq!(reply.refusal(), (400, -32020), "{arguments} {headers:?}");
+        assert_eq!(reply.json()["id"], 1);
+    }
+}
+
+#[test]
+fn e18_no_spelling_of_an_argument_gets_past_its_header() {
+    let served = Served::start();
+    let raw = |arguments: &str, header: Option<&str>| {
+        let ask = call("2026-07-28", "t_mirrored", json!("ARGUMENTS"));
+        let body = String::from_utf8(ask.body.clone()).unwrap().replace("\"ARGUMENTS\"", arguments);
+        let mut ask = ask;
+        ask.body = body.into_bytes();
+        served.ask(&match header {
+            Some(header) => ask.with("Mcp-Param-Region", header),
+            None => ask,
+        })
+    };
+    let seen = |arguments: &str, header: Option<&str>| {
+        let reply = raw(arguments, header);
+        // Refused, or not made.
+        (reply.status == 200 && reply.json()["result"]["isError"] == false).then(|| reply.result().to_string())
+    };
+    assert!(seen(r#"{"region":"eu"}"#, Some("eu")).is_some());
+    assert!(seen(r#"{"\u0072egion":"eu"}"#, Some("eu")).is_some());
+    assert_eq!(seen(r#"{"\u0072egion":"eu"}"#, None), None, "an escaped name");
+    for header in [None, Some("us"), Some("eu")] {
+        let both = seen(r#"{"region":"eu","region":"us"}"#, header);
+        assert_eq!(both, None, "twice, with {header:?}");
+    }
+    assert_eq!(seen(r#"{"area":"eu"}"#, None), None, "an alias");
+    assert_eq!(seen(r#"{"area":"eu"}"#, Some("us")), None, "an alias");
+    // What cannot be read as a whole, and may be read in parts.
+    for depth in 120..140 {
+        let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(seen(&format!(r#"{{"region":"eu","anything":{deep}}}"#), None), None, "{depth} levels");
+    }
+    for anything in ["1e999", r#""\ud800""#, "-0", "1E400"] {
+        assert_eq!(seen(&format!(r#"{{"region":"eu","anything":{anything}}}"#), None), None, "{anything}");
+    }
+}

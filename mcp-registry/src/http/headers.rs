@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use mcp_core::__private::cut;
-use mcp_core::{Era, RpcError};
+use mcp_core::{Era, Param, RpcError};
 use serde_json::Value;
 
 use crate::server::{Envelope, Letter, mismatch, unsupported};
@@ -86,7 +86,15 @@ impl Envelope for Headers<'_> {
         if mirrored.is_empty() {
             return Ok(());
         }
-        let arguments = letter.arguments.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let arguments = match letter.arguments.map(|raw| serde_json::from_str(raw.get())).transpose() {
+            Ok(arguments) => arguments.unwrap_or_default(),
+            // The tool might read what it wants of them.
+            Err(error) => {
+                let error = error.to_string();
+                let why = cut(&error, 200);
+                return Err(mismatch(format!("the arguments cannot be held against the headers: {why}; mend them")));
+            }
+        };
         mirrored.iter().try_for_each(|mirrored| mirrored.check(self.all, &arguments))
     }
 }
@@ -97,18 +105,31 @@ pub(crate) struct Mirrored {
     header: HeaderName,
     /// The names that lead to it.
     path: Vec<String>,
+    /// Other names of the first of them.
+    aliases: &'static [&'static str],
 }
 
 impl Mirrored {
     /// Those of a schema: what can be reached by names alone.
-    pub(crate) fn of(schema: &Value) -> Vec<Self> {
+    pub(crate) fn of(schema: &Value, params: &[Param]) -> Vec<Self> {
         let mut found = Vec::new();
         collect(schema, &mut Vec::new(), &mut found);
+        for mirrored in &mut found {
+            let param = params.iter().find(|param| mirrored.path.first().is_some_and(|name| name == param.name));
+            mirrored.aliases = param.map(|param| param.aliases).unwrap_or_default();
+        }
         found
     }
 
+    /// The argument, by whichever name it was sent.
+    fn find<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
+        let (first, rest) = self.path.split_first()?;
+        let mut names = std::iter::once(first.as_str()).chain(self.aliases.iter().copied());
+        names.find_map(|name| rest.iter().try_fold(arguments.get(name)?, |value, name| value.get(name)))
+    }
+
     fn check(&self, headers: &HeaderMap, arguments: &Value) -> Result<(), RpcError> {
-        let value = self.path.iter().try_fold(arguments, |value, name| value.get(name));
+        let value = self.find(arguments);
         let header = one(headers, &self.header)?.map(|header| decoded(&self.header, header)).transpose()?;
         let path = || cut(&self.path.join("."), 64).into_owned();
         let text = match value {
@@ -132,11 +153,7 @@ impl Mirrored {
                 path()
             )));
         };
-        let number = |text: &str| text.parse::<f64>().ok();
-        if value.is_some_and(Value::is_number) && number(&header).is_some_and(|header| Some(header) == number(&text)) {
-            return Ok(());
-        }
-        if header == text {
+        if header == text || (value.is_some_and(Value::is_number) && same_number(&header, &text)) {
             return Ok(());
         }
         // The value may be a secret, and is not told.
@@ -154,9 +171,17 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) {
         path.push(name.clone());
         let header = property.get("x-mcp-header").and_then(Value::as_str);
         let header = header.and_then(|header| HeaderName::try_from(format!("mcp-param-{header}")).ok());
-        found.extend(header.map(|header| Mirrored { header, path: path.clone() }));
+        found.extend(header.map(|header| Mirrored { header, path: path.clone(), aliases: &[] }));
         collect(property, path, found);
         path.pop();
+    }
+}
+
+/// Whether two texts mean the same number. Whole ones are not rounded.
+fn same_number(one: &str, other: &str) -> bool {
+    match (one.parse::<i128>(), other.parse::<i128>()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one.parse::<f64>().is_ok_and(|one| other.parse() == Ok(one)),
     }
 }
 
@@ -266,7 +291,7 @@ mod tests {
             "place": { "type": "object", "properties": { "zip": { "type": "integer", "x-mcp-header": "Zip" } } },
             "list": { "type": "array", "items": { "properties": { "no": { "x-mcp-header": "No" } } } },
         } });
-        let mirrored = Mirrored::of(&schema);
+        let mirrored = Mirrored::of(&schema, &[]);
         assert_eq!(mirrored.len(), 2);
         let headers = headers(value);
         mirrored.iter().try_for_each(|mirrored| mirrored.check(&headers, arguments)).map_err(|error| {
