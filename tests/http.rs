@@ -6,6 +6,8 @@
 mod access;
 #[path = "http/headers.rs"]
 mod headers;
+#[path = "http/hostile.rs"]
+mod hostile;
 #[path = "http/messages.rs"]
 mod messages;
 #[path = "http/served.rs"]

@@ -135,7 +135,7 @@ impl Wire {
     }
 
     /// The next part of the body.
-    fn part(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn part(&mut self) -> Option<Vec<u8>> {
         match self.rest {
             Rest::Nothing | Rest::Bytes(0) => None,
             Rest::Bytes(length) => {
@@ -294,8 +294,8 @@ impl Reply {
 /// A request.
 #[derive(Clone)]
 pub(crate) struct Ask {
-    line: String,
-    headers: Vec<(String, Vec<u8>)>,
+    pub(crate) line: String,
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
 }
 
