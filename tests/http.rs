@@ -4,15 +4,28 @@
 
 #[path = "http/access.rs"]
 mod access;
+#[path = "http/gone.rs"]
+mod gone;
 #[path = "http/headers.rs"]
 mod headers;
 #[path = "http/hostile.rs"]
 mod hostile;
 #[path = "http/messages.rs"]
 mod messages;
+#[cfg(unix)]
+#[path = "http/process.rs"]
+mod process;
 #[path = "http/served.rs"]
 mod served;
+#[path = "http/service.rs"]
+mod service;
 #[path = "http/sessions.rs"]
 mod sessions;
+#[path = "http/shutdown.rs"]
+mod shutdown;
+#[path = "http/streams.rs"]
+mod streams;
 #[path = "http/wire.rs"]
 mod wire;
+#[path = "http/rmcp.rs"]
+mod with_rmcp;

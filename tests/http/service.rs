@@ -1,0 +1,242 @@
+//! The endpoint as a service, without a socket: as it is mounted in a server of one's own.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody as _};
+use axum::extract::Request;
+use axum::http::{Response, StatusCode};
+use axum::middleware::{Next, from_fn};
+use hyper::body::Frame;
+use mcp_registry::{CallOptions, CancelToken, Http, HttpService, Server, TrustLevel, router};
+use serde_json::{Value, json};
+use tower_service::Service;
+
+use crate::served::{Log, Served, User, builder, new_tool};
+use crate::wire::{Ask, VERSIONS, call, call_told, in_version, modern};
+
+fn server() -> Server {
+    Server::new(builder(&Log::new()).build().unwrap()).info("served", "1.2.3")
+}
+
+fn request(ask: &Ask) -> Request {
+    let mut words = ask.line.split(' ');
+    let mut request = Request::builder().method(words.next().unwrap()).uri(words.next().unwrap());
+    for (name, value) in &ask.headers {
+        request = request.header(name, value.as_slice());
+    }
+    request.body(Body::from(ask.body.clone())).unwrap()
+}
+
+async fn ask<S, B>(service: &mut S, ask: &Ask) -> Response<B>
+where
+    S: Service<Request, Response = Response<B>>,
+    S::Error: std::fmt::Debug,
+{
+    poll_fn(|context| service.poll_ready(context)).await.unwrap();
+    service.call(request(ask)).await.unwrap()
+}
+
+/// The next part of a body.
+async fn frame<B>(body: &mut B) -> Option<String>
+where
+    B: axum::body::HttpBody<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Debug,
+{
+    let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await?;
+    Some(String::from_utf8(frame.unwrap().into_data().unwrap().to_vec()).unwrap())
+}
+
+async fn value(response: Response<impl axum::body::HttpBody<Data = Bytes> + Unpin>) -> Value {
+    let mut body = response.into_body();
+    let mut text = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let Ok(frame) = frame else { panic!("a body that fails") };
+        text.extend_from_slice(&frame.into_data().unwrap());
+    }
+    serde_json::from_slice(&text).unwrap()
+}
+
+#[tokio::test]
+async fn a_router_can_be_merged_and_layered() {
+    async fn authenticate(mut request: Request, next: Next) -> axum::response::Response {
+        request.extensions_mut().insert(User("ada"));
+        next.run(request).await
+    }
+    let mut app: Router = Router::new().merge(router(server()).layer(from_fn(authenticate)));
+    for version in VERSIONS {
+        let know = call(version, "t_know", json!({})).with("X-Asks", "politely");
+        let known = value(ask(&mut app, &know).await).await["result"]["structuredContent"].clone();
+        assert_eq!((&known["user"], &known["header"]), (&json!("ada"), &json!("politely")), "{version}");
+        assert_eq!((&known["caller"], &known["request"]), (&json!(null), &json!("1")));
+    }
+    let health = ask(&mut app, &Ask::new("GET").line("GET /health HTTP/1.1")).await;
+    assert_eq!(health.status(), StatusCode::OK);
+    assert_eq!(value(health).await, json!({ "status": "ok" }));
+}
+
+#[tokio::test]
+async fn the_endpoint_can_be_mounted_anywhere() {
+    let service = Http::new(server()).service();
+    let mut app: Router = Router::new().nest_service("/deep/down", service.clone()).route_service("/here", service);
+    let list = modern("tools/list", json!({}));
+    for (line, status) in [("POST /deep/down HTTP/1.1", 200), ("POST /here HTTP/1.1", 200), ("POST /mcp HTTP/1.1", 404)]
+    {
+        assert_eq!(ask(&mut app, &list.clone().line(line)).await.status(), status, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_says_who_calls_and_how_far_it_is_trusted() {
+    let options = |parts: &axum::http::request::Parts| {
+        let name = parts.headers.get("x-user").and_then(|name| name.to_str().ok());
+        match name {
+            Some("root") => CallOptions::new().caller("root").trust(TrustLevel::Trusted),
+            Some(name) => CallOptions::new().caller(name),
+            None => CallOptions::new(),
+        }
+    };
+    let mut service = Http::new(server()).call_options(options).service();
+    for version in VERSIONS {
+        for (user, deletes) in [("root", true), ("ada", false)] {
+            let know = call(version, "t_know", json!({})).with("X-User", user);
+            let known = value(ask(&mut service, &know).await).await["result"]["structuredContent"].clone();
+            assert_eq!(known["caller"], user);
+            assert_eq!(known["trust"] == "trusted", deletes);
+            let delete = call(version, "t_delete", json!({})).with("X-User", user);
+            assert_eq!(value(ask(&mut service, &delete).await).await["result"]["isError"], !deletes, "{user}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn errors_that_come_from_elsewhere_are_masked_unless_someone_says_otherwise() {
+    let log = Log::new();
+    let open = Server::new(builder(&log).mask_errors(false).build().unwrap());
+    for (mut service, masked) in [
+        (Http::new(server()).service(), true),
+        (Http::new(server()).call_options(|_| CallOptions::new().mask_errors(false)).service(), false),
+        (Http::new(server()).call_options(|_| CallOptions::new().caller("ada")).service(), true),
+        (Http::new(open).service(), false),
+    ] {
+        for version in VERSIONS {
+            let failed = value(ask(&mut service, &call(version, "t_fail", json!({}))).await).await;
+            assert_eq!(failed["result"]["isError"], true);
+            assert_eq!(!failed.to_string().contains("db-7.internal"), masked, "{failed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_ones_own_that_ends_says_so() {
+    let stop = CancelToken::new();
+    let mut app = Http::new(server()).stop_with(stop.clone()).router();
+    let list = modern("tools/list", json!({}));
+    let listen = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
+    let before = ask(&mut app, &list).await;
+    assert_eq!(before.headers().get("connection"), None);
+    let mut stream = ask(&mut app, &listen).await.into_body();
+    assert!(frame(&mut stream).await.unwrap().contains("acknowledged"));
+    stop.cancel();
+    let rest = frame(&mut stream).await.unwrap();
+    assert!(rest.contains("\"result\"") || frame(&mut stream).await.unwrap().contains("\"result\""), "{rest}");
+    let after = ask(&mut app, &list).await;
+    assert_eq!((after.status(), &after.headers()["connection"]), (StatusCode::OK, &"close".parse().unwrap()));
+    let health = ask(&mut app, &Ask::new("GET").line("GET /health HTTP/1.1")).await;
+    assert_eq!(health.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(value(health).await, json!({ "status": "stopping" }));
+    // Who comes too late is answered at once.
+    let mut late = ask(&mut app, &listen).await.into_body();
+    let mut text = String::new();
+    while let Some(part) = frame(&mut late).await {
+        text += &part;
+    }
+    assert!(text.contains("acknowledged") && text.contains("\"result\""), "{text}");
+}
+
+/// A stream, its first comment or message read.
+async fn opened(service: &mut HttpService, what: &Ask) -> mcp_registry::HttpBody {
+    let response = ask(service, what).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let mut body = response.into_body();
+    assert!(frame(&mut body).await.is_some());
+    body
+}
+
+#[tokio::test(start_paused = true)]
+async fn d17_a_silent_stream_is_kept_alive() {
+    let server = server();
+    let registry = server.registry().clone();
+    let mut service = Http::new(server).service();
+    let listen = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
+    let get = Ask::new("GET").with("Accept", "text/event-stream");
+    for ask in [listen, get, call_told("2026-07-28", "t_step", json!({}))] {
+        let mut body = opened(&mut service, &ask).await;
+        for _ in 0..3 {
+            let started = tokio::time::Instant::now();
+            let said = frame(&mut body).await.unwrap();
+            // The greeting may be the first.
+            assert_eq!(said, ":\n\n");
+            assert!(started.elapsed() <= Duration::from_secs(30), "{:?}", started.elapsed());
+        }
+        let started = tokio::time::Instant::now();
+        frame(&mut body).await.unwrap();
+        assert!(started.elapsed() >= Duration::from_secs(10), "it is no chatter");
+    }
+    let mut body = opened(&mut service, &Ask::new("GET")).await;
+    registry.register(new_tool("t.one")).unwrap();
+    assert!(frame(&mut body).await.unwrap().contains("list_changed"), "at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_does_not_come_is_not_waited_for_forever() {
+    let mut service = Http::new(server()).service();
+    let mut never = request(&modern("tools/list", json!({})));
+    *never.body_mut() = Body::new(Never);
+    let response = service.call(never).await.unwrap();
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+}
+
+/// Gives nothing, and has no end.
+struct Never;
+
+impl axum::body::HttpBody for Never {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        std::task::Poll::Pending
+    }
+}
+
+#[tokio::test]
+async fn a_whole_body_knows_its_length() {
+    let mut service = Http::new(server()).service();
+    let body = ask(&mut service, &modern("tools/list", json!({}))).await.into_body();
+    assert!(body.size_hint().exact().unwrap() > 1000 && !body.is_end_stream());
+    let body = ask(&mut service, &Ask::post(r#"{"jsonrpc":"2.0","method":"a"}"#)).await.into_body();
+    assert!(body.is_end_stream());
+}
+
+#[test]
+fn whoever_panics_beside_the_tools_takes_down_nothing_but_the_request() {
+    let options = |parts: &axum::http::request::Parts| {
+        assert!(!parts.headers.contains_key("x-panic"), "on purpose");
+        CallOptions::new()
+    };
+    let served = Served::with(|http| http.call_options(options).max_in_flight(2));
+    for version in VERSIONS {
+        for _ in 0..3 {
+            let mut wire = served.wire();
+            wire.send(in_version(version, "tools/list", json!({})).with("X-Panic", "yes").bytes());
+            let reply = wire.try_reply();
+            assert!(reply.is_none_or(|reply| reply.status == 500));
+        }
+        served.is_well();
+    }
+}

@@ -1,0 +1,140 @@
+//! The end of a server: what has come is answered.
+
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::served::Served;
+use crate::wire::{Ask, VERSIONS, Wire, call, call_told, modern};
+
+/// How long after the stop a request must still be answered. The server goes on for a little longer than that.
+const FAREWELL: Duration = Duration::from_millis(50);
+
+/// A client that asks until it is told to go. What it has written is answered.
+pub(crate) fn asks_until_told_to_go(
+    mut wire: Wire,
+    version: &str,
+    tool: &str,
+    stopped: &Mutex<Option<Instant>>,
+) -> u64 {
+    for number in 0.. {
+        let arguments = if tool == "t_add" { json!({ "a": number, "b": 0 }) } else { json!({ "ms": number % 5 }) };
+        let ask = call(version, tool, arguments);
+        let written = wire.try_send(ask.bytes());
+        let at = Instant::now();
+        let Some(reply) = wire.try_reply().filter(|_| written) else {
+            // A client that wakes up too late finds the door closed.
+            let stopped = stopped.lock().unwrap().expect("the server has not been stopped");
+            assert!(at.duration_since(stopped) > FAREWELL, "request {number} is lost");
+            return number;
+        };
+        assert_eq!(reply.status, 200);
+        assert_eq!(reply.result(), if tool == "t_add" { number } else { number % 5 });
+        if reply.header("connection") == Some("close") {
+            assert!(wire.is_over());
+            return number + 1;
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn under_load_every_request_is_answered() {
+    for round in 0..3 {
+        let mut served = Served::start();
+        let stopped = Mutex::new(None);
+        let answered: u64 = thread::scope(|scope| {
+            let clients: Vec<_> = (0..12)
+                .map(|client| {
+                    let (wire, stopped) = (served.wire(), &stopped);
+                    scope.spawn(move || asks_until_told_to_go(wire, VERSIONS[client % 3], "t_add", stopped))
+                })
+                .collect();
+            thread::sleep(Duration::from_millis(100 + 37 * round));
+            *stopped.lock().unwrap() = Some(Instant::now());
+            served.stop();
+            clients.into_iter().map(|client| client.join().unwrap()).sum()
+        });
+        served.ended();
+        assert!(answered >= 12, "{answered}");
+    }
+}
+
+#[test]
+fn what_is_under_way_is_answered() {
+    let mut served = Served::start();
+    let mut wires: Vec<(Wire, bool)> = Vec::new();
+    for version in VERSIONS {
+        for (tool, told) in [("t_wait", false), ("t_block", false), ("t_step", true), ("t_block_step", true)] {
+            let mut wire = served.wire();
+            let ask = if told { call_told } else { call }(version, tool, json!({}));
+            wire.send(ask.bytes());
+            wires.push((wire, told));
+        }
+    }
+    served.log.wait_for("began", wires.len());
+    served.stop();
+    assert!(served.goes_on(Duration::from_millis(600)), "calls are under way");
+    served.log.release();
+    for (mut wire, told) in wires {
+        let reply = wire.reply();
+        let answer = if told { reply.messages().pop().unwrap() } else { reply.json() };
+        assert_eq!(answer["result"]["structuredContent"]["result"], "released");
+        assert!(wire.is_over());
+    }
+    served.ended();
+}
+
+#[test]
+fn a_probe_hears_that_the_server_stops() {
+    let mut served = Served::start();
+    let health = Ask::new("GET").line("GET /health HTTP/1.1");
+    let reply = served.ask(&health);
+    assert_eq!((reply.status, reply.json()), (200, json!({ "status": "ok" })));
+    // So that it does not end yet.
+    let mut busy = served.wire();
+    busy.send(call("2026-07-28", "t_wait", json!({})).bytes());
+    served.log.wait_for("began", 1);
+    let mut wires: Vec<Wire> = (0..20).map(|_| served.wire()).collect();
+    let stopped = Instant::now();
+    served.stop();
+    let mut seen = 0;
+    for wire in &mut wires {
+        let written = wire.try_send(health.bytes());
+        let at = stopped.elapsed();
+        match wire.try_reply().filter(|_| written) {
+            Some(reply) if reply.status == 503 => {
+                assert_eq!(reply.json(), json!({ "status": "stopping" }));
+                seen += 1;
+            }
+            Some(reply) => assert_eq!(reply.status, 200),
+            None => assert!(at > FAREWELL),
+        }
+    }
+    assert!(seen > 0 || stopped.elapsed() > FAREWELL);
+    served.log.release();
+    assert_eq!(busy.reply().result(), "released");
+    served.ended();
+}
+
+#[test]
+fn idle_connections_do_not_hold_up_the_end() {
+    let mut served = Served::start();
+    let mut fresh: Vec<Wire> = (0..20).map(|_| served.wire()).collect();
+    let mut used = served.wire();
+    assert_eq!(used.ask(&modern("tools/list", json!({}))).status, 200);
+    served.stop();
+    served.ended();
+    assert!(used.is_over() && fresh.iter_mut().all(Wire::is_over));
+}
+
+#[test]
+fn a_server_that_has_ended_lets_go_of_its_port() {
+    let mut served = Served::start();
+    served.is_well();
+    served.stop();
+    served.ended();
+    assert!(std::net::TcpStream::connect(served.address).is_err());
+}
