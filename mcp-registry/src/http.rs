@@ -27,6 +27,9 @@ use self::session::Sessions;
 pub use self::stream::HttpBody;
 use crate::server::Server;
 
+/// Where a probe asks.
+const HEALTH: &str = "/health";
+
 /// How many requests may be under way.
 const IN_FLIGHT: usize = 4096;
 
@@ -183,10 +186,11 @@ impl Http {
     ///
     /// # Panics
     ///
-    /// When it does not begin with `/`.
+    /// When it does not begin with `/`, or is `/health`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         assert!(self.path.starts_with('/'), "the path `{}` has to begin with `/`", self.path);
+        assert!(self.path != HEALTH, "`{HEALTH}` says whether the server runs; give the endpoint another path");
         self
     }
 
@@ -243,7 +247,7 @@ impl Http {
         let (path, stopping) = (self.path.clone(), self.stopping.clone());
         Router::new()
             .route_service(&path, self.service())
-            .route("/health", get(move || std::future::ready(serve::health(stopping.is_cancelled()))))
+            .route(HEALTH, get(move || std::future::ready(serve::health(stopping.is_cancelled()))))
     }
 
     /// Serves at an address until Ctrl-C or SIGTERM. What is under way then is answered; at a second signal nothing is

@@ -240,3 +240,12 @@ fn whoever_panics_beside_the_tools_takes_down_nothing_but_the_request() {
         served.is_well();
     }
 }
+
+#[test]
+fn a_path_that_cannot_be_is_told_at_once() {
+    for path in ["", "mcp", "http://localhost/mcp", "/health"] {
+        let panicked = std::panic::catch_unwind(|| Http::new(server()).path(path)).unwrap_err();
+        let message = panicked.downcast_ref::<String>().unwrap();
+        assert!(message.contains("path"), "{message}");
+    }
+}

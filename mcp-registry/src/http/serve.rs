@@ -86,8 +86,14 @@ pub(super) async fn serve(site: Site, listener: TcpListener, stopping: &CancelTo
                 () = &mut over => break,
             }
         }
+        // Who is connected by now is heard still.
+        if let Ok(listener) = listener.into_std() {
+            while let Ok((stream, _)) = listener.accept() {
+                let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+                stream.into_iter().for_each(|stream| accept(&mut connections, stream));
+            }
+        }
         closing.cancel();
-        drop(listener);
         while connections.join_next().await.is_some() {}
     };
     tokio::select! {
@@ -118,12 +124,18 @@ async fn connection(site: Site, stream: TcpStream, closing: CancelToken) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(IDLE);
     let service = service_fn(move |request| site.clone().answer(request));
+    // One that is new may have a request on its way.
+    let heard = sleep(FAREWELL);
+    let close = async {
+        closing.cancelled().await;
+        heard.await;
+    };
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // What becomes of a connection is its client's business.
     tokio::select! {
         biased;
         _ = connection.as_mut() => return,
-        () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+        () = close => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
 }
