@@ -312,11 +312,11 @@ impl Served {
         let (send, over) = channel();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-            let served = runtime.block_on(async {
+            let ended = runtime.block_on(async {
                 let listener = TcpListener::from_std(listener).unwrap();
                 http.serve_until(listener, async { drop(stopped.await) }).await
             });
-            let _ = send.send(served.map_err(|error| error.to_string()));
+            let _ = send.send(ended.map_err(|error| error.to_string()));
             runtime.shutdown_background();
         });
         Self { address, log, registry, stop: Some(stop), over: Mutex::new(over) }

@@ -151,12 +151,11 @@ fn who_connects_under_load_is_answered_as_well() {
                     let mut wire = Wire::of(stream);
                     let written = wire.try_send(call(VERSIONS[client % 3], "t_add", json!({ "a": 1, "b": 1 })).bytes());
                     let at = Instant::now();
-                    match wire.try_reply().filter(|_| written) {
-                        Some(reply) => assert_eq!(reply.result(), 2),
-                        None => {
-                            let stopped = stopped.lock().unwrap().expect("the server has not been stopped");
-                            assert!(at.duration_since(stopped) > FAREWELL, "a request is lost");
-                        }
+                    if let Some(reply) = wire.try_reply().filter(|_| written) {
+                        assert_eq!(reply.result(), 2);
+                    } else {
+                        let stopped = stopped.lock().unwrap().expect("the server has not been stopped");
+                        assert!(at.duration_since(stopped) > FAREWELL, "a request is lost");
                     }
                 }
             });

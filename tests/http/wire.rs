@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longer than anything takes that goes well.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// Longer than anything takes that goes well, and than the server waits for anything.
+pub(crate) const LONG: Duration = Duration::from_secs(90);
 
 /// One connection.
 pub(crate) struct Wire {

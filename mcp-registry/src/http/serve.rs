@@ -89,8 +89,9 @@ pub(super) async fn serve(site: Site, listener: TcpListener, stopping: &CancelTo
         // Who is connected by now is heard still.
         if let Ok(listener) = listener.into_std() {
             while let Ok((stream, _)) = listener.accept() {
-                let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
-                stream.into_iter().for_each(|stream| accept(&mut connections, stream));
+                if let Ok(stream) = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
+                    accept(&mut connections, stream);
+                }
             }
         }
         closing.cancel();
