@@ -236,6 +236,26 @@ fn mirrored(
     format!("{region:?} {count:?} {dry:?} {:?} {anything}", place.and_then(|place| place.zip))
 }
 
+/// JSON that was written by hand, over several lines.
+#[derive(JsonSchema)]
+struct Handwritten {
+    #[allow(dead_code, reason = "it is in the schema")]
+    a: [u8; 2],
+}
+
+impl serde::Serialize for Handwritten {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = "{\n  \"a\": [1,\r\n\n2]\n}".to_owned();
+        serde_json::value::RawValue::from_string(text).unwrap().serialize(serializer)
+    }
+}
+
+/// Returns JSON of several lines.
+#[mcp_tool(module = "t", inline)]
+fn lines() -> Handwritten {
+    Handwritten { a: [1, 2] }
+}
+
 /// What was put into the request by a layer.
 #[derive(Clone)]
 pub(crate) struct User(pub(crate) &'static str);
@@ -272,6 +292,7 @@ pub(crate) fn builder(log: &Log) -> RegistryBuilder {
         needs,
         delete,
         mirrored,
+        lines,
         know
     ];
     Registry::builder_of(tools).state(log.clone())

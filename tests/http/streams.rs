@@ -1,8 +1,9 @@
 //! Events: what is told while a request is under way, and to those who listen.
 
+use mcp_registry::{OutputCheck, Server};
 use serde_json::{Value, json};
 
-use crate::served::{Served, new_tool};
+use crate::served::{Log, Served, builder, new_tool};
 use crate::wire::{Ask, Event, OLDER, VERSIONS, Wire, call, call_told, in_version, modern};
 
 fn steps(messages: &[Value]) -> Vec<u64> {
@@ -234,4 +235,19 @@ fn who_listens_is_not_counted_as_under_way() {
     assert!(one.message().is_some());
     let _stream = get(&served, "2025-11-25", None);
     crate::served::eventually("there is room", || served.ask(&modern("tools/list", json!({}))).status == 200);
+}
+
+#[test]
+fn an_event_is_one_message_however_it_was_written() {
+    let log = Log::new();
+    let quick = Server::new(builder(&log).check_output(OutputCheck::Never).build().unwrap());
+    for served in [Served::start(), Served::of(quick, log, |http| http)] {
+        for version in VERSIONS {
+            let ask = call(version, "t_lines", json!({}));
+            assert_eq!(served.ask(&ask).json()["result"]["structuredContent"], json!({ "a": [1, 2] }));
+            let messages = served.ask(&ask.with("Accept", "text/event-stream")).messages();
+            assert_eq!(messages.len(), 1);
+            assert_eq!(messages[0]["result"]["structuredContent"], json!({ "a": [1, 2] }));
+        }
+    }
 }

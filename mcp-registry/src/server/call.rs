@@ -45,6 +45,8 @@ impl Form for McpForm<'_> {
 
     fn after(&self, wraps: bool, value: usize, out: &mut Vec<u8>) {
         let end = out.len();
+        // JSON has line breaks between its tokens only, and a message is one line.
+        out[value..].iter_mut().filter(|byte| **byte < b' ').for_each(|byte| *byte = b' ');
         out.extend_from_slice(if wraps {
             br#"},"content":[{"type":"text","text":"#
         } else {
