@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::shutdown::asks_until_told_to_go;
-use crate::wire::{LONG, VERSIONS, Wire, call};
+use crate::wire::{Ask, LONG, VERSIONS, Wire, call};
 
 struct Program {
     child: Child,
@@ -115,6 +115,8 @@ fn at_a_second_signal_nothing_is_waited_for() {
 fn without_a_request_a_signal_ends_it() {
     let mut program = Program::start();
     let mut idle = program.wire();
+    // From then on it knows of signals.
+    assert_eq!(program.wire().ask(&Ask::new("GET").line("GET /health HTTP/1.1")).status, 200);
     program.signal("-TERM");
     program.wait_for("the end");
     assert!(program.wait().success() && idle.is_over());
