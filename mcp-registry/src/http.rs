@@ -9,6 +9,7 @@ mod reply;
 mod serve;
 mod session;
 mod stream;
+mod under;
 
 use std::fmt;
 
@@ -35,6 +36,9 @@ const IN_FLIGHT: usize = 4096;
 
 /// How many clients may listen.
 const STREAMS: usize = 4096;
+
+/// How many connections may be open.
+const CONNECTIONS: usize = 16 * 1024;
 
 /// Serves Streamable HTTP at an address, under `/mcp`, until Ctrl-C or SIGTERM; `/health` says whether it runs.
 ///
@@ -128,6 +132,7 @@ pub struct Http {
     sessions: bool,
     max_in_flight: usize,
     max_streams: usize,
+    max_connections: usize,
     auth_outside: bool,
     stopping: CancelToken,
 }
@@ -143,6 +148,7 @@ impl Http {
             sessions: true,
             max_in_flight: IN_FLIGHT,
             max_streams: STREAMS,
+            max_connections: CONNECTIONS,
             auth_outside: false,
             stopping: CancelToken::new(),
         }
@@ -151,7 +157,8 @@ impl Http {
     /// Answers only requests with `Authorization: Bearer` and this token, or another that was said before. From then on
     /// the host by which the server is reached does not matter, unless one is allowed by name.
     pub fn token(mut self, token: impl Into<String>) -> Self {
-        self.access.tokens.push(token.into());
+        // A file that it was read from ends in a line break.
+        self.access.tokens.push(token.into().trim().to_owned());
         self
     }
 
@@ -220,6 +227,12 @@ impl Http {
         self
     }
 
+    /// Sets how many connections [`serve`](Self::serve) keeps open; 16,384 otherwise. Beyond that, others wait.
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections.max(1);
+        self
+    }
+
     /// Ends the streams of those who listen when the token is cancelled, and closes connections with the next answer: for
     /// a server of yours that is to end, which waits for open streams.
     pub fn stop_with(mut self, token: CancelToken) -> Self {
@@ -239,6 +252,7 @@ impl Http {
             stopping: self.stopping,
             in_flight: 0.into(),
             streams: 0.into(),
+            buffered: 0.into(),
         })
     }
 
@@ -250,8 +264,8 @@ impl Http {
             .route(HEALTH, get(move || std::future::ready(serve::health(stopping.is_cancelled()))))
     }
 
-    /// Serves at an address until Ctrl-C or SIGTERM. What is under way then is answered; at a second signal nothing is
-    /// waited for.
+    /// Serves at an address until Ctrl-C or SIGTERM. What is under way then is answered, within its own deadline; clients
+    /// that have sent half a request, or do not read, are given a few seconds. At a second signal nothing is waited for.
     ///
     /// An address that others can reach is refused without a token, unless [`auth_outside`](Self::auth_outside) was said.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), TransportError> {
@@ -282,15 +296,15 @@ impl Http {
 
     async fn run(self, listener: TcpListener, signal: impl AsyncFnMut()) -> Result<(), TransportError> {
         self.check(&listener)?;
-        let (path, stopping) = (self.path.clone(), self.stopping.clone());
-        serve::serve(Site::new(path, self.service()), listener, &stopping, signal).await;
+        let (path, stopping, most) = (self.path.clone(), self.stopping.clone(), self.max_connections);
+        serve::serve(Site::new(path, self.service()), listener, most, &stopping, signal).await;
         Ok(())
     }
 
     /// Whether others can reach it, and nobody asks who they are.
     pub(crate) fn check(&self, listener: &TcpListener) -> Result<(), TransportError> {
         let refuse = |message: String| Err(TransportError::Settings(message));
-        if self.access.tokens.iter().any(|token| token.trim().is_empty()) {
+        if self.access.tokens.iter().any(String::is_empty) {
             return refuse("the token is empty; give one that nobody can guess".to_owned());
         }
         let address = listener.local_addr()?;

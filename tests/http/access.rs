@@ -87,7 +87,8 @@ fn more_hosts_can_be_allowed() {
 
 #[test]
 fn d4_d20_a_token_is_asked_for() {
-    let served = Served::with(|http| http.token("s3cret-token").token("other"));
+    // As it is read from a file.
+    let served = Served::with(|http| http.token("s3cret-token\n").token("other"));
     for version in VERSIONS {
         let add = call(version, "t_add", json!({ "a": 1, "b": 1 }));
         for token in ["Bearer s3cret-token", "bearer s3cret-token", "Bearer other", "Bearer   other  "] {

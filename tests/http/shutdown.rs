@@ -131,6 +131,21 @@ fn idle_connections_do_not_hold_up_the_end() {
 }
 
 #[test]
+fn who_sends_half_or_does_not_read_does_not_hold_up_the_end() {
+    let mut served = Served::start();
+    let ask = call("2026-07-28", "t_echo", json!({ "text": "x".repeat(10_000_000) })).bytes();
+    let (mut head, mut body, mut reader) = (served.wire(), served.wire(), served.wire());
+    head.send(&ask[..30]);
+    body.send(&ask[..5_000_000]);
+    // It reads neither its answers nor its events.
+    reader.send(&ask);
+    reader.send(call_told("2026-07-28", "t_steps", json!({ "count": 40_000 })).bytes());
+    served.is_well();
+    served.stop();
+    assert!(!served.goes_on(Duration::from_secs(40)), "a few seconds are enough");
+}
+
+#[test]
 fn a_server_that_has_ended_lets_go_of_its_port() {
     let mut served = Served::start();
     served.is_well();

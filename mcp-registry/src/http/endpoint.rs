@@ -16,11 +16,13 @@ use tower_service::Service;
 use super::accept::{Accepted, EVENTS, JSON, content_type, is_json};
 use super::access::Access;
 use super::headers::{Headers, SESSION, Version};
-use super::read::read;
+use super::read::{Room, read};
 use super::reply::{Reply, bad_version, busy, events, failure, no_session, not_let_in, streamed, whole};
 use super::session::{Session, Sessions};
-use super::stream::{BoxedPermit, Events, Outlet, Stream, append_answer, until};
-use crate::server::{Envelope as _, Outcome, Peer, Rest, Server};
+use super::stream::{Events, Outlet, Stream, append_answer};
+use super::under::{Ended, Permit, Under, until};
+use crate::call::guard::guard;
+use crate::server::{Envelope as _, Outcome, Peer, Server};
 
 /// How many bytes most answers have at most.
 const ANSWER: usize = 512;
@@ -39,30 +41,12 @@ pub(super) struct Endpoint {
     pub(super) stopping: CancelToken,
     pub(super) in_flight: AtomicUsize,
     pub(super) streams: AtomicUsize,
+    /// How many bytes of messages are kept.
+    pub(super) buffered: AtomicUsize,
 }
 
 /// The session that a message names is not there.
 struct NoSession;
-
-/// Counts something as under way.
-struct Permit {
-    endpoint: Arc<Endpoint>,
-    of: fn(&Endpoint) -> &AtomicUsize,
-}
-
-impl Permit {
-    fn take(endpoint: &Arc<Endpoint>, of: fn(&Endpoint) -> &AtomicUsize, most: usize) -> Option<Self> {
-        // Taken back by the drop.
-        let permit = Self { endpoint: Arc::clone(endpoint), of };
-        (of(endpoint).fetch_add(1, Ordering::Relaxed) < most).then_some(permit)
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        (self.of)(&self.endpoint).fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// Calls a request off when nobody waits for it any more.
 struct Waiting<'a>(Option<&'a Peer>);
@@ -78,6 +62,11 @@ impl Drop for Waiting<'_> {
 impl HttpService {
     pub(super) fn new(endpoint: Endpoint) -> Self {
         Self(Arc::new(endpoint))
+    }
+
+    /// How many requests are under way.
+    pub(super) fn in_flight(&self) -> usize {
+        self.0.in_flight.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -163,7 +152,8 @@ impl Endpoint {
             let message = "no form of an answer is accepted; send `Accept: application/json, text/event-stream`";
             return failure(StatusCode::NOT_ACCEPTABLE, message);
         }
-        let message = match read(&self.server, &request.headers, body).await {
+        let mut room = Room::new(&self.buffered);
+        let message = match read(&self.server, &request.headers, body, &mut room).await {
             Ok(message) => message,
             Err(reply) => return *reply,
         };
@@ -174,7 +164,10 @@ impl Endpoint {
     }
 
     async fn message(self: &Arc<Self>, request: Parts, message: &[u8], accepted: Accepted, permit: Permit) -> Reply {
-        let mut options = (self.options)(&request);
+        let Ok(mut options) = guard(|| (self.options)(&request)) else {
+            let message = "what belongs to the call could not be found out; tell whoever runs the server";
+            return failure(StatusCode::INTERNAL_SERVER_ERROR, message);
+        };
         if options.get_mask_errors().is_none() {
             options = options.mask_errors(true);
         }
@@ -204,41 +197,33 @@ impl Endpoint {
             return if out.is_empty() { answering.notified(message, &headers) } else { answering.reply(&outlet, out) };
         };
         let is_stateless = headers.is_stateless();
-        let (mut rest, permit): (Rest, _) = if is_stateless {
-            (rest, Some(permit))
-        } else {
-            // Here a client that is gone has not called its request off.
-            let task = tokio::spawn(async move {
-                let answer = rest.await;
-                drop(permit);
-                answer
-            });
-            (Box::pin(async move { task.await.ok().flatten() }), None)
-        };
+        // Here a client that is gone has called its request off; in the older versions it has not.
+        let mut rest = if is_stateless { Under::way(rest, permit) } else { Under::way(rest, permit).apart(None) };
         // Dropped before the rest, which would be no longer known as under way.
         let mut waiting = Waiting(is_stateless.then_some(&peer));
-        let ended = poll_fn(|context| match rest.as_mut().poll(context) {
+        let ended = poll_fn(|context| match rest.poll(context) {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
             Poll::Pending => outlet.poll(context).map(|()| None),
         });
         match ended.await {
-            Some(Some(out)) => answering.reply(&outlet, out),
-            Some(None) => {
-                failure(StatusCode::INTERNAL_SERVER_ERROR, "the request was called off; send it again if it is wanted")
+            Some(Ended::Answered(out)) => answering.reply(&outlet, out),
+            Some(Ended::CalledOff) if accepted.events => streamed(whole(StatusCode::OK, EVENTS, b":\n\n".to_vec())),
+            Some(Ended::CalledOff) => whole(StatusCode::ACCEPTED, JSON, Vec::new()),
+            Some(Ended::Lost) => {
+                failure(StatusCode::INTERNAL_SERVER_ERROR, "the answer is lost; tell whoever runs the server")
             }
             None => {
-                let permit: BoxedPermit = if peer.is_listening() {
-                    match Permit::take(self, |endpoint| &endpoint.streams, self.max_streams) {
-                        Some(permit) => Box::new(permit),
-                        None => return busy("as many clients listen as may; try again later"),
-                    }
-                } else {
-                    Box::new(permit)
-                };
+                if peer.is_listening() {
+                    let Some(permit) = Permit::take(self, |endpoint| &endpoint.streams, self.max_streams) else {
+                        return busy("as many clients listen as may; try again later");
+                    };
+                    rest = rest.counted_by(permit);
+                }
                 waiting.0 = None;
                 let named = answering.is_named();
-                let stream = Stream { peer: peer.clone(), outlet, named, calls_off: is_stateless };
-                events(Events::new(rest, stream, self.stopping.cancelled(), permit))
+                // It goes on, and ends in its time, however slowly the client reads.
+                let rest = if is_stateless { rest.apart(Some(peer.clone())) } else { rest };
+                events(Events::new(rest, Stream { peer: peer.clone(), outlet, named }, self.stopping.cancelled()))
             }
         }
     }
@@ -282,9 +267,8 @@ impl Endpoint {
         }
         peer.set_initialized();
         self.server.tell_of_changes(&peer);
-        let (rest, stopping) = (until(over.cancelled()), self.stopping.cancelled());
-        let stream = Stream { peer, outlet, named: false, calls_off: false };
-        events(Events::new(rest, stream, stopping, Box::new(permit)))
+        let rest = Under::way(until(over.cancelled()), permit);
+        events(Events::new(rest, Stream { peer, outlet, named: false }, self.stopping.cancelled()))
     }
 
     /// The version of a request that only the older versions have.

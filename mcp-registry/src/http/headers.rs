@@ -268,7 +268,8 @@ mod tests {
 
     #[test]
     fn values_may_be_encoded() {
-        let decoded = |value: &str| decoded(&HeaderName::from_static("mcp-name"), value).ok();
+        let decoded =
+            |value: &str| decoded(&HeaderName::from_static("mcp-name"), value).ok().map(std::borrow::Cow::into_owned);
         for (value, text) in [
             ("plain", Some("plain")),
             ("=?base64?SGVsbG8sIOS4lueVjA==?=", Some("Hello, 世界")),

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,14 +14,22 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::accept::JSON;
-use super::reply::{Reply, failure, whole};
+use super::reply::{Reply, busy, failure, whole};
 use crate::server::Server;
+
+/// How many bytes of messages may be kept while they are read and answered.
+const BUFFERED: usize = 512 * 1024 * 1024;
 
 /// How long a client may take for the next part of its message.
 const PAUSE: Duration = Duration::from_secs(30);
 
 /// Reads a message, or answers why it cannot be.
-pub(super) async fn read<B>(server: &Server, headers: &HeaderMap, body: B) -> Result<Bytes, Box<Reply>>
+pub(super) async fn read<B>(
+    server: &Server,
+    headers: &HeaderMap,
+    body: B,
+    room: &mut Room<'_>,
+) -> Result<Bytes, Box<Reply>>
 where
     B: Body<Error: Into<BoxError>>,
 {
@@ -50,6 +59,9 @@ where
         if bytes > most {
             return Err(Box::new(too_long(server, bytes)));
         }
+        if !room.take(data.remaining()) {
+            return Err(Box::new(busy("as much is being read as may be; try again in a moment")));
+        }
         if first.is_empty() && all.is_empty() {
             first = data.copy_to_bytes(data.remaining());
         } else {
@@ -63,6 +75,30 @@ where
         }
     }
     Ok(if all.is_empty() { first } else { all.into() })
+}
+
+/// The bytes of one message, among those of all.
+pub(super) struct Room<'a> {
+    taken: usize,
+    of: &'a AtomicUsize,
+}
+
+impl<'a> Room<'a> {
+    pub(super) fn new(of: &'a AtomicUsize) -> Self {
+        Self { taken: 0, of }
+    }
+
+    /// Makes room for more bytes; false if there is none.
+    fn take(&mut self, bytes: usize) -> bool {
+        self.taken += bytes;
+        self.of.fetch_add(bytes, Ordering::Relaxed) + bytes <= BUFFERED
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.of.fetch_sub(self.taken, Ordering::Relaxed);
+    }
 }
 
 /// The message ended before its end.
@@ -98,4 +134,24 @@ fn too_long(server: &Server, bytes: usize) -> Reply {
     // What is not read stands in the way of the next message.
     reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::{BUFFERED, Room};
+
+    #[test]
+    fn there_is_room_for_so_much_and_it_is_given_back() {
+        let all = AtomicUsize::new(0);
+        let mut one = Room::new(&all);
+        assert!(one.take(BUFFERED / 2) && one.take(BUFFERED / 2));
+        let mut other = Room::new(&all);
+        assert!(!other.take(1));
+        drop(other);
+        drop(one);
+        assert!(Room::new(&all).take(BUFFERED));
+        assert_eq!(all.into_inner(), 0);
+    }
 }

@@ -26,6 +26,9 @@ const IDLE: Duration = Duration::from_secs(60);
 /// How long clients are told with their answers that the server ends, before connections without a request are closed.
 const FAREWELL: Duration = Duration::from_millis(250);
 
+/// How long the last answers may take to be read once nothing is under way, by the times that one looks.
+const PATIENCE: [Duration; 3] = [Duration::from_secs(2); 3];
+
 /// What is served: the endpoint at its path, and `/health`. A router of axum would do the same at some cost.
 #[derive(Clone)]
 pub(super) struct Site(Arc<(String, HttpService)>);
@@ -33,6 +36,15 @@ pub(super) struct Site(Arc<(String, HttpService)>);
 impl Site {
     pub(super) fn new(path: String, service: HttpService) -> Self {
         Self(Arc::new((path, service)))
+    }
+
+    /// Over when no request has been under way for a while.
+    async fn patience(&self) {
+        let mut idle = 0;
+        while idle < PATIENCE.len() {
+            sleep(PATIENCE[idle]).await;
+            idle = if self.0.1.in_flight() == 0 { idle + 1 } else { 0 };
+        }
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Reply, Infallible> {
@@ -58,7 +70,13 @@ pub(super) fn health(stopping: bool) -> Reply {
 }
 
 /// Serves until a signal comes, and what is under way then until it is over or another comes.
-pub(super) async fn serve(site: Site, listener: TcpListener, stopping: &CancelToken, mut signal: impl AsyncFnMut()) {
+pub(super) async fn serve(
+    site: Site,
+    listener: TcpListener,
+    most: usize,
+    stopping: &CancelToken,
+    mut signal: impl AsyncFnMut(),
+) {
     let closing = CancelToken::new();
     let mut connections = JoinSet::new();
     let accept = |connections: &mut JoinSet<()>, stream: TcpStream| {
@@ -70,7 +88,7 @@ pub(super) async fn serve(site: Site, listener: TcpListener, stopping: &CancelTo
             tokio::select! {
                 biased;
                 () = &mut first => break,
-                stream = next(&listener) => accept(&mut connections, stream),
+                stream = next(&listener), if connections.len() < most => accept(&mut connections, stream),
                 Some(_) = connections.join_next() => {}
             }
         }
@@ -95,7 +113,10 @@ pub(super) async fn serve(site: Site, listener: TcpListener, stopping: &CancelTo
             }
         }
         closing.cancel();
-        while connections.join_next().await.is_some() {}
+        tokio::select! {
+            () = async { while connections.join_next().await.is_some() {} } => {}
+            () = site.patience() => {}
+        }
     };
     tokio::select! {
         () = farewell => {}

@@ -1,7 +1,7 @@
 //! The body of an answer: all of it at once, or an event for each message.
 
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -13,7 +13,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
-use crate::server::{Peer, Rest, may_be_missed};
+use super::under::{Ended, Under};
+use crate::server::{Peer, may_be_missed};
 
 /// How many bytes may wait to be sent. Beyond that, progress and log messages are left out.
 const WAITING: usize = 1024 * 1024;
@@ -136,32 +137,25 @@ pub(super) struct Stream {
     pub(super) outlet: Arc<Outlet>,
     /// Whether the answer says by its name what it is.
     pub(super) named: bool,
-    /// Whether the request is called off when the client is gone.
-    pub(super) calls_off: bool,
 }
 
 /// A request that is under way, as a stream of events.
 pub(super) struct Events {
     /// Ends in the answer.
-    rest: Option<Rest>,
+    rest: Option<Under>,
     stream: Stream,
     /// The server ends.
     stopping: Option<Cancelled>,
-    /// Counts the request as under way.
-    _permit: BoxedPermit,
     silence: Interval,
     /// Whether the client is to see at once that it is heard.
     greets: bool,
 }
 
-/// What is dropped when a stream is over.
-pub(super) type BoxedPermit = Box<dyn Send + Sync>;
-
 impl Events {
-    pub(super) fn new(rest: Rest, stream: Stream, stopping: Cancelled, permit: BoxedPermit) -> Self {
+    pub(super) fn new(rest: Under, stream: Stream, stopping: Cancelled) -> Self {
         let mut silence = interval_at(tokio::time::Instant::now() + SILENCE, SILENCE);
         silence.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { rest: Some(rest), stream, stopping: Some(stopping), _permit: permit, silence, greets: true }
+        Self { rest: Some(rest), stream, stopping: Some(stopping), silence, greets: true }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
@@ -173,13 +167,13 @@ impl Events {
             }
         }
         let mut out = Vec::new();
-        let ended = rest.as_mut().poll(context);
+        let ended = rest.poll(context);
         let outlet = &self.stream.outlet;
         let told = outlet.poll(context);
-        if let Poll::Ready(answer) = ended {
+        if let Poll::Ready(ended) = ended {
             self.rest = None;
             outlet.write(&mut out);
-            if let Some(answer) = answer {
+            if let Ended::Answered(answer) = ended {
                 append_answer(self.stream.named, &answer, &mut out);
             }
             return Poll::Ready((!out.is_empty()).then_some(out));
@@ -195,14 +189,6 @@ impl Events {
             return Poll::Ready(Some(out));
         }
         Poll::Pending
-    }
-}
-
-impl Drop for Events {
-    fn drop(&mut self) {
-        if self.stream.calls_off && self.rest.is_some() {
-            self.stream.peer.close();
-        }
     }
 }
 
@@ -239,12 +225,4 @@ impl Body for HttpBody {
             Inner::Events(_) => SizeHint::default(),
         }
     }
-}
-
-/// A request that has no answer of its own, and ends when someone ends it.
-pub(super) fn until(over: impl Future<Output = ()> + Send + 'static) -> Rest {
-    Box::pin(async move {
-        over.await;
-        None
-    })
 }
