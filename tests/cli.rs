@@ -341,13 +341,29 @@ fn over_http_a_token_can_be_asked_for() {
 #[test]
 fn what_others_can_reach_is_not_served_to_everyone() {
     for (words, said) in [
-        (&["--http", "0.0.0.0:0"][..], "can be reached by others; give it a token"),
+        (&["--http", "0.0.0.0:0"][..], "can be reached by others; set `MCP_TOKEN` or say `--token`"),
         (&["--http", "0.0.0.0:0", "--token", ""], "the token is empty; give one"),
-        (&["--http", "nowhere"], "`nowhere` cannot be served"),
-        (&["--http", "99999"], "`99999` cannot be served"),
+        (&["--http", "nowhere"], "nothing can be served at nowhere: invalid socket address; give"),
+        (&["--http", "99999"], "nothing can be served at 99999: invalid socket address; give"),
     ] {
         let refused = program(&[&["serve"][..], words].concat(), &[], "");
         assert_eq!(refused.code, Some(1), "{words:?}");
         assert!(refused.err.contains(said), "{}", refused.err);
     }
+    let serving = Serving::start(&[], None);
+    let taken = program(&["serve", "--http", &serving.address], &[], "");
+    assert!(taken.err.contains("another program is there; choose another port"), "{}", taken.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_token_that_cannot_be_read_is_not_left_out() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_program"));
+    command.args(["serve", "--http", "0"]).env("GREETING", "Hello");
+    let token = std::ffi::OsStr::from_bytes(b"\xff");
+    let output = command.env("MCP_TOKEN", token).stdin(Stdio::null()).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && err.contains("`MCP_TOKEN` is no text; set one"), "{err}");
 }

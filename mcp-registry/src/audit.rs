@@ -41,7 +41,8 @@ const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 ///   does not fit is left out of the file, and so is what cannot be written; a line `{"time": …, "dropped": 3}` says
 ///   how many are missing, as soon as the writer has caught up.
 /// - **No argument is in it**, only a keyed hash of them all, which is equal for equal arguments. Nor is the message of
-///   an error, since that may quote arguments; `correlation_id` leads to it.
+///   an error, since that may quote arguments; an [`Observer`](crate::Observer), `tracing` or
+///   stderr has it under the `correlation_id`.
 /// - When the last handle is dropped, what is queued is written. That waits two seconds at most. Before
 ///   [`std::process::exit`], which drops nothing, call [`flush`](Self::flush).
 ///

@@ -217,6 +217,7 @@ impl RegistryBuilder {
     /// Has someone told of every call when it is over.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.settings.stack.observers.push(Arc::new(observer));
+        self.settings.stack.tells = true;
         self
     }
 
@@ -237,8 +238,8 @@ impl RegistryBuilder {
 
     /// Says whether errors that tools did not write for a model (of the standard library, of other crates, panics) are
     /// kept from callers, who get an id under which observers are told the whole. Otherwise whoever makes the call says:
-    /// not in the same process and over stdio, but over HTTP. Have an [`observer`](Self::observer) or `tracing`, or the id
-    /// leads nowhere.
+    /// not in the same process and over stdio, but over HTTP. Without an [`observer`](Self::observer) and without
+    /// `tracing`, the id and the reason are written to stderr.
     pub fn mask_errors(mut self, mask: bool) -> Self {
         self.settings.mask_errors = Some(mask);
         self

@@ -36,6 +36,8 @@ mod paint;
 mod show;
 mod words;
 
+#[cfg(feature = "http")]
+use std::env::VarError;
 use std::fmt;
 use std::future::Future;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -43,6 +45,8 @@ use std::pin::Pin;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
+#[cfg(feature = "http")]
+use mcp_core::TransportError;
 use mcp_core::{BoxError, CallOptions, ErrorType, ToolCall, ToolEvent, ToolResult, TrustLevel};
 use tokio::runtime;
 
@@ -282,7 +286,14 @@ impl<'a> Cli<'a> {
         let address = if is_port { format!("127.0.0.1:{address}") } else { address };
         on_tokio(async {
             let mut http = Http::new(self.server(trust).await?);
-            if let Some(token) = token.or_else(|| std::env::var("MCP_TOKEN").ok()) {
+            let token = match (token, std::env::var("MCP_TOKEN")) {
+                (Some(token), _) | (None, Ok(token)) => Some(token),
+                (None, Err(VarError::NotPresent)) => None,
+                (None, Err(VarError::NotUnicode(_))) => {
+                    return Err(Failure::failed("`MCP_TOKEN` is no text; set one that is"));
+                }
+            };
+            if let Some(token) = token {
                 http = http.token(token);
             }
             if auth_outside {
@@ -290,13 +301,15 @@ impl<'a> Cli<'a> {
             }
             http = allow_host.into_iter().fold(http, Http::allow_host);
             http = allow_origin.into_iter().fold(http, Http::allow_origin);
-            let refuse = |error| {
-                Failure::failed(format!(
-                    "`{address}` cannot be served: {error}; give an address such as `127.0.0.1:3000`"
-                ))
-            };
+            let refuse = |source| Failure::failed(TransportError::Bind { address: address.clone(), source });
             let listener = tokio::net::TcpListener::bind(&address).await.map_err(refuse)?;
-            http.check(&listener).map_err(Failure::failed)?;
+            http.check(&listener).map_err(|error| match error {
+                TransportError::Open { address } => Failure::failed(format!(
+                    "{address} can be reached by others; set `MCP_TOKEN` or say `--token`, say `--auth-outside`, or serve \
+                     at 127.0.0.1"
+                )),
+                other => Failure::failed(other),
+            })?;
             say(&format!("serving http://{}/mcp until Ctrl-C", listener.local_addr().map_err(refuse)?));
             http.serve_on(listener).await.map_err(Failure::failed)
         })?;

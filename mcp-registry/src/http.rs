@@ -12,12 +12,13 @@ mod stream;
 mod under;
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use axum::Router;
 use axum::http::request::Parts;
 use axum::routing::get;
 use mcp_core::{CallOptions, CancelToken, TransportError};
-use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
 use self::access::Access;
 use self::endpoint::Endpoint;
@@ -163,7 +164,8 @@ impl Http {
     }
 
     /// Says that someone else has let the request in: a layer, or a server in front. Without this or a token, nothing is
-    /// served at an address that others can reach.
+    /// served at an address that others can reach. The host by which it is reached is said with
+    /// [`allow_host`](Self::allow_host).
     pub fn auth_outside(mut self) -> Self {
         self.auth_outside = true;
         self
@@ -269,7 +271,11 @@ impl Http {
     ///
     /// An address that others can reach is refused without a token, unless [`auth_outside`](Self::auth_outside) was said.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), TransportError> {
-        let listener = TcpListener::bind(address).await?;
+        let addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
+        let listener = TcpListener::bind(&*addresses).await.map_err(|source| {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            TransportError::Bind { address: addresses.join(" or "), source }
+        })?;
         self.serve_on(listener).await
     }
 
@@ -303,18 +309,14 @@ impl Http {
 
     /// Whether others can reach it, and nobody asks who they are.
     pub(crate) fn check(&self, listener: &TcpListener) -> Result<(), TransportError> {
-        let refuse = |message: String| Err(TransportError::Settings(message));
         if self.access.tokens.iter().any(String::is_empty) {
-            return refuse("the token is empty; give one that nobody can guess".to_owned());
+            return Err(TransportError::EmptyToken);
         }
         let address = listener.local_addr()?;
         if address.ip().is_loopback() || self.auth_outside || !self.access.tokens.is_empty() {
             return Ok(());
         }
-        refuse(format!(
-            "{address} can be reached by others; give it a token, say that authentication is handled outside, or serve \
-             at 127.0.0.1"
-        ))
+        Err(TransportError::Open { address })
     }
 }
 

@@ -122,6 +122,8 @@ pub trait IntoLayer {
 pub struct Stack {
     pub(crate) layers: Vec<Arc<dyn AnyLayer>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
+    /// Whether one of them may keep what went wrong, as the audit does not.
+    pub(crate) tells: bool,
 }
 
 impl<L: Layer> IntoLayer for L {

@@ -191,6 +191,31 @@ fn errors_of_others_are_masked_where_the_policy_says() {
     assert_eq!(failure(&own), ("OutOfStock", "there is none left"), "an author's words are for the model");
 }
 
+#[test]
+fn what_is_masked_and_heard_by_nobody_is_on_stderr() {
+    const NAME: &str = "observed::what_is_masked_and_heard_by_nobody_is_on_stderr";
+    if let Ok(who) = std::env::var("CALLS_HEARD_BY") {
+        let builder = of(tools![fail_inline]).mask_errors(true);
+        let registry = build(match who.as_str() {
+            "nobody" => builder,
+            // It keeps no messages.
+            "audit" => builder.layer(AuditLog::new()),
+            _ => builder.observer(Told::default()),
+        });
+        println!("{}", call(&registry, "seen.fail_inline", json!({})).to_json());
+        return;
+    }
+    for (who, is_told) in [("nobody", true), ("audit", true), ("observer", false)] {
+        let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+        let ran = test.args(["--exact", NAME, "--nocapture"]).env("CALLS_HEARD_BY", who).output().unwrap();
+        let [out, err] = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        let id = out.split(r#""correlation_id":""#).nth(1).unwrap_or_else(|| panic!("{out}{err}"));
+        let line = format!("error {}: ", &id[..16]);
+        assert_eq!(err.contains(&line) && err.contains("/srv/secret/path"), is_told, "{who}: {err}");
+        assert!(!out.contains("/srv"), "{out}");
+    }
+}
+
 /// Fails in its place.
 #[mcp_tool(module = "seen", inline)]
 fn fail_inline() -> Result<u8, io::Error> {

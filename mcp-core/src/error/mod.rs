@@ -234,8 +234,8 @@ pub struct TimeoutError {
     pub limit: Duration,
 }
 
-/// The connection to the other side failed.
-#[derive(Debug, thiserror::Error)]
+/// The connection to the other side failed, or was not made.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
     /// Nobody listens there.
@@ -259,10 +259,43 @@ pub enum TransportError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// What was asked for must not be served.
-    #[error("{0}")]
-    Settings(String),
+    /// Nothing can be served there.
+    #[error("nothing can be served at {address}: {}", bind_remedy(source))]
+    Bind {
+        /// The address.
+        address: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Others could reach it, and nobody would ask who they are.
+    #[error(
+        "{address} can be reached by others; give it a token, say that authentication is handled outside, or serve at \
+         127.0.0.1"
+    )]
+    Open {
+        /// The address.
+        address: std::net::SocketAddr,
+    },
+    /// A token that everyone knows.
+    #[error("the token is empty; give one that nobody can guess")]
+    EmptyToken,
     /// Reading or writing failed.
     #[error("the connection failed: {0}; check it and try again")]
     Io(#[from] std::io::Error),
+}
+
+/// As `main` shows it.
+impl fmt::Debug for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What is wrong with an address, and what to do.
+fn bind_remedy(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program is there; choose another port".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "this program may not; choose a port from 1024 on".to_owned(),
+        _ => format!("{error}; give an address such as 127.0.0.1:3000"),
+    }
 }

@@ -1,5 +1,6 @@
 //! Watching one call: whatever comes of it, it is told once.
 
+use std::io::{self, Write as _};
 use std::time::{Instant, SystemTime};
 
 use mcp_core::{CallOptions, Error, Returned, ToolError, ToolResult};
@@ -128,6 +129,10 @@ pub(crate) fn masked(settings: &Settings, options: &CallOptions, error: Error) -
     match error {
         Error::Tool(error) if error.is_foreign() && settings.masks(options) => {
             let id = correlation_id();
+            if !settings.stack.tells && !trace::is_on() {
+                // Otherwise nobody would know.
+                let _ = writeln!(io::stderr(), "error {id}: {error}");
+            }
             let message = format!("the tool failed; whoever runs the server finds the reason under the id {id}");
             let masked = ToolError::new(error.error_type().clone(), message);
             (masked.details(json!({ "correlation_id": id })).with_source(error).into(), Some(id))

@@ -75,7 +75,7 @@ pub(super) struct HttpArguments {
     /// Serves only clients that know this token. Better said in the variable `MCP_TOKEN`, where nobody sees it
     #[arg(long, requires = "address")]
     pub(super) token: Option<String>,
-    /// Someone in front knows who asks: serves at any address, without a token
+    /// Someone in front knows who asks: serves at any address without a token, under the hosts that are allowed
     #[arg(long, requires = "address")]
     pub(super) auth_outside: bool,
     /// Also serves requests to this host, such as `tools.example.com`

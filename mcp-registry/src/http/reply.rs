@@ -3,7 +3,7 @@
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use mcp_core::__private::cut;
-use mcp_core::{RpcError, code};
+use mcp_core::{ErrorType, RpcError, code};
 use serde_json::json;
 
 use super::accept::{EVENTS, JSON};
@@ -42,7 +42,14 @@ pub(super) fn streamed(mut reply: Reply) -> Reply {
 /// A request that got no further than this.
 pub(super) fn failure(status: StatusCode, message: impl Into<String>) -> Reply {
     let code = if status.is_server_error() { code::INTERNAL_ERROR } else { code::INVALID_REQUEST };
-    refusal(status, &RpcError::new(code, message).data(json!({ "error_type": "ValidationError" })))
+    let error_type = match status {
+        StatusCode::UNAUTHORIZED => ErrorType::AUTHENTICATION_ERROR,
+        StatusCode::FORBIDDEN => ErrorType::PERMISSION_ERROR,
+        StatusCode::SERVICE_UNAVAILABLE => ErrorType::API_LIMIT_EXCEEDED,
+        _ if status.is_server_error() => ErrorType::TOOL_EXECUTION_ERROR,
+        _ => ErrorType::VALIDATION_ERROR,
+    };
+    refusal(status, &RpcError::new(code, message).data(json!({ "error_type": error_type })))
 }
 
 fn refusal(status: StatusCode, error: &RpcError) -> Reply {
@@ -77,13 +84,16 @@ pub(super) fn not_let_in(refused: &Refused) -> Reply {
         Refused::Host(host) => failure(
             StatusCode::FORBIDDEN,
             format!(
-                "the host `{}` is none of this server's; have the server allow it with `allow_host`",
+                "the host `{}` is none of this server's; have the server allow it with `allow_host` or `--allow-host`",
                 cut(host, 64)
             ),
         ),
         Refused::Origin(origin) => failure(
             StatusCode::FORBIDDEN,
-            format!("the origin `{}` may not ask; have the server allow it with `allow_origin`", cut(origin, 64)),
+            format!(
+                "the origin `{}` may not ask; have the server allow it with `allow_origin` or `--allow-origin`",
+                cut(origin, 64)
+            ),
         ),
         Refused::NoToken => {
             unauthorized("Bearer", "there is no token; send `Authorization: Bearer` with the token of this server")

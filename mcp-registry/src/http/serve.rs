@@ -88,8 +88,8 @@ pub(super) async fn serve(
             tokio::select! {
                 biased;
                 () = &mut first => break,
-                stream = next(&listener), if connections.len() < most => accept(&mut connections, stream),
                 Some(_) = connections.join_next() => {}
+                stream = next(&listener), if connections.len() < most => accept(&mut connections, stream),
             }
         }
     }
@@ -100,8 +100,9 @@ pub(super) async fn serve(
         loop {
             tokio::select! {
                 biased;
-                stream = next(&listener) => accept(&mut connections, stream),
                 () = &mut over => break,
+                Some(_) = connections.join_next() => {}
+                stream = next(&listener), if connections.len() < most => accept(&mut connections, stream),
             }
         }
         // Who is connected by now is heard still.

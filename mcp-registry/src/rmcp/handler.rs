@@ -58,6 +58,9 @@ pub struct Handler {
     accepted: Mutex<VecDeque<Changes>>,
 }
 
+/// How many requests to be told of changes rmcp may have yet to acknowledge.
+const ACCEPTED: usize = 1024;
+
 /// Notes that the tools have changed, until it is dropped.
 struct Changes {
     noted: Arc<Notify>,
@@ -209,7 +212,12 @@ impl ServerHandler for Handler {
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         if requested.tools_list_changed == Some(true) {
-            lock(&self.accepted).push_back(self.changes());
+            let mut accepted = lock(&self.accepted);
+            // One whose client went away meanwhile is never asked for.
+            if accepted.len() >= ACCEPTED {
+                accepted.pop_front();
+            }
+            accepted.push_back(self.changes());
         }
         Some(SubscriptionFilter::builder().tools_list_changed().build())
     }
