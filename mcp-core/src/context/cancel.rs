@@ -29,8 +29,31 @@ struct Inner {
 
 #[derive(Default)]
 struct Waiting {
-    next: u64,
-    wakers: Vec<(u64, Waker)>,
+    wakers: Vec<Option<Waker>>,
+    /// The places where there is none.
+    free: Vec<usize>,
+}
+
+impl Waiting {
+    fn add(&mut self, waker: Waker) -> usize {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.wakers.push(None);
+            self.wakers.len() - 1
+        });
+        self.wakers[place] = Some(waker);
+        place
+    }
+
+    fn remove(&mut self, place: usize) -> Option<Waker> {
+        // All are gone when it was cancelled.
+        let waker = self.wakers.get_mut(place)?.take();
+        self.free.push(place);
+        if self.free.len() == self.wakers.len() {
+            self.free.clear();
+            self.wakers.clear();
+        }
+        waker
+    }
 }
 
 impl CancelToken {
@@ -50,9 +73,7 @@ impl CancelToken {
         self.0.cancelled.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut self.waiting().wakers);
         // Whoever is woken may come back for the lock.
-        for (_, waker) in wakers {
-            waker.wake();
-        }
+        wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
     /// Whether it was called off.
@@ -89,7 +110,7 @@ impl fmt::Debug for CancelToken {
 pub struct Cancelled {
     /// None where there is nothing that could be called off.
     token: Option<CancelToken>,
-    place: Option<u64>,
+    place: Option<usize>,
     parent: Option<Box<Cancelled>>,
 }
 
@@ -111,22 +132,20 @@ impl Future for Cancelled {
                 return Poll::Ready(());
             }
         }
-        let waker = context.waker().clone();
         let mut waiting = token.waiting();
         // Looked at under the lock: who cancels now takes the waker that is put in below, or was seen here.
         if token.0.cancelled.load(Ordering::SeqCst) {
             return Poll::Ready(());
         }
-        let own = place.and_then(|place| waiting.wakers.iter_mut().find(|(id, _)| *id == place));
+        let own = place.and_then(|place| waiting.wakers.get_mut(place)?.as_mut());
         // To drop a waker may run anything, so it waits until the lock is gone.
-        let old = if let Some((_, own)) = own {
-            Some(std::mem::replace(own, waker))
-        } else {
-            let id = waiting.next;
-            waiting.next += 1;
-            waiting.wakers.push((id, waker));
-            *place = Some(id);
-            None
+        let old = match own {
+            Some(own) if own.will_wake(context.waker()) => None,
+            Some(own) => Some(std::mem::replace(own, context.waker().clone())),
+            None => {
+                *place = Some(waiting.add(context.waker().clone()));
+                None
+            }
         };
         drop(waiting);
         drop(old);
@@ -137,10 +156,7 @@ impl Future for Cancelled {
 impl Drop for Cancelled {
     fn drop(&mut self) {
         if let (Some(token), Some(place)) = (&self.token, self.place) {
-            let mut waiting = token.waiting();
-            let gone = waiting.wakers.iter().position(|(id, _)| *id == place);
-            let gone = gone.map(|index| waiting.wakers.swap_remove(index));
-            drop(waiting);
+            let gone = token.waiting().remove(place);
             drop(gone);
         }
     }
@@ -220,7 +236,7 @@ mod tests {
             drop(task);
             // Takes the place of the task's last waker, so that the task is dropped.
             assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-            send.send(token.waiting().wakers.len()).unwrap();
+            send.send(token.waiting().wakers.iter().flatten().count()).unwrap();
         });
         assert_eq!(done.recv_timeout(std::time::Duration::from_secs(5)), Ok(1));
     }
