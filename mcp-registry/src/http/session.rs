@@ -73,7 +73,13 @@ impl Sessions {
 /// Forgets what nobody asked for any more; one at least.
 fn forget(sessions: &mut HashMap<String, Arc<Session>>, now: Instant) {
     let used = |session: &Session| session.lock().used;
-    sessions.retain(|_, session| now.duration_since(used(session)) < IDLE);
+    sessions.retain(|_, session| {
+        let is_used = now.duration_since(used(session)) < IDLE;
+        if !is_used {
+            session.listen(None);
+        }
+        is_used
+    });
     if sessions.len() >= MOST {
         let oldest = sessions.iter().min_by_key(|(_, session)| used(session)).map(|(id, _)| id.clone());
         if let Some(session) = oldest.and_then(|id| sessions.remove(&id)) {
@@ -120,7 +126,7 @@ mod tests {
 
     use mcp_core::{CancelToken, Era, LogLevel};
 
-    use super::{MOST, Sessions};
+    use super::{IDLE, MOST, Sessions, forget};
     use crate::server::Peer;
 
     #[test]
@@ -143,6 +149,16 @@ mod tests {
         assert!(sessions.end(&id) && !sessions.end(&id));
         assert!(second.is_cancelled());
         assert!(sessions.get(&id).is_none());
+    }
+
+    #[test]
+    fn who_listens_to_a_session_that_is_forgotten_hears_of_it() {
+        let sessions = Sessions::default();
+        let id = sessions.begin(Era::V2025_11_25).unwrap();
+        let over = CancelToken::new();
+        sessions.get(&id).unwrap().listen(Some(over.clone()));
+        forget(&mut sessions.lock(), std::time::Instant::now() + IDLE);
+        assert!(over.is_cancelled() && sessions.get(&id).is_none());
     }
 
     #[test]
