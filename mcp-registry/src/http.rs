@@ -236,7 +236,8 @@ impl Http {
     }
 
     /// Ends the streams of those who listen when the token is cancelled, and closes connections with the next answer: for
-    /// a server of yours that is to end, which waits for open streams.
+    /// a server of yours that is to end, which waits for open streams. [`serve`](Self::serve) ends then too; it cancels the
+    /// token itself at a signal.
     pub fn stop_with(mut self, token: CancelToken) -> Self {
         self.stopping = token;
         self

@@ -83,11 +83,12 @@ pub(super) async fn serve(
         connections.spawn(connection(site.clone(), stream, closing.clone()));
     };
     {
-        let mut first = pin!(signal());
+        let (mut first, mut told) = (pin!(signal()), pin!(stopping.cancelled()));
         loop {
             tokio::select! {
                 biased;
                 () = &mut first => break,
+                () = &mut told => break,
                 Some(_) = connections.join_next() => {}
                 stream = next(&listener), if connections.len() < most => accept(&mut connections, stream),
             }
