@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use mcp_core::{
-    BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, ToolCall, ToolResult, ValidationError,
-    code,
+    BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, ToolCall, ToolResult,
+    ValidationError, code,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -252,19 +252,15 @@ impl Server {
                 self.request_guarded(envelope, (&request.id, &request.method, Params::read(&request)), peer, out)
             }
             Ok(Incoming::Rpc(RpcMessage::Notification(notification))) => {
-                match &*notification.method {
-                    "notifications/initialized" => peer.set_initialized(),
-                    "notifications/cancelled" => {
-                        if let Ok(Cancelled { request_id }) = notification.params_as() {
-                            peer.cancel(&request_id.into_owned());
-                        }
-                    }
-                    _ => {}
-                }
+                peer.note(Outcome::Noticed);
+                notice(&notification, peer);
                 None
             }
             // The server asks nothing.
-            Ok(Incoming::Rpc(RpcMessage::Response(_))) => None,
+            Ok(Incoming::Rpc(RpcMessage::Response(_))) => {
+                peer.note(Outcome::Noticed);
+                None
+            }
             Err(rejection) => {
                 peer.note(Outcome::Refused);
                 if !rejection.is_notification {
@@ -272,6 +268,14 @@ impl Server {
                 }
                 None
             }
+        }
+    }
+
+    /// Has other connections know of a notification, which may speak of a request of theirs.
+    #[cfg(feature = "http")]
+    pub(crate) fn pass_on(message: &[u8], peers: &[Peer]) {
+        if let Ok(Incoming::Rpc(RpcMessage::Notification(notification))) = Incoming::parse(message) {
+            peers.iter().for_each(|peer| notice(&notification, peer));
         }
     }
 
@@ -443,6 +447,19 @@ impl Server {
             }
         }
         result
+    }
+}
+
+/// Does what a notification says.
+fn notice(notification: &RpcNotification<'_>, peer: &Peer) {
+    match &*notification.method {
+        "notifications/initialized" => peer.set_initialized(),
+        "notifications/cancelled" => {
+            if let Ok(Cancelled { request_id }) = notification.params_as() {
+                peer.cancel(&request_id.into_owned());
+            }
+        }
+        _ => {}
     }
 }
 

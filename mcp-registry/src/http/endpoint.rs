@@ -207,8 +207,7 @@ impl Endpoint {
         });
         match ended.await {
             Some(Ended::Answered(out)) => answering.reply(&outlet, out),
-            Some(Ended::CalledOff) if accepted.events => streamed(whole(StatusCode::OK, EVENTS, b":\n\n".to_vec())),
-            Some(Ended::CalledOff) => whole(StatusCode::ACCEPTED, JSON, Vec::new()),
+            Some(Ended::CalledOff) => answering.called_off(),
             Some(Ended::Lost) => {
                 failure(StatusCode::INTERNAL_SERVER_ERROR, "the answer is lost; tell whoever runs the server")
             }
@@ -317,7 +316,7 @@ impl Answering<'_> {
     fn reply(&self, outlet: &Outlet, answer: Vec<u8>) -> Reply {
         let mut session = None;
         let status = match self.peer.outcome() {
-            Outcome::Answered | Outcome::OlderMethod => StatusCode::OK,
+            Outcome::Answered | Outcome::OlderMethod | Outcome::Noticed => StatusCode::OK,
             Outcome::Refused | Outcome::OlderRefused => StatusCode::BAD_REQUEST,
             Outcome::NoMethod => StatusCode::NOT_FOUND,
             Outcome::Initialized => {
@@ -353,13 +352,27 @@ impl Answering<'_> {
             Version::Broken => return bad_version(""),
             Version::None | Version::Spoken(_) => {}
         }
-        if self.peer.outcome() == Outcome::Refused {
-            return failure(StatusCode::BAD_REQUEST, "the notification is none; send one of JSON-RPC 2.0");
+        match self.peer.outcome() {
+            Outcome::Noticed => {}
+            Outcome::Refused => {
+                return failure(StatusCode::BAD_REQUEST, "the notification is none; send one of JSON-RPC 2.0");
+            }
+            // A request that was called off while it ran where it was called.
+            _ => return self.called_off(),
         }
         // It may speak of any request of the session.
-        for peer in self.session.iter().flat_map(|session| session.peers()) {
-            let _ = self.endpoint.server.begin(message, &peer, &mut Vec::new());
+        if let Some(session) = self.session {
+            Server::pass_on(message, &session.peers());
         }
         whole(StatusCode::ACCEPTED, JSON, Vec::new())
+    }
+
+    /// Nobody waits for the answer.
+    fn called_off(&self) -> Reply {
+        if self.accepted.events {
+            streamed(whole(StatusCode::OK, EVENTS, b":\n\n".to_vec()))
+        } else {
+            whole(StatusCode::ACCEPTED, JSON, Vec::new())
+        }
     }
 }

@@ -89,11 +89,13 @@ pub(crate) enum Outcome {
     OlderMethod,
     /// It was one of those, and not as it has to be.
     OlderRefused,
+    /// It asks for no answer.
+    Noticed,
 }
 
 impl Outcome {
     #[cfg(feature = "http")]
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Answered,
         Self::Refused,
         Self::NoMethod,
@@ -101,6 +103,7 @@ impl Outcome {
         Self::LevelSet,
         Self::OlderMethod,
         Self::OlderRefused,
+        Self::Noticed,
     ];
 }
 
