@@ -8,6 +8,7 @@ mod read;
 mod reply;
 mod serve;
 mod session;
+mod stall;
 mod stream;
 mod under;
 

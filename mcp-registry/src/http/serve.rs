@@ -19,9 +19,13 @@ use tokio::time::sleep;
 use super::accept::JSON;
 use super::endpoint::HttpService;
 use super::reply::{Reply, failure, whole};
+use super::stall::Stall;
 
 /// How long a client may take for the headers of a request, and how long a connection may be idle.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// How long a client may take nothing of what it is sent.
+const STALL: Duration = Duration::from_secs(30);
 
 /// How long clients are told with their answers that the server ends, before connections without a request are closed.
 const FAREWELL: Duration = Duration::from_millis(250);
@@ -154,7 +158,7 @@ async fn connection(site: Site, stream: TcpStream, closing: CancelToken) {
         closing.cancelled().await;
         heard.await;
     };
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(builder.serve_connection(Stall::new(TokioIo::new(stream), STALL), service));
     // What becomes of a connection is its client's business.
     tokio::select! {
         biased;
