@@ -28,6 +28,7 @@ pub(crate) use self::headers::Mirrored;
 use self::serve::Site;
 use self::session::Sessions;
 pub use self::stream::HttpBody;
+use crate::host::TokioHost;
 use crate::server::Server;
 
 /// Where a probe asks.
@@ -125,6 +126,9 @@ pub fn router(server: Server) -> Router {
 /// Clients of the older versions get a session at `initialize`, by which they can call requests off and are told of
 /// changes; one that does not send it along is served as well. Errors that come from elsewhere are masked, unless the
 /// registry or [`call_options`](Self::call_options) says otherwise.
+///
+/// (That a client is gone is not seen while bytes of a next request wait behind the one that is answered: such a call runs
+/// to its end, or to its deadline.)
 #[must_use = "nothing is served before `serve` or `router`"]
 pub struct Http {
     server: Server,
@@ -174,7 +178,10 @@ impl Http {
 
     /// Answers requests to this host as well, such as `tools.example.com`; with a port, to that port alone.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
-        self.access.hosts.push(host.into());
+        let host = host.into();
+        // As it stands in the address of a browser.
+        let host = host.split_once("://").map_or(&*host, |(_, host)| host);
+        self.access.hosts.push(host.trim_end_matches('/').to_owned());
         self
     }
 
@@ -304,15 +311,18 @@ impl Http {
 
     async fn run(self, listener: TcpListener, signal: impl AsyncFnMut()) -> Result<(), TransportError> {
         self.check(&listener)?;
+        // Without timers, every connection would end in a panic.
+        TokioHost::current().map_err(std::io::Error::other)?;
         let (path, stopping, most) = (self.path.clone(), self.stopping.clone(), self.max_connections);
-        serve::serve(Site::new(path, self.service()), listener, most, &stopping, signal).await;
+        serve::serve(Site::new(&path, self.service()), listener, most, &stopping, signal).await;
         Ok(())
     }
 
     /// Whether others can reach it, and nobody asks who they are.
     pub(crate) fn check(&self, listener: &TcpListener) -> Result<(), TransportError> {
-        if self.access.tokens.iter().any(String::is_empty) {
-            return Err(TransportError::EmptyToken);
+        let is_sound = |token: &String| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        if !self.access.tokens.iter().all(is_sound) {
+            return Err(TransportError::Token);
         }
         let address = listener.local_addr()?;
         if address.ip().is_loopback() || self.auth_outside || !self.access.tokens.is_empty() {

@@ -275,7 +275,9 @@ impl Server {
     #[cfg(feature = "http")]
     pub(crate) fn pass_on(message: &[u8], peers: &[Peer]) {
         if let Ok(Incoming::Rpc(RpcMessage::Notification(notification))) = Incoming::parse(message) {
-            peers.iter().for_each(|peer| notice(&notification, peer));
+            for peer in peers {
+                notice(&notification, peer);
+            }
         }
     }
 

@@ -140,9 +140,9 @@ fn d3_what_others_can_reach_is_served_only_to_those_who_are_known() {
     assert_eq!(refused("0.0.0.0:0", Http::auth_outside), None);
     assert_eq!(refused("127.0.0.1:0", |http| http), None);
     for address in ["127.0.0.1:0", "0.0.0.0:0"] {
-        for token in ["", "  ", "\n"] {
+        for token in ["", "  ", "\n", "schlüssel", "two words"] {
             let message = refused(address, |http| http.token("good").token(token)).unwrap();
-            assert!(message.contains("the token is empty; "), "{message}");
+            assert!(message.contains("the token is empty, "), "{message}");
         }
     }
 }

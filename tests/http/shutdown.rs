@@ -1,5 +1,6 @@
 //! The end of a server: what has come is answered.
 
+use std::io::{Read as _, Write as _};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -143,6 +144,28 @@ fn who_sends_half_or_does_not_read_does_not_hold_up_the_end() {
     served.is_well();
     served.stop();
     assert!(!served.goes_on(Duration::from_secs(40)), "a few seconds are enough");
+}
+
+#[test]
+fn who_reads_slowly_gets_all_of_the_answer() {
+    let mut served = Served::start();
+    let text = "x".repeat(10_000_000);
+    let ask = call("2026-07-28", "t_echo", json!({ "text": text })).with("Connection", "close").bytes();
+    let mut stream = std::net::TcpStream::connect(served.address).unwrap();
+    stream.write_all(&ask).unwrap();
+    let (mut part, mut read) = (vec![0; 32 * 1024], 0);
+    read += stream.read(&mut part).unwrap();
+    served.stop();
+    // For longer than a client is waited for that does not read.
+    loop {
+        match stream.read(&mut part).unwrap() {
+            0 => break,
+            bytes => read += bytes,
+        }
+        thread::sleep(Duration::from_millis(12));
+    }
+    assert!(read > 2 * text.len(), "{read} bytes");
+    served.ended();
 }
 
 #[test]

@@ -276,9 +276,9 @@ pub enum TransportError {
         /// The address.
         address: std::net::SocketAddr,
     },
-    /// A token that everyone knows.
-    #[error("the token is empty; give one that nobody can guess")]
-    EmptyToken,
+    /// A token that everyone knows, or nobody can send.
+    #[error("the token is empty, or has more than visible ASCII in it; give one that nobody can guess")]
+    Token,
     /// Reading or writing failed.
     #[error("the connection failed: {0}; check it and try again")]
     Io(#[from] std::io::Error),

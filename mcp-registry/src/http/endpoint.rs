@@ -17,7 +17,9 @@ use super::accept::{Accepted, EVENTS, JSON, content_type, is_json};
 use super::access::Access;
 use super::headers::{Headers, SESSION, Version};
 use super::read::{Room, read};
-use super::reply::{Reply, bad_version, busy, events, failure, no_session, not_let_in, streamed, whole};
+use super::reply::{
+    Reply, bad_version, broken_version, busy, events, failure, no_session, not_let_in, streamed, whole,
+};
 use super::session::{Session, Sessions};
 use super::stream::{Events, Outlet, Stream, append_answer};
 use super::under::{Ended, Permit, Under, until};
@@ -262,7 +264,7 @@ impl Endpoint {
         let over = self.stopping.child();
         if let Some(session) = &session {
             session.set_up(&peer);
-            session.listen(Some(over.clone()));
+            session.listen(over.clone());
         }
         peer.set_initialized();
         self.server.tell_of_changes(&peer);
@@ -277,7 +279,7 @@ impl Endpoint {
             Version::Spoken(era) => Ok(Some(era)),
             Version::None => Ok(None),
             Version::Other(version) => Err(Box::new(bad_version(version))),
-            Version::Broken => Err(Box::new(bad_version(""))),
+            Version::Broken => Err(Box::new(broken_version())),
         }
     }
 
@@ -349,7 +351,7 @@ impl Answering<'_> {
     fn notified(&self, message: &[u8], headers: &Headers<'_>) -> Reply {
         match headers.version() {
             Version::Other(version) => return bad_version(version),
-            Version::Broken => return bad_version(""),
+            Version::Broken => return broken_version(),
             Version::None | Version::Spoken(_) => {}
         }
         match self.peer.outcome() {

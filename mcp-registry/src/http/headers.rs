@@ -59,7 +59,7 @@ impl Envelope for Headers<'_> {
             (Version::None, Some(_)) => {
                 return Err(mismatch("the header `MCP-Protocol-Version` is missing; send the version of the request"));
             }
-            (Version::Broken, _) => return Err(unreadable(&VERSION)),
+            (Version::Broken, _) => return Err(broken_version()),
             (Version::Other(text), None) => return Err(unsupported(text)),
             (Version::None | Version::Spoken(_), None) => return Ok(()),
             (Version::Spoken(era), Some(_)) => era.as_str(),
@@ -197,6 +197,11 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
 
 fn readable(value: &HeaderValue) -> Option<&str> {
     Some(value.to_str().ok()?.trim_matches([' ', '\t']))
+}
+
+/// The error of a version that cannot be read.
+pub(super) fn broken_version() -> RpcError {
+    mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
 }
 
 fn unreadable(name: &HeaderName) -> RpcError {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::accept::{EVENTS, JSON};
 use super::access::Refused;
+use super::headers;
 use super::stream::{Events, HttpBody};
 use crate::server::{respond_error, unsupported};
 
@@ -72,6 +73,10 @@ pub(super) fn busy(message: &str) -> Reply {
 
 pub(super) fn bad_version(version: &str) -> Reply {
     refusal(StatusCode::BAD_REQUEST, &unsupported(version))
+}
+
+pub(super) fn broken_version() -> Reply {
+    refusal(StatusCode::BAD_REQUEST, &headers::broken_version())
 }
 
 pub(super) fn no_session() -> Reply {

@@ -4,9 +4,11 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::http::{Method, Request, StatusCode};
+use axum::http::header::ALLOW;
+use axum::http::{HeaderValue, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -30,35 +32,53 @@ const STALL: Duration = Duration::from_secs(30);
 /// How long clients are told with their answers that the server ends, before connections without a request are closed.
 const FAREWELL: Duration = Duration::from_millis(250);
 
-/// How long the last answers may take to be read once nothing is under way, by the times that one looks.
-const PATIENCE: [Duration; 3] = [Duration::from_secs(2); 3];
+/// How often one looks whether something is still to come, at the end.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// After how many looks at nothing the end is waited for no longer.
+const PATIENCE: u32 = 3;
+
+/// After how many looks the last answers should have been read.
+const READING: u32 = 30;
 
 /// What is served: the endpoint at its path, and `/health`. A router of axum would do the same at some cost.
 #[derive(Clone)]
-pub(super) struct Site(Arc<(String, HttpService)>);
+pub(super) struct Site {
+    path: Arc<str>,
+    service: HttpService,
+    /// Moves on whenever a client takes something of an answer.
+    taken: Arc<AtomicUsize>,
+}
 
 impl Site {
-    pub(super) fn new(path: String, service: HttpService) -> Self {
-        Self(Arc::new((path, service)))
+    pub(super) fn new(path: &str, service: HttpService) -> Self {
+        Self { path: path.into(), service, taken: Arc::default() }
     }
 
-    /// Over when no request has been under way for a while.
+    /// Over when no request has been under way, and nobody has read, for a while; or when reading takes too long.
     async fn patience(&self) {
-        let mut idle = 0;
-        while idle < PATIENCE.len() {
-            sleep(PATIENCE[idle]).await;
-            idle = if self.0.1.in_flight() == 0 { idle + 1 } else { 0 };
+        let (mut idle, mut looks, mut taken) = (0, 0, 0);
+        while idle < PATIENCE && looks < READING {
+            sleep(LOOK).await;
+            let before = std::mem::replace(&mut taken, self.taken.load(Ordering::Relaxed));
+            let is_busy = self.service.in_flight() > 0;
+            looks = if is_busy { 0 } else { looks + 1 };
+            idle = if is_busy || before != taken { 0 } else { idle + 1 };
         }
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Reply, Infallible> {
-        let (path, service) = &*self.0;
-        if request.uri().path() == path {
+        let Self { path, service, .. } = &self;
+        if request.uri().path() == &**path {
             return Ok(service.answer(request).await);
         }
         Ok(match (request.uri().path(), request.method()) {
             ("/health", &(Method::GET | Method::HEAD)) => health(service.is_stopping()),
-            ("/health", _) => failure(StatusCode::METHOD_NOT_ALLOWED, "`/health` is asked for with GET"),
+            ("/health", _) => {
+                let mut reply = failure(StatusCode::METHOD_NOT_ALLOWED, "`/health` is asked for with GET");
+                reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+                reply
+            }
             _ => failure(StatusCode::NOT_FOUND, format!("there is nothing here; the tools are at `{path}`")),
         })
     }
@@ -151,6 +171,7 @@ async fn connection(site: Site, stream: TcpStream, closing: CancelToken) {
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(IDLE);
+    let taken = Arc::clone(&site.taken);
     let service = service_fn(move |request| site.clone().answer(request));
     // One that is new may have a request on its way.
     let heard = sleep(FAREWELL);
@@ -158,7 +179,7 @@ async fn connection(site: Site, stream: TcpStream, closing: CancelToken) {
         closing.cancelled().await;
         heard.await;
     };
-    let mut connection = pin!(builder.serve_connection(Stall::new(TokioIo::new(stream), STALL), service));
+    let mut connection = pin!(builder.serve_connection(Stall::new(TokioIo::new(stream), STALL, taken), service));
     // What becomes of a connection is its client's business.
     tokio::select! {
         biased;

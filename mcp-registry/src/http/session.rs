@@ -29,6 +29,7 @@ struct State {
     peers: Vec<WeakPeer>,
     /// The stream on which the client listens.
     listening: Option<CancelToken>,
+    over: bool,
     used: Instant,
 }
 
@@ -40,7 +41,8 @@ impl Sessions {
         let id = format!("{:032x}", u128::from_be_bytes(bytes));
         let now = Instant::now();
         let level = LogLevel::Info;
-        let session = Session(Mutex::new(State { era, level, peers: Vec::new(), listening: None, used: now }));
+        let session =
+            Session(Mutex::new(State { era, level, peers: Vec::new(), listening: None, over: false, used: now }));
         let mut sessions = self.lock();
         if sessions.len() >= MOST {
             forget(&mut sessions, now);
@@ -60,7 +62,7 @@ impl Sessions {
     pub(super) fn end(&self, id: &str) -> bool {
         let ended = self.lock().remove(id);
         if let Some(session) = &ended {
-            session.listen(None);
+            session.end();
         }
         ended.is_some()
     }
@@ -76,14 +78,14 @@ fn forget(sessions: &mut HashMap<String, Arc<Session>>, now: Instant) {
     sessions.retain(|_, session| {
         let is_used = now.duration_since(used(session)) < IDLE;
         if !is_used {
-            session.listen(None);
+            session.end();
         }
         is_used
     });
     if sessions.len() >= MOST {
         let oldest = sessions.iter().min_by_key(|(_, session)| used(session)).map(|(id, _)| id.clone());
         if let Some(session) = oldest.and_then(|id| sessions.remove(&id)) {
-            session.listen(None);
+            session.end();
         }
     }
 }
@@ -108,10 +110,23 @@ impl Session {
     }
 
     /// Listens on one stream, in place of an earlier one: nobody is told the same thing twice.
-    pub(super) fn listen(&self, over: Option<CancelToken>) {
-        let earlier = std::mem::replace(&mut self.lock().listening, over);
+    pub(super) fn listen(&self, over: CancelToken) {
+        let mut state = self.lock();
+        // It may have been ended meanwhile.
+        let earlier = if state.over { Some(over) } else { state.listening.replace(over) };
+        drop(state);
         if let Some(earlier) = earlier {
             earlier.cancel();
+        }
+    }
+
+    fn end(&self) {
+        let mut state = self.lock();
+        state.over = true;
+        let listening = state.listening.take();
+        drop(state);
+        if let Some(listening) = listening {
+            listening.cancel();
         }
     }
 
@@ -143,8 +158,8 @@ mod tests {
         drop(peer);
         assert_eq!(session.peers().len(), 0, "it is over");
         let (first, second) = (CancelToken::new(), CancelToken::new());
-        session.listen(Some(first.clone()));
-        session.listen(Some(second.clone()));
+        session.listen(first.clone());
+        session.listen(second.clone());
         assert!(first.is_cancelled() && !second.is_cancelled());
         assert!(sessions.end(&id) && !sessions.end(&id));
         assert!(second.is_cancelled());
@@ -156,7 +171,7 @@ mod tests {
         let sessions = Sessions::default();
         let id = sessions.begin(Era::V2025_11_25).unwrap();
         let over = CancelToken::new();
-        sessions.get(&id).unwrap().listen(Some(over.clone()));
+        sessions.get(&id).unwrap().listen(over.clone());
         forget(&mut sessions.lock(), std::time::Instant::now() + IDLE);
         assert!(over.is_cancelled() && sessions.get(&id).is_none());
     }

@@ -2,6 +2,8 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,11 +16,13 @@ pub(super) struct Stall<C> {
     patience: Duration,
     /// Runs out while nothing is taken.
     waits: Option<Pin<Box<Sleep>>>,
+    /// Moves on whenever something is.
+    taken: Arc<AtomicUsize>,
 }
 
 impl<C: Unpin> Stall<C> {
-    pub(super) fn new(connection: C, patience: Duration) -> Self {
-        Self { connection, patience, waits: None }
+    pub(super) fn new(connection: C, patience: Duration, taken: Arc<AtomicUsize>) -> Self {
+        Self { connection, patience, waits: None, taken }
     }
 
     fn unless_late<T>(
@@ -29,6 +33,7 @@ impl<C: Unpin> Stall<C> {
         let done = write(Pin::new(&mut self.connection), context);
         if done.is_ready() {
             self.waits = None;
+            self.taken.fetch_add(1, Ordering::Relaxed);
             return done;
         }
         let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(self.patience)));
@@ -72,6 +77,7 @@ impl<C: Write + Unpin> Write for Stall<C> {
 mod tests {
     use std::io::ErrorKind;
     use std::pin::Pin;
+    use std::sync::Arc;
     use std::time::Duration;
 
     use hyper::rt::Write as _;
@@ -85,7 +91,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let stream = listener.accept().await.unwrap().0;
-        let mut stall = Stall::new(TokioIo::new(stream), Duration::from_millis(50));
+        let mut stall = Stall::new(TokioIo::new(stream), Duration::from_millis(50), Arc::default());
         let bytes = vec![0; 1 << 20];
         let error = loop {
             let write = std::future::poll_fn(|context| Pin::new(&mut stall).poll_write(context, &bytes));

@@ -108,13 +108,14 @@ impl Server {
             respond_error(Some(id), &RpcError::new(code::INVALID_REQUEST, message), out);
             return None;
         }
+        // What changes from here on is seen.
+        self.tell_of_changes(peer);
         let accepted = if tools { json!({ "toolsListChanged": true }) } else { json!({}) };
         let params = json!({ "notifications": accepted, "_meta": { SUBSCRIPTION: owned } });
         peer.tell(notification("notifications/subscriptions/acknowledged", params));
         if tools {
             peer.tell_of_tools(&owned);
         }
-        self.tell_of_changes(peer);
         let (server, era) = (self.clone(), asked.era);
         let listening = Listening { peer: peer.clone(), over };
         Some(Box::pin(async move {

@@ -1,5 +1,4 @@
 //! What could be done to a server over HTTP that nobody expects.
-#![cfg(feature = "http")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
