@@ -18,17 +18,16 @@ fn count(#[ctx] cx: &ToolContext, to: u32) -> u32 {
 }
 
 /// Answers what comes, until nothing more does. This runs on no runtime; on yours, `handle` is awaited.
-fn serve(server: &Server, messages: &Receiver<Vec<u8>>, answers: Sender<Vec<u8>>) {
+fn serve(server: &Server, messages: &Receiver<Vec<u8>>, answers: &Sender<Vec<u8>>) {
     let notices = answers.clone();
     let peer = Peer::new()
         .options(CallOptions::new().caller("the other thread"))
         // Whoever has hung up needs no notice.
         .notify(move |message| drop(notices.send(message)));
     for message in messages {
-        if let Some(answer) = block_on(server.handle(&message, &peer)) {
-            if answers.send(answer).is_err() {
-                return;
-            }
+        let answer = block_on(server.handle(&message, &peer));
+        if answer.is_some_and(|answer| answers.send(answer).is_err()) {
+            return;
         }
     }
 }
@@ -36,7 +35,7 @@ fn serve(server: &Server, messages: &Receiver<Vec<u8>>, answers: Sender<Vec<u8>>
 fn main() -> Result<(), BoxError> {
     let server = Server::new(Registry::linked()?).info("numbers", "1.0.0");
     let ((to_server, messages), (answers, from_server)) = (channel(), channel());
-    let serving = thread::spawn(move || serve(&server, &messages, answers));
+    let serving = thread::spawn(move || serve(&server, &messages, &answers));
 
     let ask = |id: u32, method: &str, params: Value| {
         to_server.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into())
