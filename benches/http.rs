@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p mcp-benches --bin http`
 
+mod adding;
+
 use std::io::{self, BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::post;
-use mcp_registry::{Http, Registry, Server, mcp_tool};
+use mcp_registry::{Http, Registry, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -18,25 +20,6 @@ use tokio::net::{TcpListener, TcpStream};
 const TIME: Duration = Duration::from_millis(700);
 /// How often; the best counts, since others share the machine.
 const ROUNDS: usize = 7;
-
-/// Adds two numbers where it is called.
-#[mcp_tool(module = "calc", inline)]
-fn add(a: i64, b: i64) -> i64 {
-    a + b
-}
-
-/// Adds two numbers on the pool.
-#[mcp_tool(module = "calc")]
-fn add_on_pool(a: i64, b: i64) -> i64 {
-    a + b
-}
-
-/// Adds two numbers in a future.
-#[mcp_tool(module = "calc")]
-#[allow(clippy::unused_async, reason = "it is measured")]
-async fn add_in_future(a: i64, b: i64) -> i64 {
-    a + b
-}
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()

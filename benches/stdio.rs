@@ -2,35 +2,18 @@
 //!
 //! `cargo run --release -p mcp-benches --bin stdio`
 
+mod adding;
+
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcp_registry::{Registry, Server, mcp_tool, serve_stdio};
+use mcp_registry::{Registry, Server, serve_stdio};
 
 /// How long one figure is measured.
 const TIME: Duration = Duration::from_millis(700);
 /// How often; the best counts, since others share the machine.
 const ROUNDS: usize = 5;
-
-/// Adds two numbers where it is called.
-#[mcp_tool(module = "calc", inline)]
-fn add(a: i64, b: i64) -> i64 {
-    a + b
-}
-
-/// Adds two numbers on the pool.
-#[mcp_tool(module = "calc")]
-fn add_on_pool(a: i64, b: i64) -> i64 {
-    a + b
-}
-
-/// Adds two numbers in a future.
-#[mcp_tool(module = "calc")]
-#[allow(clippy::unused_async, reason = "it is measured")]
-async fn add_in_future(a: i64, b: i64) -> i64 {
-    a + b
-}
 
 /// What someone without a registry writes.
 mod by_hand {
@@ -89,7 +72,7 @@ mod by_hand {
     fn answer(line: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let Request { id, method, params } = serde_json::from_slice(line)?;
         let result = match (method, params.name) {
-            ("tools/call", "calc_add") => super::add(params.arguments.a, params.arguments.b),
+            ("tools/call", "calc_add") => super::adding::add(params.arguments.a, params.arguments.b),
             _ => return Err(io::Error::other("no such method or tool")),
         };
         let content = [Text { r#type: "text", text: result.to_string().into() }];

@@ -4,6 +4,8 @@
 
 #[path = "http/access.rs"]
 mod access;
+#[path = "clients/rmcp.rs"]
+mod clients;
 #[path = "http/gone.rs"]
 mod gone;
 #[path = "http/headers.rs"]

@@ -1,5 +1,7 @@
 //! Served over stdin and stdout: seen from a raw pipe, and by rmcp's client.
 
+#[path = "clients/rmcp.rs"]
+mod clients;
 #[path = "stdio/memory.rs"]
 mod memory;
 #[path = "stdio/pipes.rs"]
