@@ -122,6 +122,9 @@ pub fn router(server: Server) -> Router {
 /// # }
 /// ```
 ///
+/// An answer is JSON, or a stream of events where a tool tells of its progress or its log, a client listens, or it takes
+/// nothing but events; the older `list_tools` and `call_tool` then end in an event `result` or `error`.
+///
 /// Messages of 2026-07-28 stand for themselves, and a client that closes its connection has called its request off.
 /// Clients of the older versions get a session at `initialize`, by which they can call requests off and are told of
 /// changes; one that does not send it along is served as well. Errors that come from elsewhere are masked, unless the
