@@ -168,7 +168,7 @@ impl Catalog {
 }
 
 /// Where a tool is defined, for sorting and comparing.
-fn place(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
+pub(crate) fn place(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
     let Origin { package, package_version, module_path, function, file, line } = origin;
     (package, package_version, module_path, function, file, *line)
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use mcp_core::RegistrationProblem;
 
+use crate::catalog::place;
 use crate::link::package_key;
 use crate::tool::{Named, Source};
 
@@ -28,15 +29,20 @@ pub(crate) enum Change {
 pub(crate) fn edited(sources: Vec<Source>, edits: &[Edit], problems: &mut Vec<RegistrationProblem>) -> Vec<Named> {
     let mut concerned: Vec<Vec<Source>> = edits.iter().map(|_| Vec::new()).collect();
     let named = sources.into_iter().filter_map(|source| {
-        for (_, concerned) in edits.iter().zip(&mut concerned).filter(|(edit, _)| edit.concerns(&source)) {
-            // Two tell that it is not one.
-            if concerned.len() < 2 && !concerned.iter().any(|known| known.is(&source)) {
+        for (edit, concerned) in edits.iter().zip(&mut concerned).filter(|(edit, _)| edit.concerns(&source)) {
+            // What concerns a whole package may concern many, of which one is enough to know.
+            let is_enough = matches!(edit.change, Change::Prefix { .. }) && !concerned.is_empty();
+            if !is_enough && !concerned.iter().any(|known| known.is(&source)) {
                 concerned.push(source.clone());
             }
         }
         named(source, edits)
     });
     let named = named.collect();
+    for concerned in &mut concerned {
+        // What is told first must not depend on the linker.
+        concerned.sort_unstable_by(|one, other| place(one.origin()).cmp(&place(other.origin())));
+    }
     problems.extend(edits.iter().zip(&concerned).filter_map(|(edit, concerned)| edit.fault(concerned)));
     named
 }

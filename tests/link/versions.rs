@@ -1,7 +1,7 @@
 //! One crate in two versions, in one program.
 
 use mcp_registry::serde_json::json;
-use mcp_registry::{Conflict, RegistrationProblem, Registry, ToolCall};
+use mcp_registry::{Conflict, RegistrationProblem, Registry, ToolCall, tools};
 
 mcp_registry::link_tools!(two_versions_1 = "two-versions", two_versions_2 = "two-versions");
 
@@ -14,6 +14,17 @@ fn p2_two_versions_of_one_crate_are_told_apart_by_their_versions() {
 
     let error = Registry::builder().exclude("two-versions", "two_versions.version").build().unwrap_err().to_string();
     assert!(error.contains("name one version: \"two-versions@2.0.0\""), "{error}");
+    // Whatever order the linker has them in.
+    let in_order = [
+        tools![two_versions_1::version, two_versions_2::version],
+        tools![two_versions_2::version, two_versions_1::version],
+    ];
+    let told = in_order.map(|tools| {
+        let builder = Registry::builder_of(tools).exclude("two-versions", "two_versions.version");
+        builder.build().unwrap_err().to_string().lines().nth(1).map(str::to_owned)
+    });
+    assert_eq!(told[0], told[1]);
+    assert!(error.contains(told[0].as_deref().unwrap()), "{told:?}");
 
     let version =
         |registry: &Registry, name: &str| registry.call_blocking(&ToolCall::new(name, json!({}))).data.unwrap();
