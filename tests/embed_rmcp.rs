@@ -9,6 +9,11 @@
     reason = "tools take what they take, and log lines are still asked for"
 )]
 
+#[path = "embed_rmcp/changes.rs"]
+mod changes;
+#[path = "embed_rmcp/order.rs"]
+mod order;
+
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,7 +29,7 @@ use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ErrorCode, ErrorData,
     LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, RequestMetaObject,
-    ServerNotification, SetLevelRequestParams, SubscriptionFilter,
+    SetLevelRequestParams,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};
 use rmcp::{
@@ -32,7 +37,7 @@ use rmcp::{
     ServiceExt as _, tool, tool_handler,
 };
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex};
+use tokio::io::duplex;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -554,114 +559,4 @@ async fn a_name_that_both_have_is_refused() {
     route.attr.name = "t_hidden".into();
     own.add_route(route);
     merge(own, &registry).unwrap();
-}
-
-/// A tool that comes late.
-fn late() -> Tool {
-    Tool::new("t.late", json!({ "type": "object" }), |_, _: Value| async { ToolResult::data(json!({ "late": true })) })
-}
-
-#[tokio::test]
-async fn a_handler_sees_tools_that_come_and_go() {
-    let registry = registry();
-    let handler = Handler::new(&registry);
-    let (one, other) =
-        (connect(handler.clone(), Era::V2025_11_25).await, connect(handler.clone(), Era::V2025_11_25).await);
-    assert!(!one.names().await.contains(&"t_late".to_owned()));
-    // The server has seen the notification by which it is set up.
-    other.call("t_add", json!({ "a": 1 })).await.unwrap();
-
-    let changed = registry.clone();
-    // Outside the runtime.
-    std::thread::spawn(move || changed.register(late()).unwrap()).join().unwrap();
-    for connected in [&one, &other] {
-        eventually(|| connected.told.changes.load(Ordering::SeqCst) == 1).await;
-        assert!(connected.names().await.contains(&"t_late".to_owned()));
-        let result = connected.call("t_late", json!({})).await.unwrap();
-        assert_eq!(result.structured_content, Some(json!({ "late": true })));
-    }
-    assert!(registry.unregister("t.late"));
-    eventually(|| one.told.changes.load(Ordering::SeqCst) == 2).await;
-    assert!(!one.names().await.contains(&"t_late".to_owned()));
-    assert_eq!(one.protocol_error("t_late", json!({})).await.code, ErrorCode::INVALID_PARAMS);
-}
-
-#[tokio::test]
-async fn who_listens_is_told_of_changes() {
-    let registry = registry();
-    let connected = connect(Handler::new(&registry), Era::V2026_07_28).await;
-    let filter = SubscriptionFilter::builder().tools_list_changed().build();
-    let mut subscription = timeout(LONG, connected.client.listen(filter)).await.unwrap().unwrap();
-    assert_eq!(subscription.acknowledged().tools_list_changed, Some(true));
-    registry.register(late()).unwrap();
-    let told = timeout(LONG, subscription.next()).await.unwrap().unwrap();
-    assert!(matches!(told, Some(ServerNotification::ToolListChangedNotification(_))), "{told:?}");
-    assert!(connected.names().await.contains(&"t_late".to_owned()));
-    subscription.cancel().await.unwrap();
-}
-
-#[tokio::test]
-async fn a_router_is_made_once() {
-    let registry = registry();
-    let connected = connect(Own::with(&registry), Era::V2025_11_25).await;
-    registry.register(late()).unwrap();
-    assert!(!connected.names().await.contains(&"t_late".to_owned()));
-    assert!(registry.unregister("t.add"));
-    let error = connected.protocol_error("t_add", json!({ "a": 1 })).await;
-    assert_eq!(error.data.unwrap()["error_type"], "ToolNotFoundError");
-}
-
-/// A client that writes lines by hand, set up.
-async fn by_hand(handler: Handler) -> (BufReader<ReadHalf<DuplexStream>>, WriteHalf<DuplexStream>) {
-    let (here, there) = duplex(1 << 16);
-    tokio::spawn(async move { handler.serve(there).await.unwrap().waiting().await });
-    let (read, mut write) = tokio::io::split(here);
-    let mut read = BufReader::new(read);
-    let params = json!({
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "by hand", "version": "1" },
-    });
-    send(&mut write, json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })).await;
-    assert_eq!(line(&mut read).await["id"], 0);
-    send(&mut write, json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-    (read, write)
-}
-
-async fn send(write: &mut WriteHalf<DuplexStream>, message: Value) {
-    write.write_all(format!("{message}\n").as_bytes()).await.unwrap();
-}
-
-async fn line(read: &mut BufReader<ReadHalf<DuplexStream>>) -> Value {
-    let mut line = String::new();
-    timeout(LONG, read.read_line(&mut line)).await.unwrap().unwrap();
-    serde_json::from_str(&line).unwrap()
-}
-
-fn counting() -> Value {
-    let params = json!({ "name": "t_steps_at_once", "arguments": {}, "_meta": { "progressToken": "here" } });
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
-}
-
-#[tokio::test]
-async fn progress_comes_in_order_and_before_the_answer() {
-    let (mut read, mut write) = by_hand(Handler::new(registry())).await;
-    send(&mut write, counting()).await;
-    for done in 1..=100 {
-        let params = line(&mut read).await["params"].take();
-        assert_eq!(params, json!({ "progressToken": "here", "progress": f64::from(done), "total": 100.0 }));
-    }
-    assert_eq!(line(&mut read).await["result"]["structuredContent"], json!({ "result": 100 }));
-}
-
-#[tokio::test]
-async fn who_has_sent_its_last_is_still_answered() {
-    let (mut read, mut write) = by_hand(Handler::new(registry())).await;
-    send(&mut write, counting()).await;
-    write.shutdown().await.unwrap();
-    loop {
-        let told = line(&mut read).await;
-        if told["id"] == 1 {
-            assert_eq!(told["result"]["structuredContent"], json!({ "result": 100 }));
-            return;
-        }
-    }
 }
