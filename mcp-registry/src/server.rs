@@ -19,6 +19,8 @@ use mcp_core::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+#[cfg(feature = "rmcp")]
+pub(crate) use self::call::protocol_error;
 #[cfg(feature = "http")]
 pub(crate) use self::envelope::mismatch;
 pub(crate) use self::envelope::{Bare, Envelope, Letter};
@@ -512,7 +514,8 @@ fn unknown_method(method: &str) -> RpcError {
     RpcError::new(code::METHOD_NOT_FOUND, message).data(json!({ "error_type": "ValidationError" }))
 }
 
-fn internal(panicked: &Panicked) -> RpcError {
+/// The error of an answer that could not be made.
+pub(crate) fn internal(panicked: &Panicked) -> RpcError {
     let message = format!("the answer could not be made: {}; tell whoever runs the server", panicked.message());
     RpcError::new(code::INTERNAL_ERROR, message).data(json!({ "error_type": "ToolExecutionError" }))
 }

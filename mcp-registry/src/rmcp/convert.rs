@@ -2,10 +2,11 @@
 
 use ::rmcp::ErrorData;
 use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, Tool};
-use mcp_core::{CodeProfile, Content, Era, Error, ErrorType, JsonObject, RpcError, ToolResult, code};
+use mcp_core::{Content, Era, Error, JsonObject, RpcError, ToolResult};
 use serde_json::{Value, json};
 
 use crate::call::guard::Panicked;
+use crate::server;
 use crate::tool::RegisteredTool;
 
 /// A tool as clients of a version see it.
@@ -87,25 +88,15 @@ fn save(fields: &mut JsonObject, kept: &Value) -> bool {
 
 /// What is an error of the protocol, and no result that a model reads.
 pub(super) fn protocol_error(error: &Error, era: Era) -> Option<ErrorData> {
-    match error {
-        Error::ToolNotFound(_) | Error::Validation(_) => {
-            let RpcError { code, message, data, .. } = error.to_rpc(CodeProfile::Standard);
-            Some(ErrorData::new(number(code), message, data))
-        }
-        Error::Tool(error) if era.is_stateless() && *error.error_type() == ErrorType::MISSING_CLIENT_CAPABILITY => {
-            let details = error.detail().error_details.clone();
-            Some(ErrorData::new(number(code::MISSING_CLIENT_CAPABILITY), error.message().to_owned(), details))
-        }
-        _ => None,
-    }
-}
-
-fn number(code: i64) -> ErrorCode {
-    i32::try_from(code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode)
+    server::protocol_error(error, era, false).map(of_rpc)
 }
 
 /// The error for what the application around the tools did: rmcp does not answer where there is a panic.
 pub(super) fn internal(panicked: &Panicked) -> ErrorData {
-    let message = format!("the answer could not be made: {}; tell whoever runs the server", panicked.message());
-    ErrorData::internal_error(message, None)
+    of_rpc(server::internal(panicked))
+}
+
+fn of_rpc(error: RpcError) -> ErrorData {
+    let RpcError { code, message, data, .. } = error;
+    ErrorData::new(i32::try_from(code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode), message, data)
 }

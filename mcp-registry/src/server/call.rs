@@ -155,7 +155,7 @@ impl Server {
     fn respond_call(&self, id: &Id<'_>, answer: Result<ToolResult, Error>, era: Era, peer: &Peer, out: &mut Vec<u8>) {
         let result = match answer {
             Ok(result) => result,
-            Err(error) => match self.protocol_error(&error, era) {
+            Err(error) => match protocol_error(&error, era, self.0.settings.refuse_arguments) {
                 Some(error) => {
                     if error.code == code::MISSING_CLIENT_CAPABILITY {
                         peer.note(Outcome::Refused);
@@ -171,16 +171,6 @@ impl Server {
             result.meta.insert(SERVER_INFO.to_owned(), self.implementation());
         }
         respond(id, &result, out);
-    }
-
-    /// What is an error of the protocol, and no result that a model reads.
-    fn protocol_error(&self, error: &Error, era: Era) -> Option<RpcError> {
-        match error {
-            Error::Tool(error) if era.is_stateless() => missing_capability(error),
-            Error::ToolNotFound(_) | Error::Validation(_) => Some(error.to_rpc(CodeProfile::Standard)),
-            Error::Schema(_) if self.0.settings.refuse_arguments => Some(error.to_rpc(CodeProfile::Standard)),
-            _ => None,
-        }
     }
 
     /// What stands at the end of a result, before it is closed.
@@ -205,6 +195,16 @@ fn respond_legacy(id: &Id<'_>, answer: Result<ToolResult, Error>, out: &mut Vec<
         Ok(Some(RpcResponse { outcome: Err(error), .. })) => respond_error(Some(id), &error, out),
         Ok(None) => respond(id, &json!({}), out),
         Err(error) => respond_error(Some(id), &Error::from(error).to_rpc(profile), out),
+    }
+}
+
+/// What is an error of the protocol, and no result that a model reads.
+pub(crate) fn protocol_error(error: &Error, era: Era, refuse_arguments: bool) -> Option<RpcError> {
+    match error {
+        Error::Tool(error) if era.is_stateless() => missing_capability(error),
+        Error::ToolNotFound(_) | Error::Validation(_) => Some(error.to_rpc(CodeProfile::Standard)),
+        Error::Schema(_) if refuse_arguments => Some(error.to_rpc(CodeProfile::Standard)),
+        _ => None,
     }
 }
 
