@@ -38,7 +38,7 @@ fn every_error() -> Vec<(Error, &'static str, i64, i64, u16)> {
     vec![
         (RegistrationError::from(RegistrationProblem::from(conflict)).into(), "RegistrationError", -32603, -32603, 500),
         (ToolNotFoundError { name: "x".into(), did_you_mean: vec![] }.into(), "ToolNotFoundError", -32602, -32602, 404),
-        (SchemaError { tool: "calc.add".into(), faults: vec![fault] }.into(), "SchemaError", -32602, -32602, 400),
+        (SchemaError::new("calc.add", vec![fault]).into(), "SchemaError", -32602, -32602, 400),
         (not_a_call.into(), "ValidationError", -32602, -32602, 400),
         (not_json.into(), "ValidationError", -32700, -32700, 400),
         (SerializationError::new("the result", serialization).into(), "SerializationError", -32603, -32603, 500),
@@ -126,7 +126,7 @@ fn c15_bad_arguments_are_a_schema_error_in_rust_and_a_validation_error_on_the_fl
         got: None,
         message: "send an integer".into(),
     };
-    let error = Error::from(SchemaError { tool: "calc.add".into(), faults: vec![fault("/a"), fault("")] });
+    let error = Error::from(SchemaError::new("calc.add", vec![fault("/a"), fault("")]));
     assert_eq!(error.error_type(), ErrorType::SCHEMA_ERROR);
     let result = ToolResult::from(error);
     assert!(result.validate().is_ok());

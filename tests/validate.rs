@@ -4,6 +4,10 @@
 
 #[path = "validate/equal.rs"]
 mod equal;
+#[path = "validate/hostile.rs"]
+mod hostile;
+#[path = "validate/large.rs"]
+mod large;
 #[path = "validate/tools.rs"]
 mod tools;
 

@@ -114,7 +114,7 @@ impl CallError {
     /// The error of a call of the tool.
     pub fn into_error(self, tool: &str) -> Error {
         match self {
-            Self::Arguments(faults) => SchemaError { tool: tool.to_owned(), faults }.into(),
+            Self::Arguments(faults) => SchemaError::new(tool, faults).into(),
             Self::Tool(error) => error.into(),
             Self::Serialization(error) => error.into(),
         }

@@ -27,6 +27,7 @@ pub use crate::output::{
     AnyFailure, AnyOutcome, AnySuccess, NoSchema, Outcome, OutputSchema, Returned, SchemaSuccess, Success,
 };
 pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, read_arguments};
+pub use crate::message::parse_arguments;
 pub use crate::text::{cut, similarity};
 pub use std::time::Duration;
 

@@ -36,7 +36,7 @@ fn check_output(settings: &Settings, tool: &RegisteredTool, result: &ToolResult)
     if result.is_failure() || !settings.output_check.applies() || tool.output_schema().is_none() {
         return Ok(());
     }
-    let faults = validate::output_faults(tool, result.data.as_ref().unwrap_or(&Value::Null));
+    let faults = validate::output_faults(tool, result.data.as_ref().unwrap_or(&Value::Null)).faults;
     if faults.is_empty() {
         return Ok(());
     }

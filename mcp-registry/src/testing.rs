@@ -213,7 +213,7 @@ mod tests {
             message: "give an integer".to_owned(),
         };
         let faults = paths.iter().map(fault).collect();
-        ToolResult::from(Error::from(SchemaError { tool: "calc.divide".to_owned(), faults }))
+        ToolResult::from(Error::from(SchemaError::new("calc.divide", faults)))
     }
 
     #[test]

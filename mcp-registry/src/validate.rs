@@ -8,6 +8,8 @@
 mod compile;
 #[cfg(feature = "validate")]
 mod explain;
+#[cfg(feature = "validate")]
+mod large;
 mod need;
 mod sample;
 #[cfg(test)]
@@ -15,7 +17,8 @@ mod tests;
 
 use std::sync::OnceLock;
 
-use mcp_core::{Error, Fault, RegistrationProblem, SchemaError};
+use mcp_core::__private::parse_arguments;
+use mcp_core::{Error, Fault, RegistrationProblem, SchemaError, ValidationError};
 use serde_json::Value;
 
 pub(crate) use self::need::{Need, Unenforced};
@@ -34,6 +37,9 @@ pub(crate) struct Checks {
 
 /// How many faults are told.
 const TOLD: usize = 20;
+
+/// Messages of more bytes are large: they are checked one at a time, where nobody waits for the thread.
+pub(crate) const LARGE: usize = 64 * 1024;
 
 /// What is told of a fault that lies deeper than anyone looks.
 const DEEPER: &str = "as its schema says at every level";
@@ -61,35 +67,80 @@ pub(crate) fn may_want(tool: &RegisteredTool) -> bool {
     cfg!(feature = "validate") && !matches!(need(tool), Need::With { lists: false, objects: false })
 }
 
-/// Refuses the arguments of a call if the validator has to see them and finds faults. What only the types see is found
-/// when the tool is run; [`complete`] is for that.
+/// Rejects the arguments of a call if the validator has to see them and finds faults. What only the types see is found
+/// when the tool runs; [`complete`] is for that.
 pub(crate) fn admit(tool: &RegisteredTool, json: &str) -> Result<(), Error> {
-    // The schema of a type of the user's may be one that panics.
+    // The schema of a user's type may panic.
     let wants = guard(|| wants(tool, json)).map_err(|panicked| panicked.of(tool.name()))?;
     if !wants {
         return Ok(());
     }
-    // What is no JSON is refused by whoever reads it next.
-    let Ok(arguments) = serde_json::from_str(json) else { return Ok(()) };
-    let found = faults(tool, &arguments);
-    if found.is_empty() {
-        return Ok(());
+    let found = match parse_arguments(json) {
+        Ok(arguments) => faults(tool, arguments),
+        Err(error) => return Err(uncheckable(tool, json, &error)),
+    };
+    if found.faults.is_empty() { Ok(()) } else { Err(found.with(typed_faults(tool, json)).of(tool).into()) }
+}
+
+/// The error of arguments that the types have rejected, with all faults: theirs, and what the validator finds besides.
+pub(crate) fn complete(tool: &RegisteredTool, json: &str, typed: Vec<Fault>) -> SchemaError {
+    let found = match parse_arguments(json) {
+        // To read a large message once more is worth no further fault.
+        Ok(arguments) if typed.len() < TOLD && json.len() <= LARGE => faults(tool, arguments),
+        _ => Found::default(),
+    };
+    found.with(typed).of(tool)
+}
+
+/// The error of arguments that the validator cannot look at: a text that no `Value` can hold, or that it would hold as
+/// another one. Nothing is known of them, so they are rejected.
+fn uncheckable(tool: &RegisteredTool, json: &str, error: &ValidationError) -> Error {
+    let typed = typed_faults(tool, json);
+    if !typed.is_empty() {
+        return Found::default().with(typed).of(tool).into();
     }
-    let typed = match tool.source() {
+    let is_secret = tool.params().iter().any(|param| param.secret);
+    let reason = match error {
+        ValidationError::Syntax { reason, line, column } => {
+            format!("{reason} at line {line}, column {column}; send text and numbers that JSON Schema can describe")
+        }
+        // A path inside of a secret is part of it.
+        _ if is_secret => "a key occurs twice in one object; keep one of the two".to_owned(),
+        error => error.to_string(),
+    };
+    let message = format!("the arguments cannot be checked: {reason}");
+    let fault = Fault { path: String::new(), expected: "arguments that can be checked".to_owned(), got: None, message };
+    SchemaError::new(tool.name(), vec![fault]).into()
+}
+
+/// The faults that the types find.
+fn typed_faults(tool: &RegisteredTool, json: &str) -> Vec<Fault> {
+    match tool.source() {
         // A type that panics has told nothing.
         Source::Linked(entry) => guard(|| entry.check(json).err().unwrap_or_default()).unwrap_or_default(),
         Source::Made(_) => Vec::new(),
-    };
-    Err(SchemaError { tool: tool.name().to_owned(), faults: merged(typed, found) }.into())
+    }
 }
 
-/// The error of arguments that the types have refused, with all faults: theirs, and what the validator finds besides.
-pub(crate) fn complete(tool: &RegisteredTool, json: &str, typed: Vec<Fault>) -> SchemaError {
-    let faults = match serde_json::from_str(json) {
-        Ok(arguments) if typed.len() < TOLD => merged(typed, faults(tool, &arguments)),
-        _ => typed,
-    };
-    SchemaError { tool: tool.name().to_owned(), faults }
+/// The faults of a value: the first of them, and how many more there are.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) omitted: usize,
+}
+
+impl Found {
+    /// These faults, and those of the others that are at other places.
+    fn with(self, first: Vec<Fault>) -> Self {
+        let mut faults = merged(first, self.faults);
+        let omitted = self.omitted + faults.len().saturating_sub(TOLD);
+        faults.truncate(TOLD);
+        Self { faults, omitted }
+    }
+
+    fn of(self, tool: &RegisteredTool) -> SchemaError {
+        SchemaError::new(tool.name(), self.faults).omitted(self.omitted)
+    }
 }
 
 /// The faults, and those of the others that are at other places.
@@ -98,7 +149,6 @@ fn merged(mut faults: Vec<Fault>, others: Vec<Fault>) -> Vec<Fault> {
     let is_told =
         |fault: &Fault| told.iter().any(|told| says_of(told, fault)) || (fault.expected == DEEPER && !told.is_empty());
     faults.extend(others.into_iter().filter(|fault| !is_told(fault)));
-    faults.truncate(TOLD);
     faults
 }
 
@@ -118,33 +168,39 @@ fn says_of(told: &Fault, fault: &Fault) -> bool {
 
 /// What the validator finds in the arguments of a call. A null means absence, where absence fits.
 #[cfg(feature = "validate")]
-pub(crate) fn faults(tool: &RegisteredTool, arguments: &Value) -> Vec<Fault> {
-    match compile::input(tool) {
+pub(crate) fn faults(tool: &RegisteredTool, arguments: Value) -> Found {
+    guarded("arguments", || match compile::input(tool) {
         Ok(compiled) => explain::arguments(tool, compiled, arguments),
-        Err(reason) => vec![explain::unchecked("arguments", reason)],
-    }
+        Err(reason) => explain::unchecked("arguments", reason),
+    })
 }
 
 /// There is no validator.
 #[cfg(not(feature = "validate"))]
-pub(crate) fn faults(_: &RegisteredTool, _: &Value) -> Vec<Fault> {
-    Vec::new()
+pub(crate) fn faults(_: &RegisteredTool, _: Value) -> Found {
+    Found::default()
 }
 
 /// Where a result's data is not as the tool's output schema says.
 #[cfg(feature = "validate")]
-pub(crate) fn output_faults(tool: &RegisteredTool, data: &Value) -> Vec<Fault> {
-    match compile::output(tool) {
-        None => Vec::new(),
+pub(crate) fn output_faults(tool: &RegisteredTool, data: &Value) -> Found {
+    guarded("result", || match compile::output(tool) {
+        None => Found::default(),
         Some(Ok(compiled)) => explain::result(compiled, data),
-        Some(Err(reason)) => vec![explain::unchecked("result", reason)],
-    }
+        Some(Err(reason)) => explain::unchecked("result", reason),
+    })
+}
+
+/// What the validator finds; a validator that panics has not let the value pass.
+#[cfg(feature = "validate")]
+fn guarded(what: &str, check: impl FnOnce() -> Found) -> Found {
+    guard(check).unwrap_or_else(|panicked| explain::unchecked(what, panicked.message()))
 }
 
 /// There is no validator.
 #[cfg(not(feature = "validate"))]
-pub(crate) fn output_faults(_: &RegisteredTool, _: &Value) -> Vec<Fault> {
-    Vec::new()
+pub(crate) fn output_faults(_: &RegisteredTool, _: &Value) -> Found {
+    Found::default()
 }
 
 /// What is wrong with the schemas that the author of a tool wrote, and with `pattern` and `format` of its parameters.

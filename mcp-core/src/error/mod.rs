@@ -119,7 +119,7 @@ macro_rules! details {
 details! {
     RegistrationError, Registration => |_error| Value::Null;
     ToolNotFoundError, ToolNotFound => |error| json!({ "name": shown(&error.name), "did_you_mean": error.did_you_mean });
-    SchemaError, Validation => |error| json!({ "kind": "SchemaError", "tool": error.tool, "faults": error.faults });
+    SchemaError, Validation => |error| error.details();
     ValidationError, Validation => |error| faults(error.violations());
     SerializationError, Serialization => |_error| Value::Null;
     TimeoutError, Timeout => |error| json!({ "tool": error.tool, "timeout_seconds": error.limit.as_secs_f64() });
@@ -173,11 +173,36 @@ impl std::error::Error for ToolNotFoundError {}
 
 /// The arguments of a call do not match the tool's schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SchemaError {
     /// The tool.
     pub tool: String,
-    /// Every fault; at least one.
+    /// The faults; at least one, and at most 20.
     pub faults: Vec<Fault>,
+    /// How many more faults were found and are not listed.
+    pub omitted: usize,
+}
+
+impl SchemaError {
+    /// The error of a tool's arguments with these faults.
+    pub fn new(tool: impl Into<String>, faults: Vec<Fault>) -> Self {
+        Self { tool: tool.into(), faults, omitted: 0 }
+    }
+
+    /// Sets how many faults were found beside the listed ones.
+    #[must_use]
+    pub fn omitted(mut self, faults: usize) -> Self {
+        self.omitted = faults;
+        self
+    }
+
+    fn details(&self) -> Value {
+        let mut details = json!({ "kind": "SchemaError", "tool": self.tool, "faults": self.faults });
+        if self.omitted > 0 {
+            details["omitted"] = self.omitted.into();
+        }
+        details
+    }
 }
 
 /// One argument that does not match.
@@ -203,7 +228,11 @@ impl fmt::Display for SchemaError {
                 "" => write!(f, "{separator}{}", fault.message),
                 path => write!(f, "{separator}`{path}`: {}", fault.message),
             }
-        })
+        })?;
+        if self.omitted > 0 {
+            write!(f, "; and {} more", self.omitted)?;
+        }
+        Ok(())
     }
 }
 

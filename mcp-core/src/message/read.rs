@@ -22,6 +22,11 @@ pub(crate) fn parse(input: &[u8]) -> Result<Value, ValidationError> {
     parse_with(utf8(input)?, MAX_DEPTH, |root, json| root.deserialize(json))
 }
 
+/// Reads the arguments of a call: every key once, as deep as the parser goes.
+pub fn parse_arguments(text: &str) -> Result<Value, ValidationError> {
+    parse_with(text, usize::MAX, |root, json| root.deserialize(json))
+}
+
 /// Reads the JSON text of one message. The names of its own `fields` are not copied, and nothing is hashed.
 pub(crate) fn parse_entries(
     input: &[u8],

@@ -54,6 +54,7 @@ fn is_broken(constraint: &Constraint, json: &str) -> bool {
     match *constraint {
         Constraint::Min(bound) => compare(json, bound) == Some(Ordering::Less),
         Constraint::Max(bound) => compare(json, bound) == Some(Ordering::Greater),
+        Constraint::MinLength(_) | Constraint::MaxLength(_) if is_unreadable(json) => true,
         Constraint::MinLength(least) => characters(json).is_some_and(|count| count < least),
         Constraint::MaxLength(most) => characters(json).is_some_and(|count| count > most),
         Constraint::MinItems(least) => items(json).is_some_and(|count| count < least),
@@ -109,6 +110,12 @@ fn string(json: &str) -> Option<Cow<'_, str>> {
     if plain.contains('\\') { serde_json::from_str(json).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(plain)) }
 }
 
+/// Whether it is a string that no text can hold, such as a lone surrogate. A type may read it as bytes; its length cannot
+/// be checked.
+fn is_unreadable(json: &str) -> bool {
+    json.starts_with('"') && string(json).is_none()
+}
+
 fn characters(json: &str) -> Option<u64> {
     string(json).map(|text| text.chars().count() as u64)
 }
@@ -145,6 +152,12 @@ mod tests {
         assert!(fits(Constraint::MaxLength(2), r#""éé""#));
         assert!(fits(Constraint::MaxLength(2), r#""\ud83d\ude00\n""#));
         assert!(!fits(Constraint::MinLength(3), r#""\u0061\"""#));
+    }
+
+    #[test]
+    fn a_string_whose_length_cannot_be_told_does_not_fit() {
+        assert!(!fits(Constraint::MaxLength(9), r#""\ud800""#));
+        assert!(!fits(Constraint::MinLength(0), r#""\ud800""#));
     }
 
     #[test]

@@ -166,7 +166,7 @@ pub(crate) fn parsed(tool: &RegisteredTool, arguments: &str) -> Result<Value, Er
     };
     let message = format!("the arguments are no JSON object: {reason}; send one JSON object");
     let fault = Fault { path: String::new(), expected: "a JSON object".into(), got: None, message };
-    Err(SchemaError { tool: tool.name().to_owned(), faults: vec![fault] }.into())
+    Err(SchemaError::new(tool.name(), vec![fault]).into())
 }
 
 /// The type of the error of a call that nobody waits for.

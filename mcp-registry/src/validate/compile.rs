@@ -6,6 +6,7 @@ use mcp_core::__private::words::listed;
 use mcp_core::{Constraint, JsonObject, Param, RegistrationProblem, schema};
 use serde_json::{Value, json};
 
+use crate::call::guard::guard;
 use crate::tool::{RegisteredTool, Source};
 
 /// A schema with its validator, or why there is none.
@@ -14,6 +15,8 @@ pub(super) type Compiled = Result<Checked, String>;
 /// A schema with its validator.
 pub(super) struct Checked {
     pub(super) schema: Value,
+    /// Whether formats are checked.
+    pub(super) formats: bool,
     pub(super) validator: Validator,
     /// Where the schema refers to itself: one that looks no deeper than a level, to tell faults by. The validator tells
     /// those of all alternatives at every level, which takes twice as long for each level that two of them share.
@@ -75,25 +78,28 @@ pub(super) fn output(tool: &RegisteredTool) -> Option<&Compiled> {
     compiled.as_ref()
 }
 
-fn compile(schema: Value, formats: bool) -> Compiled {
-    let build = |schema: &Value| jsonschema::options().should_validate_formats(formats).build(schema);
-    match build(&schema) {
-        Ok(validator) => {
-            let shallow = shallow(&schema).and_then(|schema| build(&schema).ok());
-            Ok(Checked { schema, validator, shallow })
-        }
-        Err(error) => {
+pub(super) fn compile(schema: Value, formats: bool) -> Compiled {
+    let validator = validator(&schema, formats)?;
+    let shallow = shallow(&schema).and_then(|schema| self::validator(&schema, formats).ok());
+    Ok(Checked { schema, formats, validator, shallow })
+}
+
+/// The validator of a schema. The compiler panics at some schemas; those are none either.
+pub(super) fn validator(schema: &Value, formats: bool) -> Result<Validator, String> {
+    let built = guard(|| {
+        jsonschema::options().should_validate_formats(formats).build(schema).map_err(|error| {
             let at = match error.instance_path().as_str() {
                 "" => String::new(),
                 path => format!(" at `{}`", cut(path, WORDS)),
             };
-            Err(format!("{}{at}", cut(&error.to_string(), WORDS)))
-        }
-    }
+            format!("{}{at}", cut(&error.to_string(), WORDS))
+        })
+    });
+    built.unwrap_or_else(|panicked| Err(format!("it cannot be compiled: {}", cut(panicked.message(), WORDS))))
 }
 
 /// Where definitions stand.
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+pub(super) const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// The keywords that refer to other places.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
@@ -139,7 +145,7 @@ fn refers_to_itself(schema: &Value, reference: &str) -> bool {
     next < found.len()
 }
 
-fn each_reference<'a>(schema: &'a Value, see: &mut impl FnMut(&'a str)) {
+pub(super) fn each_reference<'a>(schema: &'a Value, see: &mut impl FnMut(&'a str)) {
     match schema {
         Value::Object(members) => members.iter().for_each(|(key, value)| match value {
             Value::String(reference) if REFERENCES.contains(&key.as_str()) => see(reference),

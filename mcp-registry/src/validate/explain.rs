@@ -3,7 +3,6 @@
 //! Sentences are made of the schema's side of a fault. Of what was sent they hold the value alone, cut, and nothing of a
 //! secret.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -15,64 +14,76 @@ use mcp_core::{Bound, Constraint, Fault, JsonObject, Param};
 use serde_json::Value;
 
 use super::compile::Checked;
-use super::{DEEPER, TOLD};
+use super::{DEEPER, Found, TOLD, large};
 use crate::tool::{RegisteredTool, Source};
 
 /// Arguments or results that cannot be checked, since their schema is none.
-pub(super) fn unchecked(what: &str, reason: &str) -> Fault {
+pub(super) fn unchecked(what: &str, reason: &str) -> Found {
     let message = format!("the {what} cannot be checked, since the tool's schema is none: {reason}; tell its author");
-    Fault { path: String::new(), expected: "a schema".to_owned(), got: None, message }
+    let fault = Fault { path: String::new(), expected: "a schema".to_owned(), got: None, message };
+    Found { faults: vec![fault], omitted: 0 }
 }
 
 /// The faults of a result.
-pub(super) fn result(checked: &Checked, data: &Value) -> Vec<Fault> {
-    let told = Telling { checked, document: RESULT, tool: None, faults: Vec::new() };
-    told.all(data)
+pub(super) fn result(checked: &Checked, data: &Value) -> Found {
+    if checked.validator.is_valid(data) {
+        Found::default()
+    } else if is_large(data) {
+        large::faults(checked, RESULT, None, data)
+    } else {
+        let telling = Telling { checked, root: &checked.schema, prefix: "", document: RESULT, tool: None };
+        Found { faults: telling.all(data), omitted: 0 }
+    }
 }
 
 /// The faults of arguments. Nulls mean absence where that makes them fit.
-pub(super) fn arguments(tool: &RegisteredTool, checked: &Checked, arguments: &Value) -> Vec<Fault> {
-    let arguments = by_name(tool, arguments);
+pub(super) fn arguments(tool: &RegisteredTool, checked: &Checked, arguments: Value) -> Found {
+    let mut arguments = by_name(tool, arguments);
     if checked.validator.is_valid(&arguments) {
-        return Vec::new();
+        return Found::default();
     }
-    let tell = |arguments: &Value| {
-        let told = Telling { checked, document: ARGUMENTS, tool: Some(tool), faults: Vec::new() };
-        told.all(arguments)
-    };
-    let as_sent = tell(&arguments);
-    let Nulls { misplaced, unknown } = Nulls::of(checked, &arguments);
-    // First the nulls that do not fit are taken away, then all: a null can be what a type wants.
-    let without_misplaced = without_nulls(&arguments, "", &|path| misplaced.contains(path));
-    let without_any = without_nulls(&arguments, "", &|path| !unknown.contains(path));
-    let mut fewest = as_sent;
-    for attempt in [without_misplaced, without_any] {
-        if fewest.is_empty() {
-            break;
-        }
-        if attempt == *arguments {
-            continue;
-        }
-        let faults = tell(&attempt);
-        if faults.len() <= fewest.len() {
-            fewest = faults;
+    if !is_large(&arguments) {
+        let telling =
+            Telling { checked, root: &checked.schema, prefix: "", document: ARGUMENTS, tool: Some(tool) };
+        return Found { faults: telling.fewest(&arguments), omitted: 0 };
+    }
+    large::remove_nulls(checked, &mut arguments);
+    if checked.validator.is_valid(&arguments) {
+        return Found::default();
+    }
+    large::faults(checked, ARGUMENTS, Some(tool), &arguments)
+}
+
+/// Values of more parts are not handed to the validator to list their faults: it lists all of them, however many.
+const PARTS: usize = 4096;
+
+/// Whether a value has too many parts to list the faults of all of them.
+pub(super) fn is_large(value: &Value) -> bool {
+    fn count(value: &Value, left: &mut usize) -> bool {
+        let Some(rest) = left.checked_sub(1) else { return true };
+        *left = rest;
+        match value {
+            Value::Array(items) => items.len() > *left || items.iter().any(|item| count(item, left)),
+            Value::Object(members) => members.len() > *left || members.values().any(|member| count(member, left)),
+            _ => false,
         }
     }
-    fewest
+    count(value, &mut PARTS.clone())
 }
 
 /// The arguments under the names that the schema has for them.
-fn by_name<'a>(tool: &RegisteredTool, arguments: &'a Value) -> Cow<'a, Value> {
-    let Value::Object(members) = arguments else { return Cow::Borrowed(arguments) };
+fn by_name(tool: &RegisteredTool, arguments: Value) -> Value {
     let param = |key: &str| tool.params().iter().find(|param| param.aliases.contains(&key));
-    if !members.keys().any(|key| param(key).is_some()) {
-        return Cow::Borrowed(arguments);
+    match arguments {
+        Value::Object(members) if members.keys().any(|key| param(key).is_some()) => {
+            let renamed = members.into_iter().map(|(key, value)| match param(&key) {
+                Some(param) => (param.name.to_owned(), value),
+                None => (key, value),
+            });
+            Value::Object(renamed.collect())
+        }
+        arguments => arguments,
     }
-    let renamed = members.iter().map(|(key, value)| {
-        let name = param(key).map_or(key.as_str(), |param| param.name);
-        (name.to_owned(), value.clone())
-    });
-    Cow::Owned(Value::Object(renamed.collect()))
 }
 
 /// The members that are null, by their paths.
@@ -132,29 +143,57 @@ fn without_null_items(value: &Value) -> Value {
     }
 }
 
-/// The faults of one document, as far as they are told.
-struct Telling<'a> {
-    checked: &'a Checked,
-    document: Document,
+/// How the faults of one value are told: of a whole document, or of a part of it.
+pub(super) struct Telling<'a> {
+    /// The schema of the value.
+    pub(super) checked: &'a Checked,
+    /// The schema of the document.
+    pub(super) root: &'a Value,
+    /// Where the value is in the document.
+    pub(super) prefix: &'a str,
+    pub(super) document: Document,
     /// The tool, of whose arguments some may be secret.
-    tool: Option<&'a RegisteredTool>,
-    faults: Vec<Fault>,
+    pub(super) tool: Option<&'a RegisteredTool>,
 }
 
 impl Telling<'_> {
-    fn all(mut self, value: &Value) -> Vec<Fault> {
+    /// The faults of a value, of which nulls mean absence where that makes it fit.
+    pub(super) fn fewest(&self, value: &Value) -> Vec<Fault> {
+        let mut fewest = self.all(value);
+        let Nulls { misplaced, unknown } = Nulls::of(self.checked, value);
+        // First the nulls that do not fit are taken away, then all: a null can be what a type wants.
+        let without_misplaced = without_nulls(value, "", &|path| misplaced.contains(path));
+        let without_any = without_nulls(value, "", &|path| !unknown.contains(path));
+        for attempt in [without_misplaced, without_any] {
+            if fewest.is_empty() {
+                break;
+            }
+            if attempt == *value {
+                continue;
+            }
+            let faults = self.all(&attempt);
+            if faults.len() <= fewest.len() {
+                fewest = faults;
+            }
+        }
+        fewest
+    }
+
+    /// The faults of a value, as far as they are told.
+    pub(super) fn all(&self, value: &Value) -> Vec<Fault> {
         let (validator, sees_all) = self.checked.telling();
+        let mut faults = Vec::new();
         for error in validator.iter_errors(value) {
-            self.add(&error);
-            if self.faults.len() >= TOLD {
+            self.add(&error, &mut faults);
+            if faults.len() >= TOLD {
                 break;
             }
         }
-        self.faults.truncate(TOLD);
-        if self.faults.is_empty() && !sees_all && !self.is_valid(value) {
-            self.faults.push(self.document.wrong("", DEEPER, None));
+        faults.truncate(TOLD);
+        if faults.is_empty() && !sees_all && !self.is_valid(value) {
+            faults.push(self.document.wrong(self.prefix, DEEPER, None));
         }
-        self.faults
+        faults
     }
 
     /// Whether all is well, but for what types decide about.
@@ -163,8 +202,9 @@ impl Telling<'_> {
         validator.is_valid(value) || (self.tool.is_some() && validator.is_valid(&without_null_items(value)))
     }
 
-    fn add(&mut self, error: &ValidationError<'_>) {
-        let path = error.instance_path().as_str();
+    fn add(&self, error: &ValidationError<'_>, faults: &mut Vec<Fault>) {
+        let inner = error.instance_path().as_str();
+        let path = &*if self.prefix.is_empty() { inner.into() } else { format!("{}{inner}", self.prefix) };
         if error.instance().is_null() && self.is_read_by_type(path) {
             return;
         }
@@ -174,29 +214,28 @@ impl Telling<'_> {
         match error.kind() {
             Kind::Required { property } => {
                 let field = property.as_str().unwrap_or_default();
-                self.faults.push(document.lacking(at, field));
+                faults.push(document.lacking(at, field));
             }
             Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected }
                 if secret.is_none() =>
             {
                 let known = self.known(error);
                 let names = unexpected.iter().take(TOLD);
-                let faults = names.map(|name| document.unknown(at, name, known.iter().map(String::as_str)));
-                self.faults.extend(faults.collect::<Vec<_>>());
+                faults.extend(names.map(|name| document.unknown(at, name, known.iter().map(String::as_str))));
             }
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } if only_meant(context, path).is_some() => {
-                only_meant(context, path).into_iter().flatten().for_each(|error| self.add(error));
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } if only_meant(context, inner).is_some() => {
+                only_meant(context, inner).into_iter().flatten().for_each(|error| self.add(error, faults));
             }
-            Kind::FalseSchema => self.faults.push(document.superfluous(at)),
+            Kind::FalseSchema => faults.push(document.superfluous(at)),
             kind => {
                 let got = secret.is_none().then(|| error.instance().to_string());
-                self.faults.push(document.wrong(at, &expected(kind), got.as_deref()));
+                faults.push(document.wrong(at, &expected(kind), got.as_deref()));
             }
         }
     }
 
     /// Whether a type decides about a null in a list, as it does about one in an object.
-    fn is_read_by_type(&self, path: &str) -> bool {
+    pub(super) fn is_read_by_type(&self, path: &str) -> bool {
         let Some(Source::Linked(entry)) = self.tool.map(RegisteredTool::source) else { return false };
         let written = |param: &Param| param.explicit_schema.is_some() && is_first(path, param.name);
         let in_list = path.rsplit('/').next().is_some_and(|step| step.bytes().all(|byte| byte.is_ascii_digit()));
@@ -204,12 +243,12 @@ impl Telling<'_> {
     }
 
     /// What may be told of the path, if a secret is there.
-    fn secret(&self, path: &str) -> Option<String> {
+    pub(super) fn secret(&self, path: &str) -> Option<String> {
         let Some(Source::Linked(entry)) = self.tool.map(RegisteredTool::source) else { return None };
         let param = |param: &&Param| param.secret && (entry.flatten || is_first(path, param.name));
         entry.params.iter().find(param)?;
         let first = path.split('/').nth(1).unwrap_or_default();
-        let known = self.checked.schema["properties"].as_object();
+        let known = self.root["properties"].as_object();
         let known = known.into_iter().flatten().any(|(name, _)| escaped(name) == first);
         Some(if known { format!("/{first}") } else { String::new() })
     }
@@ -252,7 +291,7 @@ fn is_meant(errors: &[ValidationError<'static>], path: &str) -> bool {
 }
 
 /// What a keyword wants, in words.
-fn expected(kind: &Kind) -> String {
+pub(super) fn expected(kind: &Kind) -> String {
     match kind {
         Kind::Type { kind: TypeKind::Single(kind) } => type_name(*kind).to_owned(),
         Kind::Type { kind: TypeKind::Multiple(kinds) } => kinds.iter().map(type_name).collect::<Vec<_>>().join(" or "),

@@ -133,11 +133,14 @@ pub(super) fn need(tool: &RegisteredTool) -> Need {
 
 /// What a schema that somebody wrote says, all of which is for the validator.
 fn explicit(schema: &Value) -> Need {
-    let says = |(key, said): &(&String, &Value)| {
-        let nothing = matches!(said, Value::Object(members) if members.is_empty())
-            || matches!(said, Value::Array(items) if items.is_empty());
-        // Arguments are an object always.
-        !SILENT.contains(&key.as_str()) && key.as_str() != "type" && !nothing && **said != Value::Bool(true)
+    let says = |(key, said): &(&String, &Value)| match key.as_str() {
+        // Arguments are always an object.
+        "type" => **said != json!("object"),
+        "properties" | "patternProperties" | "additionalProperties" | "unevaluatedProperties" => {
+            **said != json!({}) && **said != Value::Bool(true)
+        }
+        "required" => **said != json!([]),
+        keyword => !SILENT.contains(&keyword),
     };
     let said = schema.as_object().into_iter().flatten().find(says);
     said.map_or(Need::With { lists: false, objects: false }, |(key, _)| {

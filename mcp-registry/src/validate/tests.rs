@@ -430,7 +430,7 @@ mod without_the_feature {
         assert_eq!(typed.len(), 1);
         assert_eq!(super::super::complete(tool, &arguments.to_string(), typed.clone()).faults, typed);
         assert!(!super::super::wants(tool, "[[{{"));
-        assert!(super::super::output_faults(tool, &json!(1)).is_empty());
+        assert!(super::super::output_faults(tool, &json!(1)).faults.is_empty());
     }
 }
 
@@ -471,19 +471,19 @@ mod with_the_feature {
         let error = complete(&point, &arguments.to_string(), typed);
         let all: Vec<&str> = error.faults.iter().map(|fault| fault.path.as_str()).collect();
         assert_eq!(all, ["/point/x", "/point/y"]);
-        assert!(faults(&point, &json!({ "point": { "x": 1, "y": 2, "label": null } })).is_empty());
+        assert!(faults(&point, json!({ "point": { "x": 1, "y": 2, "label": null } })).faults.is_empty());
     }
 
     #[test]
     fn results_are_checked_by_the_output_schema() {
         let returning = tool(&__mcp_tool_returning);
-        assert!(output_faults(&returning, &json!({ "n": 3, "when": "2020-01-31" })).is_empty());
+        assert!(output_faults(&returning, &json!({ "n": 3, "when": "2020-01-31" })).faults.is_empty());
         let told =
-            |data: Value| output_faults(&returning, &data).into_iter().map(|fault| fault.message).collect::<Vec<_>>();
+            |data: Value| output_faults(&returning, &data).faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>();
         assert_eq!(told(json!({ "n": 4 })), ["`n` must be a number of at most 3, not 4; return such a value"]);
         assert_eq!(told(json!({ "n": null })), ["`n` must be an integer, not null; return such a value"]);
         assert_eq!(told(json!({ "n": 1, "when": "now" })).len(), 1);
         assert_eq!(told(json!([1])), ["`result` must be an object, not [1]; return such a value"]);
-        assert!(output_faults(&tool(&__mcp_tool_silent), &json!(1)).is_empty());
+        assert!(output_faults(&tool(&__mcp_tool_silent), &json!(1)).faults.is_empty());
     }
 }
