@@ -1,12 +1,16 @@
 //! How often the framework asks for memory. (Alone in its program, in which every request is counted.)
 
 use std::alloc::System;
+use std::sync::{Mutex, PoisonError};
 
 use mcp_registry::{CallOptions, OutputCheck, Registry, mcp_tool};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Held by the test that counts.
+static COUNTING: Mutex<()> = Mutex::new(());
 
 /// Adds two numbers.
 #[mcp_tool(module = "counted", inline)]
@@ -22,6 +26,7 @@ fn scale(#[arg(min = 0, max = 100)] x: f64, #[arg(default = 2)] by: u32, exactly
 
 #[test]
 fn an_inline_tool_with_numbers_costs_no_memory_beyond_its_output() {
+    let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let registry = Registry::builder().check_output(OutputCheck::Never).build().unwrap();
     let options = CallOptions::new();
     let mut out = Vec::with_capacity(1024);
@@ -44,5 +49,49 @@ fn an_inline_tool_with_numbers_costs_no_memory_beyond_its_output() {
         let region = Region::new(ALLOCATOR);
         call();
         assert_eq!(region.change().allocations, 1, "{name} {}", String::from_utf8_lossy(arguments));
+    }
+}
+
+/// Panics when it is dropped.
+struct Clumsy(bool);
+
+impl Drop for Clumsy {
+    fn drop(&mut self) {
+        if std::mem::take(&mut self.0) {
+            std::panic::resume_unwind(Box::new(format!("dropped {}", 7)));
+        }
+    }
+}
+
+/// Panics in one of several ways.
+#[mcp_tool(module = "counted", inline)]
+fn panics(how: u8) {
+    match how {
+        0 => std::panic::resume_unwind(Box::new("a text")),
+        1 => std::panic::resume_unwind(Box::new("a text".repeat(usize::from(how)))),
+        2 => std::panic::resume_unwind(Box::new([7_u64; 16])),
+        _ => std::panic::resume_unwind(Box::new((Clumsy(true), vec![7_u64; 16]))),
+    }
+}
+
+#[test]
+fn a_call_that_panics_leaves_nothing_behind() {
+    let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let registry = Registry::builder().build().unwrap();
+    for how in 0..4 {
+        let call = || {
+            let mut out = Vec::new();
+            let arguments = format!(r#"{{"how": {how}}}"#);
+            registry.call_bytes_blocking("counted.panics", arguments.as_bytes(), &CallOptions::new(), &mut out)
+        };
+        for _ in 0..10 {
+            call().unwrap_err();
+        }
+        let region = Region::new(ALLOCATOR);
+        for _ in 0..100 {
+            call().unwrap_err();
+        }
+        let change = region.change();
+        assert_eq!(change.bytes_allocated, change.bytes_deallocated, "panic {how}");
     }
 }

@@ -16,6 +16,8 @@ mod coming;
 mod context;
 #[path = "calls/gate.rs"]
 mod gate;
+#[path = "calls/heavy.rs"]
+mod heavy;
 #[path = "calls/hosts.rs"]
 mod hosts;
 #[path = "calls/layers.rs"]

@@ -11,6 +11,8 @@
 mod call;
 #[path = "server/hostile.rs"]
 mod hostile;
+#[path = "server/in_flight.rs"]
+mod in_flight;
 #[path = "server/list.rs"]
 mod list;
 #[path = "server/session.rs"]

@@ -85,4 +85,11 @@ fn a_call_has_a_span_and_an_event_of_its_outcome() {
     let mut out = Vec::new();
     registry.call_bytes_blocking("traced.inline", b"{}", &CallOptions::new(), &mut out).unwrap();
     assert_eq!(lines.take().len(), 2, "the short way is not taken while someone listens");
+
+    let long = "n".repeat(1_000_000);
+    let options = CallOptions::new().request_id(&*long).caller(&*long);
+    assert!(block_on(registry.call_with(&ToolCall::new(&*long, json!({})), &options)).is_failure());
+    let told = lines.take();
+    let bytes = told.iter().map(|line| line.to_string().len()).sum::<usize>();
+    assert!(bytes < 10_000, "names and ids are cut: {bytes} bytes");
 }

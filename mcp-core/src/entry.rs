@@ -1,6 +1,7 @@
 //! What the attribute writes down of a tool: a plain `static`, gathered by the linker.
 
 use std::any::TypeId;
+use std::fmt;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -80,18 +81,55 @@ pub enum Call {
 }
 
 /// The arguments of a call, on their way into a tool.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Input<'a> {
     /// The arguments: a JSON object.
     pub json: &'a str,
-    /// Whether they are only looked at: the tool is not run.
+    /// Whether they are only read: the tool does not run.
     pub check: bool,
+    /// Whether the future of an `async` tool is pending once when they are read, before the tool runs: so that they can be
+    /// read on one thread and the tool can run on another.
+    pub pause: bool,
+    /// Called when they are read.
+    on_read: Option<&'a (dyn Fn() + Sync)>,
 }
 
 impl<'a> Input<'a> {
     /// Arguments to run the tool with.
     pub const fn new(json: &'a str) -> Self {
-        Self { json, check: false }
+        Self { json, check: false, pause: false, on_read: None }
+    }
+
+    /// Makes the future of an `async` tool pause between reading the arguments and running the tool.
+    #[must_use]
+    pub const fn pause(mut self) -> Self {
+        self.pause = true;
+        self
+    }
+
+    /// Calls this when the arguments are read, before the tool runs.
+    #[must_use]
+    pub const fn on_read(mut self, call: &'a (dyn Fn() + Sync)) -> Self {
+        self.on_read = Some(call);
+        self
+    }
+
+    /// The arguments are read. Says whether that is all.
+    #[doc(hidden)]
+    #[inline]
+    pub fn is_read(&self) -> bool {
+        if let Some(on_read) = self.on_read {
+            on_read();
+        }
+        self.check
+    }
+}
+
+impl fmt::Debug for Input<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The arguments may hold secrets.
+        f.debug_struct("Input").field("check", &self.check).field("pause", &self.pause).finish_non_exhaustive()
     }
 }
 
@@ -221,8 +259,8 @@ impl ToolEntry {
 impl ToolEntry {
     /// Every fault of some arguments, as far as the types and `#[arg]` see them. The tool is not run.
     pub fn check(&self, json: &str) -> Result<(), Vec<Fault>> {
-        let (cx, input) =
-            (ToolContext::new(self.name, Extensions::new(), CallOptions::new()), Input { json, check: true });
+        let cx = ToolContext::new(self.name, Extensions::new(), CallOptions::new());
+        let input = Input { check: true, ..Input::new(json) };
         let mut out = Vec::new();
         let read = match self.call {
             Call::Sync(call) => call(&cx, input, &mut out),

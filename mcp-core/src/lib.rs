@@ -24,6 +24,7 @@ mod era;
 mod error;
 mod name;
 mod output;
+mod panics;
 mod param;
 mod rpc;
 pub mod schema;

@@ -21,6 +21,7 @@ pub use self::place::escaped;
 pub use self::read::read_arguments;
 pub(crate) use self::read::unknown_arguments;
 use self::value::FirstValue;
+use crate::panics::discard;
 
 /// A parameter as it was defined.
 #[derive(Debug)]
@@ -153,8 +154,7 @@ pub(crate) fn absent<T: DeserializeOwned>() -> Option<T> {
 /// Whether a type takes an absent value. One that panics at it does not.
 fn accepts_absent<T: DeserializeOwned>() -> bool {
     catch_unwind(|| absent::<T>().is_some()).unwrap_or_else(|payload| {
-        // It may panic again when it is dropped.
-        std::mem::forget(payload);
+        discard(payload);
         false
     })
 }

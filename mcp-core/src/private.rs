@@ -23,11 +23,12 @@ pub use serde_json::Value;
 pub use crate::context::{BoxFuture, FromContext, ToolContext};
 pub use crate::entry::{Call, CallError, Input, MetaValue, Registration, StateType, Timeout, ToolEntry};
 pub use crate::error::{Origin, ToolError};
+pub use crate::message::parse_arguments;
 pub use crate::output::{
     AnyFailure, AnyOutcome, AnySuccess, NoSchema, Outcome, OutputSchema, Returned, SchemaSuccess, Success,
 };
+pub use crate::panics::discard;
 pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, read_arguments};
-pub use crate::message::parse_arguments;
 pub use crate::text::{cut, similarity};
 pub use std::time::Duration;
 
@@ -46,6 +47,19 @@ pub mod traits {
         AnyFailure as _, AnyFlattened as _, AnyOutcome as _, AnyShown as _, AnySlot as _, AnySuccess as _,
         CtxState as _, NoSchema as _, SchemaSuccess as _, UnknownKind as _,
     };
+}
+
+/// Is pending once.
+pub async fn pause() {
+    let mut is_over = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut is_over, true) {
+            return std::task::Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        std::task::Poll::Pending
+    })
+    .await;
 }
 
 /// A `#[ctx]` parameter that is borrowed: the context itself, or application state.

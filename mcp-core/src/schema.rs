@@ -50,6 +50,13 @@ pub fn wraps<T: JsonSchema>() -> bool {
     !is_object(&schema, generator.definitions(), 0)
 }
 
+/// The schemas of the types of a tool's parameters, whatever its author wrote in their place.
+pub fn types_of(entry: &ToolEntry) -> Value {
+    let mut generator = settings(false).for_deserialize().into_generator();
+    let types: Vec<Value> = entry.params.iter().map(|param| (param.schema)(&mut generator).to_value()).collect();
+    json!({ "prefixItems": types, "$defs": generator.definitions() })
+}
+
 /// The schema of a parameter alone, for checks.
 pub fn lone_param_schema(param: &Param) -> Value {
     refs::inlined_if_small(|inline| {

@@ -335,11 +335,17 @@ fn call(tool: &Tool) -> TokenStream {
         let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
         __mcp::Success::of(&__value).write(__value, #out)
     };
+    let pause = tool.is_async.then(|| {
+        quote!(if __args.pause {
+            __mcp::pause().await;
+        })
+    });
     let body = quote! {
         #read
-        if __args.check {
+        if __args.is_read() {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
+        #pause
         #keep
         #finish
     };

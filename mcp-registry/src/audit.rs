@@ -20,9 +20,6 @@ use crate::call::guard::guard;
 use crate::metrics::millis;
 use crate::observe::{CallOutcome, CallRecord, Observer};
 
-/// The most bytes of a name or an id that a record keeps: the sender chooses how long they are.
-const LONGEST_TEXT: usize = 256;
-
 /// The most records that are written before the next flush.
 const BATCH: usize = 256;
 
@@ -244,26 +241,17 @@ impl AuditRecord {
         record.hash_arguments(&mut hasher);
         Self {
             time: record.time,
-            tool: cut(record.tool),
-            called_as: (record.called_as != record.tool).then(|| cut(record.called_as)),
+            tool: record.tool.to_owned(),
+            called_as: (record.called_as != record.tool).then(|| record.called_as.to_owned()),
             arguments_hash: format!("{:032x}", hasher.finish128().as_u128()),
-            caller: record.caller.map(cut),
-            request_id: record.request_id.map(cut),
+            caller: record.caller.map(str::to_owned),
+            request_id: record.request_id.map(str::to_owned),
             outcome: record.outcome,
             ms: millis(record.duration),
-            error_type: record.error_type.map(cut),
-            correlation_id: record.correlation_id.map(cut),
+            error_type: record.error_type.map(str::to_owned),
+            correlation_id: record.correlation_id.map(str::to_owned),
         }
     }
-}
-
-/// The text, or its beginning if it is long.
-fn cut(text: &str) -> String {
-    if text.len() <= LONGEST_TEXT {
-        return text.to_owned();
-    }
-    let end = (0..=LONGEST_TEXT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}…", &text[..end])
 }
 
 /// A clock that is set to before 1970 or after 9999 is shown as the nearest time that has four digits.

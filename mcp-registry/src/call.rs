@@ -3,12 +3,14 @@
 mod drive;
 pub(crate) mod guard;
 mod id;
+pub(crate) mod lane;
 mod many;
 mod pool;
 pub(crate) mod run;
 mod watch;
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,7 +21,6 @@ use mcp_core::{
     __private::block_on, BoxFuture, CallOptions, Error, Extensions, Input, Returned, ToolCall, ToolContext, ToolResult,
     ValidationError,
 };
-use serde_json::Value;
 
 use self::drive::{Drive, Stopped};
 use self::guard::guard;
@@ -32,7 +33,7 @@ use crate::metrics::Metrics;
 use crate::observe::Arguments;
 use crate::registry::Registry;
 use crate::settings::Settings;
-use crate::tool::{RegisteredTool, Source};
+use crate::tool::RegisteredTool;
 use crate::{trace, validate};
 
 /// A call as it came.
@@ -143,7 +144,7 @@ impl Registry {
     pub fn check(&self, call: &ToolCall) -> Result<(), Error> {
         call.validate()?;
         let tool = self.get(&call.tool_name)?;
-        check_arguments(&tool, &call.arguments.to_string())
+        run::check_here(&tool, &call.arguments.to_string())
     }
 
     /// How often each tool was called, how often that went wrong, and how long it took. A tool that is in several
@@ -196,7 +197,7 @@ impl<'a> Iterator for Calls<'a> {
 
 /// Asks the gate.
 async fn admit(
-    settings: &Settings,
+    settings: &Arc<Settings>,
     tool: &RegisteredTool,
     asked: &Asked<'_>,
     cx: &ToolContext,
@@ -205,7 +206,7 @@ async fn admit(
     let decision = match &settings.gate {
         None => by_level(tool, cx.trust()),
         Some(gate) => {
-            let arguments = asked.arguments.value(tool)?;
+            let arguments = run::value(settings, tool, cx, asked.arguments).await?;
             let call = GateCall { tool, arguments: &arguments, cx };
             match Drive::new(gate.check(&call)).unless(cx.cancel_token()).await {
                 Ok(decision) => decision,
@@ -248,8 +249,9 @@ async fn layered(
     asked: &Asked<'_>,
     cx: &ToolContext,
 ) -> Result<ToolResult, Error> {
-    check_arguments(tool, &asked.arguments.json())?;
-    let call = ToolCall::new(tool.name(), asked.arguments.value(tool)?.into_owned());
+    run::check(settings, tool, cx, &asked.arguments.json()).await?;
+    let arguments = run::value(settings, tool, cx, asked.arguments).await?;
+    let call = ToolCall::new(tool.name(), arguments.into_owned());
     let next = Next { settings, tool, layers: &settings.stack.layers };
     match Drive::new(next.run(&call, cx)).unless(cx.cancel_token()).await {
         Ok(result) => result,
@@ -258,28 +260,11 @@ async fn layered(
     }
 }
 
-/// Every fault of the arguments; the tool is not run.
-fn check_arguments(tool: &RegisteredTool, arguments: &str) -> Result<(), Error> {
-    validate::admit(tool, arguments)?;
-    if let Source::Linked(entry) = tool.source() {
-        let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.of(tool.name()))?;
-        checked.map_err(|faults| validate::complete(tool, arguments, faults))?;
-    }
-    Ok(())
-}
-
 impl<'a> Arguments<'a> {
     pub(crate) fn json(self) -> Cow<'a, str> {
         match self {
             Self::Json(json) => Cow::Borrowed(json),
             Self::Value(value) => Cow::Owned(value.to_string()),
-        }
-    }
-
-    fn value(self, tool: &RegisteredTool) -> Result<Cow<'a, Value>, Error> {
-        match self {
-            Self::Json(json) => run::parsed(tool, json).map(Cow::Owned),
-            Self::Value(value) => Ok(Cow::Borrowed(value)),
         }
     }
 }
@@ -322,7 +307,7 @@ impl Bytes<'_> {
         let Self { registry, name, arguments, options, out } = self;
         let arguments = std::str::from_utf8(arguments).ok()?;
         let start = out.len();
-        let answer = registry.at_once(name, arguments, options, || options.clone(), out, &Flat)?;
+        let answer = registry.at_once(name, arguments, options, || Some(options.clone()), out, &Flat)?;
         Some(answer.and_then(|result| result.map_or(Ok(()), |result| write_result(&result, out))).inspect_err(|_| {
             out.truncate(start);
         }))
@@ -387,7 +372,7 @@ impl Registry {
         name: &str,
         arguments: &str,
         options: &CallOptions,
-        whole: impl FnOnce() -> CallOptions,
+        whole: impl FnOnce() -> Option<CallOptions>,
         out: &mut Vec<u8>,
         form: &impl Form,
     ) -> Option<Result<Option<Box<ToolResult>>, Error>> {
@@ -398,12 +383,12 @@ impl Registry {
         let catalog = self.snapshot();
         let tool = catalog.find(name).filter(|tool| tool.is_named(name))?;
         let Express { call, wraps, may_want, sees_context } = tool.express(settings)?;
-        if *may_want && validate::wants(tool, arguments) {
+        if arguments.len() > validate::LARGE || (*may_want && validate::wants(tool, arguments)) {
             return None;
         }
         let (started, start) = (Instant::now(), out.len());
         let cx = if *sees_context {
-            settings.context(tool, &whole())
+            settings.context(tool, &whole()?)
         } else {
             ToolContext::new(tool.shared_name(), Extensions::new(), CallOptions::new())
         };
@@ -449,6 +434,26 @@ impl Registry {
             watch.end(answer, Failure::of)
         };
         trace::in_call_span(name, options, made).await
+    }
+
+    /// Records a call that is rejected before it is made, for lack of room. Gives the error as its caller may see it.
+    pub(crate) fn reject(&self, name: &str, arguments: &str, options: &CallOptions, error: Error) -> Error {
+        let asked = Asked { name, arguments: Arguments::Json(arguments), options };
+        let mut watch = Watch::new(self.settings(), &asked);
+        if let Some(tool) = self.snapshot().find(name) {
+            watch.found(tool);
+        }
+        let Err(error) = watch.end(Err::<Infallible, _>(error), |never| match *never {});
+        error
+    }
+
+    /// Runs a job that reads something large on the pool, one at a time.
+    pub(crate) async fn read_apart<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+        options: &CallOptions,
+    ) -> Result<T, Error> {
+        run::apart(self.settings(), job, options).await
     }
 
     async fn result(&self, asked: &Asked<'_>, watch: &mut Watch<'_>) -> Result<ToolResult, Error> {

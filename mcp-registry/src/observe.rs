@@ -1,10 +1,13 @@
 //! Telling of calls: what is known of one when it is over.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::Hasher;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+
+use crate::validate::LARGE;
 
 /// Is told of every call when it is over, whatever came of it. It runs where the call ends: be quick, or hand it on.
 pub trait Observer: Send + Sync + 'static {
@@ -71,7 +74,19 @@ impl Notice {
     }
 }
 
-/// What is known of a call when it is over.
+/// The most bytes of a name or an id that are recorded.
+const LONGEST: usize = 256;
+
+/// A name or an id, or its beginning if it is long: the caller chooses them, and logs keep them.
+pub(crate) fn short(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    Cow::Owned(format!("{}…", &text[..end]))
+}
+
+/// What is known of a call when it is over. Names and ids of more than 256 bytes are cut, and end in `…`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallRecord<'a> {
@@ -117,10 +132,12 @@ impl fmt::Debug for Arguments<'_> {
 
 impl CallRecord<'_> {
     /// Puts the arguments into a hash, the same whatever the order of their names. (They are not shown: some are
-    /// secret. Use a keyed hash, since few possible arguments are soon tried out.)
+    /// secret. Use a keyed hash, since few possible arguments are soon tried out.) Of arguments of more than 64 KiB that
+    /// came as text, the bytes are hashed as they are.
     pub fn hash_arguments(&self, hasher: &mut impl Hasher) {
         match self.arguments {
             Arguments::Value(value) => hash(value, hasher),
+            Arguments::Json(json) if json.len() > LARGE => hasher.write(json.as_bytes()),
             Arguments::Json(json) => match serde_json::from_str::<Value>(json) {
                 Ok(value) => hash(&value, hasher),
                 Err(_) => hasher.write(json.as_bytes()),
@@ -165,4 +182,15 @@ fn hash(value: &Value, hasher: &mut impl Hasher) {
 fn hash_text(text: &str, hasher: &mut impl Hasher) {
     hasher.write_usize(text.len());
     hasher.write(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, short};
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        assert_eq!(short(&"n".repeat(LONGEST)), "n".repeat(LONGEST));
+        assert_eq!(short(&"ö".repeat(LONGEST)), format!("{}…", "ö".repeat(LONGEST / 2)));
+    }
 }

@@ -8,6 +8,7 @@ mod peer;
 mod request;
 mod write;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +18,7 @@ use mcp_core::{
     ValidationError, code,
 };
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 #[cfg(feature = "rmcp")]
@@ -26,19 +28,21 @@ pub(crate) use self::envelope::mismatch;
 pub(crate) use self::envelope::{Bare, Envelope, Letter};
 use self::list::Lists;
 use self::listen::Listeners;
+use self::peer::Flight;
 pub(crate) use self::peer::Outcome;
 pub use self::peer::Peer;
 #[cfg(feature = "http")]
 pub(crate) use self::peer::WeakPeer;
 #[cfg(feature = "http")]
 pub(crate) use self::request::unsupported;
-use self::request::{Asked, Params, PlainRequest, capabilities_missing, version_missing};
+use self::request::{Asked, Params, PlainRequest, Text, capabilities_missing, version_missing};
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::write::may_be_missed;
 use self::write::respond;
 pub(crate) use self::write::respond_error;
 use crate::call::guard::{Panicked, guard};
 use crate::registry::{Registry, Watcher};
+use crate::validate::LARGE;
 
 /// The rest of an answer that takes its time: it ends in the answer, or in none.
 pub type Rest = BoxFuture<'static, Option<Vec<u8>>>;
@@ -237,19 +241,11 @@ impl Server {
         if let Some(PlainRequest { id, method, params, .. }) = PlainRequest::read(message) {
             return self.request_guarded(envelope, (&id, method, Ok(params)), peer, out);
         }
+        if let Some(name) = FlatHead::of_large(message) {
+            return self.flat_in(envelope, peer, out, |out| self.large_flat(&name, message, peer, out));
+        }
         match Incoming::parse(message) {
-            Ok(Incoming::Flat(call)) => {
-                // It has no version, and nothing in it is repeated outside.
-                let fits = if envelope.is_stateless() { Err(version_missing()) } else { envelope.agrees(None) };
-                match fits {
-                    Ok(()) => self.flat(call, peer, out),
-                    Err(error) => {
-                        peer.note(Outcome::Refused);
-                        respond_error(None, &error, out);
-                        None
-                    }
-                }
-            }
+            Ok(Incoming::Flat(call)) => self.flat_in(envelope, peer, out, |out| self.flat(call, peer, out)),
             Ok(Incoming::Rpc(RpcMessage::Request(request))) => {
                 self.request_guarded(envelope, (&request.id, &request.method, Params::read(&request)), peer, out)
             }
@@ -301,14 +297,50 @@ impl Server {
         RpcError::new(code::INVALID_REQUEST, message).data(json!({ "error_type": "ValidationError" }))
     }
 
+    /// Answers a flat call, if its envelope lets it. It has no version, and the envelope repeats nothing of it.
+    fn flat_in(
+        &self,
+        envelope: &impl Envelope,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+        answer: impl FnOnce(&mut Vec<u8>) -> Option<Rest>,
+    ) -> Option<Rest> {
+        let fits = if envelope.is_stateless() { Err(version_missing()) } else { envelope.agrees(None) };
+        match fits {
+            Ok(()) => answer(out),
+            Err(error) => {
+                peer.note(Outcome::Refused);
+                respond_error(None, &error, out);
+                None
+            }
+        }
+    }
+
+    /// Answers a large flat call, which is read on the pool.
+    fn large_flat(&self, name: &str, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
+        let flight = self.flat_flight(name, peer, out)?;
+        let options = peer.call_options().clone().cancel(flight.cancel());
+        let (server, message) = (self.clone(), message.to_vec());
+        Some(Box::pin(async move {
+            let registry = &server.0.registry;
+            let result = match registry.read_apart(move || ToolCall::parse(&message), &options).await {
+                // As text it takes a fraction of the memory.
+                Ok(Ok(ToolCall { tool_name, arguments, .. })) => {
+                    let arguments = { arguments }.to_string();
+                    let answer = registry.try_call_json(&tool_name, &arguments, &options).await;
+                    answer.unwrap_or_else(ToolResult::from)
+                }
+                Ok(Err(error)) => ToolResult::failure(error),
+                Err(error) => ToolResult::from(error),
+            };
+            flight.end().then(|| result.to_json().into_bytes())
+        }))
+    }
+
     fn flat(&self, call: Result<ToolCall, ValidationError>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
         match call {
             Ok(call) => {
-                let Ok(flight) = peer.begin(None, self.0.settings.max_in_flight) else {
-                    let result = ToolResult::failure(call::busy(peer.in_flight()));
-                    out.extend_from_slice(result.to_json().as_bytes());
-                    return None;
-                };
+                let flight = self.flat_flight(&call.tool_name, peer, out)?;
                 let options = peer.call_options().clone().cancel(flight.cancel());
                 let (server, name) = (self.clone(), call.tool_name.clone());
                 let rest = Box::pin(async move {
@@ -322,6 +354,17 @@ impl Server {
                 None
             }
         }
+    }
+
+    /// Makes room for a flat call, or says that there is none.
+    fn flat_flight(&self, name: &str, peer: &Peer, out: &mut Vec<u8>) -> Option<Flight> {
+        peer.begin(None, None, self.0.settings.max_in_flight)
+            .map_err(|_| {
+                let busy = call::busy(peer.in_flight()).into();
+                let error = self.0.registry.reject(name, "", peer.call_options(), busy);
+                out.extend_from_slice(ToolResult::from(error).to_json().as_bytes());
+            })
+            .ok()
     }
 
     fn request_guarded(
@@ -347,6 +390,10 @@ impl Server {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Option<Rest> {
+        if peer.is_in_flight(id) {
+            respond_error(Some(id), &call::id_in_use(), out);
+            return None;
+        }
         let asked = params.and_then(|params| {
             let asked = asked(envelope, method, params, peer)?;
             if asked.era.is_stateless() {
@@ -451,6 +498,28 @@ impl Server {
             }
         }
         result
+    }
+}
+
+/// What tells a flat call from JSON-RPC, and its name.
+#[derive(Deserialize)]
+struct FlatHead<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_name: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+}
+
+impl<'a> FlatHead<'a> {
+    /// The name of the tool, if the message is a flat call and large.
+    fn of_large(message: &'a [u8]) -> Option<Cow<'a, str>> {
+        if message.len() <= LARGE || !message.trim_ascii_start().starts_with(b"{") {
+            return None;
+        }
+        let Self { jsonrpc, tool_name, name } = serde_json::from_slice(message).ok()?;
+        jsonrpc.is_none().then(|| tool_name.or(name).map_or(Cow::Borrowed(""), |name| name.0))
     }
 }
 

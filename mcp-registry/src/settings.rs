@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_core::{CallOptions, Extensions, Timeout, ToolContext, TrustLevel};
 
+use crate::call::lane::Lane;
 use crate::gate::AnyGate;
 use crate::host::{Host, ThreadHost};
 use crate::layer::Stack;
@@ -57,6 +58,8 @@ pub(crate) struct Settings {
     /// Work on the pool that nobody waits for any more.
     pub(crate) abandoned: AtomicUsize,
     pub(crate) concurrency: usize,
+    /// Where large arguments wait to be checked, one at a time.
+    pub(crate) large: Lane,
     pub(crate) stack: Stack,
     pub(crate) output_check: OutputCheck,
     pub(crate) mask_errors: Option<bool>,
@@ -75,6 +78,7 @@ impl Default for Settings {
             max_abandoned: MAX_ABANDONED,
             abandoned: AtomicUsize::new(0),
             concurrency: CONCURRENCY,
+            large: Lane::default(),
             stack: Stack::default(),
             output_check: OutputCheck::default(),
             mask_errors: None,
@@ -96,7 +100,12 @@ impl Settings {
 
     /// How long a call of the tool may take.
     pub(crate) fn time_for(&self, tool: &RegisteredTool, options: &CallOptions) -> Option<Duration> {
-        let own = match tool.timeout().unwrap_or(self.timeout) {
+        self.time_limit(tool.timeout(), options)
+    }
+
+    /// How long a call may take, of a tool that says this of it.
+    pub(crate) fn time_limit(&self, tool: Option<Timeout>, options: &CallOptions) -> Option<Duration> {
+        let own = match tool.unwrap_or(self.timeout) {
             Timeout::Never => None,
             Timeout::After(time) => Some(time),
         };

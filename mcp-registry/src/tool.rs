@@ -221,7 +221,8 @@ impl RegisteredTool {
             let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
             let (wraps, may_want) = (self.wraps_output(), validate::may_want(self));
             let sees_context = !needs.is_empty();
-            (plain && !checked).then_some(Express { call: *call, wraps, may_want, sees_context })
+            let is_read_at_once = validate::slow(self).is_none();
+            (plain && !checked && is_read_at_once).then_some(Express { call: *call, wraps, may_want, sees_context })
         });
         express.as_ref()
     }

@@ -9,18 +9,18 @@ mod imp {
     use tracing::instrument::Instrumented;
     use tracing::{Instrument as _, Span, field};
 
-    use crate::observe::CallRecord;
+    use crate::observe::{CallRecord, short};
 
     /// The span of a call, with the W3C context that came in its `_meta`.
     pub(crate) fn in_call_span<F: Future>(name: &str, options: &CallOptions, future: F) -> Instrumented<F> {
-        let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str);
+        let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str).map(short);
         future.instrument(tracing::info_span!(
             "tool_call",
-            tool = name,
-            request_id = options.get_request_id(),
-            caller = options.get_caller(),
-            traceparent = w3c("traceparent"),
-            tracestate = w3c("tracestate"),
+            tool = &*short(name),
+            request_id = options.get_request_id().map(short).as_deref(),
+            caller = options.get_caller().map(short).as_deref(),
+            traceparent = w3c("traceparent").as_deref(),
+            tracestate = w3c("tracestate").as_deref(),
             outcome = field::Empty,
             error_type = field::Empty,
         ))

@@ -12,6 +12,7 @@ mod explain;
 mod large;
 mod need;
 mod sample;
+mod slow;
 #[cfg(test)]
 mod tests;
 
@@ -23,12 +24,15 @@ use serde_json::Value;
 
 pub(crate) use self::need::{Need, Unenforced};
 use crate::call::guard::guard;
+use crate::call::lane::Lane;
 use crate::tool::{RegisteredTool, Source};
 
 /// What is found out once about a tool's schemas.
 #[derive(Default)]
 pub(crate) struct Checks {
     need: OnceLock<Need>,
+    /// Where calls wait for each other to read their arguments, if that may take more than linear time.
+    slow: OnceLock<Option<Lane>>,
     #[cfg(feature = "validate")]
     input: OnceLock<compile::Compiled>,
     #[cfg(feature = "validate")]
@@ -65,6 +69,15 @@ pub(crate) fn wants(tool: &RegisteredTool, json: &str) -> bool {
 /// Whether there are arguments that the types may take and the validator has to see.
 pub(crate) fn may_want(tool: &RegisteredTool) -> bool {
     cfg!(feature = "validate") && !matches!(need(tool), Need::With { lists: false, objects: false })
+}
+
+/// Where the calls of a tool wait for each other to read their arguments, if its types may take more than linear time.
+pub(crate) fn slow(tool: &RegisteredTool) -> Option<&Lane> {
+    let slow = tool.checks().slow.get_or_init(|| {
+        // A schema that panics fails where it is asked for.
+        guard(|| slow::is_slow(tool)).unwrap_or(false).then(Lane::default)
+    });
+    slow.as_ref()
 }
 
 /// Rejects the arguments of a call if the validator has to see them and finds faults. What only the types see is found

@@ -152,6 +152,7 @@ fn a_schema_that_makes_the_validator_panic_is_refused() {
     let schema = json!({ "type": "object", "properties": { "a": { "$dynamicRef": "#node" } } });
     let error = made(schema).err();
     assert!(error.is_none_or(|error| error.contains("hostile.made")));
-    let error = made(json!({ "type": "object", "$dynamicRef": "#/$defs/a", "$defs": { "a": { "$dynamicAnchor": "b" } } }));
+    let error =
+        made(json!({ "type": "object", "$dynamicRef": "#/$defs/a", "$defs": { "a": { "$dynamicAnchor": "b" } } }));
     assert!(error.err().is_none_or(|error| error.contains("hostile.made")));
 }

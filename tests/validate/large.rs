@@ -7,7 +7,11 @@ use serde::Deserialize;
 
 /// Takes words.
 #[mcp_tool(module = "large")]
-fn words(#[arg(schema = json!({ "type": "array", "items": { "type": "string", "pattern": "^[a-z]+$" } }))] words: Vec<String>) -> usize {
+fn words(
+    #[arg(schema = json!({ "type": "array", "items": { "type": "string", "pattern": "^[a-z]+$" } }))] words: Vec<
+        String,
+    >,
+) -> usize {
     words.len()
 }
 

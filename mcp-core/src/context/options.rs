@@ -2,13 +2,14 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use super::cancel::CancelToken;
 use super::event::ToolEvent;
 use super::extensions::Extensions;
-use crate::message::JsonObject;
+use crate::error::ValidationError;
+use crate::message::{JsonObject, entries_of, parse};
 use crate::trust::TrustLevel;
 
 /// Takes what tools tell while they run.
@@ -31,13 +32,29 @@ pub struct CallOptions(Option<Arc<Inner>>);
 struct Inner {
     request_id: Option<String>,
     caller: Option<String>,
-    meta: JsonObject,
+    meta: Meta,
     extensions: Extensions,
     trust: Option<TrustLevel>,
     timeout: Option<Duration>,
     cancel: Option<CancelToken>,
     sink: Option<Sink>,
     mask_errors: Option<bool>,
+}
+
+/// The `_meta` of a request: as text until a tool asks for it.
+#[derive(Clone, Default)]
+struct Meta {
+    json: Option<Box<str>>,
+    object: OnceLock<JsonObject>,
+}
+
+impl Meta {
+    fn object(&self) -> &JsonObject {
+        self.object.get_or_init(|| {
+            // It was read before, when it was set.
+            self.json.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+        })
+    }
 }
 
 impl fmt::Debug for Inner {
@@ -79,7 +96,23 @@ impl CallOptions {
     /// The `_meta` of the request.
     #[must_use]
     pub fn meta(self, meta: JsonObject) -> Self {
-        self.with(|inner| inner.meta = meta)
+        self.with(|inner| inner.meta = Meta { json: None, object: meta.into() })
+    }
+
+    /// The `_meta` of the request as JSON: it is kept as text, and read when a tool asks for it. Fails if it is no object,
+    /// nests deeper than a message may, has a key twice, or holds what no `Value` can.
+    ///
+    /// ```
+    /// use mcp_core::CallOptions;
+    ///
+    /// let options = CallOptions::new().meta_json(r#"{"tenant": "a"}"#)?;
+    /// assert_eq!(options.get_meta()["tenant"], "a");
+    /// assert!(CallOptions::new().meta_json(r#"{"tenant": "\ud800"}"#).is_err());
+    /// # Ok::<(), mcp_core::ValidationError>(())
+    /// ```
+    pub fn meta_json(self, json: &str) -> Result<Self, ValidationError> {
+        entries_of(parse(json.as_bytes())?)?;
+        Ok(self.with(|inner| inner.meta = Meta { json: Some(json.into()), object: OnceLock::new() }))
     }
 
     /// Adds what a tool finds under [`ToolContext::extensions`](crate::ToolContext::extensions).
@@ -139,7 +172,7 @@ impl CallOptions {
     /// The `_meta` of the request.
     pub fn get_meta(&self) -> &JsonObject {
         static EMPTY: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
-        self.0.as_ref().map_or(&EMPTY, |inner| &inner.meta)
+        self.0.as_ref().map_or(&EMPTY, |inner| inner.meta.object())
     }
 
     /// What the embedding server put there.

@@ -11,11 +11,11 @@ mod status;
 
 pub use self::call::ToolCall;
 pub use self::detail::{ErrorDetail, ErrorType};
+pub use self::read::parse_arguments;
 pub(crate) use self::read::{
     Entries, check_extra, entries_of, expect, kind_of, parse, parse_entries, serialize_with_extra, syntax, utf8,
     value as read_value,
 };
-pub use self::read::parse_arguments;
 pub use self::result::ToolResult;
 pub use self::status::Status;
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_core::__private::cut;
+pub(crate) use mcp_core::__private::discard;
 use mcp_core::{Error, ToolError};
 
 /// The most bytes of a panic's message that are told.
@@ -26,14 +27,6 @@ pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
         discard(payload);
         Panicked { message, culprit: None }
     })
-}
-
-/// Drops something whose destructor may panic.
-pub(crate) fn discard<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        // Whoever panics here too is not asked a third time.
-        std::mem::forget(payload);
-    }
 }
 
 fn text_of(payload: &(dyn Any + Send)) -> String {

@@ -1,19 +1,23 @@
 //! Running one tool: where it is called, as a future, or on the pool; with its deadline.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use mcp_core::{
-    Call, CallError, CancelToken, Error, ErrorType, Fault, Input, Returned, SchemaError, TimeoutError, ToolContext,
-    ToolError, ToolResult,
+    BoxFuture, Call, CallError, CallOptions, CancelToken, Error, ErrorType, Fault, Input, Returned, SchemaError,
+    TimeoutError, ToolContext, ToolEntry, ToolError, ToolResult,
 };
 use serde_json::Value;
 
 use super::drive::{Drive, Stopped};
 use super::guard::{Panicked, guard};
+use super::lane::Turn;
 use super::pool::Work;
 use crate::answer::result_of;
 use crate::made::Tool;
+use crate::observe::Arguments;
 use crate::settings::Settings;
 use crate::tool::{RegisteredTool, Source};
 use crate::trace::in_span;
@@ -39,32 +43,99 @@ pub(crate) async fn run_into(
     arguments: &str,
     out: &mut Vec<u8>,
 ) -> Result<Returned, Error> {
-    validate::admit(tool, arguments)?;
     let start = out.len();
     let run = Run::new(settings, tool, cx);
-    let returned = match tool.source() {
-        Source::Made(made) => run.made(made, arguments).await,
-        Source::Linked(entry) => match entry.call {
-            Call::Sync(call) if entry.inline => {
-                let returned = guard(|| call(cx, Input::new(arguments), out));
-                self::returned(tool, returned, arguments)
-            }
-            Call::Sync(call) => run.on_pool(call, arguments, out).await,
-            Call::Async(call) => {
-                let cx = run.context();
-                let future = call(&cx, Input::new(arguments), out);
-                match run.drive(future).await {
-                    Ok(returned) => self::returned(tool, Ok(returned), arguments),
-                    Err(error) => Err(error),
-                }
-            }
-        },
-    };
+    let returned =
+        if is_heavy(tool, arguments) { run.apart(arguments, out).await } else { run.here(arguments, out).await };
     if returned.is_err() {
         out.truncate(start);
     }
     returned
 }
+
+/// Whether arguments may take long to read and check: they are large, or of a type that takes more than linear time.
+pub(crate) fn is_heavy(tool: &RegisteredTool, arguments: &str) -> bool {
+    arguments.len() > validate::LARGE || validate::slow(tool).is_some()
+}
+
+/// Every fault of the arguments; the tool does not run.
+pub(crate) async fn check(
+    settings: &Arc<Settings>,
+    tool: &RegisteredTool,
+    cx: &ToolContext,
+    arguments: &str,
+) -> Result<(), Error> {
+    if !is_heavy(tool, arguments) {
+        return check_here(tool, arguments);
+    }
+    let run = Run::new(settings, tool, cx);
+    let (turn, tool, json) = (run.turn(arguments).await?, tool.clone(), arguments.to_owned());
+    let job = move || {
+        let _turn = turn;
+        check_here(&tool, &json)
+    };
+    run.step(run.on_pool(job)?).await??
+}
+
+/// Every fault of the arguments, read and checked here.
+pub(crate) fn check_here(tool: &RegisteredTool, arguments: &str) -> Result<(), Error> {
+    validate::admit(tool, arguments)?;
+    if let Source::Linked(entry) = tool.source() {
+        let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.of(tool.name()))?;
+        checked.map_err(|faults| validate::complete(tool, arguments, faults))?;
+    }
+    Ok(())
+}
+
+/// The arguments, for those who want to look inside.
+pub(crate) async fn value<'a>(
+    settings: &Arc<Settings>,
+    tool: &RegisteredTool,
+    cx: &ToolContext,
+    arguments: Arguments<'a>,
+) -> Result<Cow<'a, Value>, Error> {
+    match arguments {
+        Arguments::Value(value) => Ok(Cow::Borrowed(value)),
+        Arguments::Json(json) if json.len() <= validate::LARGE => parsed(tool, json).map(Cow::Owned),
+        Arguments::Json(json) => {
+            let run = Run::new(settings, tool, cx);
+            let turn = run.step(Box::pin(settings.large.acquire())).await?;
+            let (tool, json) = (tool.clone(), json.to_owned());
+            let job = move || {
+                let _turn = turn;
+                parsed(&tool, &json)
+            };
+            run.step(run.on_pool(job)?).await??.map(Cow::Owned)
+        }
+    }
+}
+
+/// Runs a job that reads something large on the pool, one at a time, within the time that a call has.
+pub(crate) async fn apart<T: Send + 'static>(
+    settings: &Arc<Settings>,
+    job: impl FnOnce() -> T + Send + 'static,
+    options: &CallOptions,
+) -> Result<T, Error> {
+    const WHAT: &str = "the message";
+    let limit = settings.time_limit(None, options);
+    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let work = async {
+        let turn = settings.large.acquire().await;
+        let job = in_span(move || {
+            let _turn = turn;
+            guard(job)
+        });
+        match Work::start(settings, WHAT, job)?.await {
+            Some(done) => done.map_err(|panicked| panicked.of(WHAT)),
+            None => Err(given_up(WHAT)),
+        }
+    };
+    let drive = Drive::new(Box::pin(work)).until(deadline, || settings.host()).unless(options.get_cancel());
+    drive.await.unwrap_or_else(|stopped| Err(error_of(stopped, WHAT, limit)))
+}
+
+/// What a tool leaves behind on another thread: what it returned, and its value as JSON.
+type Ran = Result<(Returned, Vec<u8>), Error>;
 
 pub(crate) type SyncCall = fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<Returned, CallError>;
 
@@ -93,54 +164,153 @@ impl<'a> Run<'a> {
         self.cx.clone().with_deadline(self.deadline).with_cancel(self.stopped.clone())
     }
 
-    async fn drive<T>(&self, future: mcp_core::BoxFuture<'_, T>) -> Result<T, Error> {
-        let drive = Drive::new(future)
-            .until(self.deadline, || self.settings.host())
-            .unless(self.cx.cancel_token())
-            .telling(Some(self.stopped.clone()));
+    /// Waits for the last part of the run.
+    async fn drive<T>(&self, future: BoxFuture<'_, T>) -> Result<T, Error> {
+        let drive = self.limited(future).telling(Some(self.stopped.clone()));
         drive.await.map_err(|stopped| self.error_of(stopped))
     }
 
+    /// Waits for a part of the run that is not the last.
+    async fn step<T>(&self, future: BoxFuture<'_, T>) -> Result<T, Error> {
+        self.limited(future).await.map_err(|stopped| self.error_of(stopped))
+    }
+
+    fn limited<'f, T>(&self, future: BoxFuture<'f, T>) -> Drive<'f, T> {
+        Drive::new(future).until(self.deadline, || self.settings.host()).unless(self.cx.cancel_token())
+    }
+
     fn error_of(&self, stopped: Stopped) -> Error {
-        let tool = self.tool.name();
-        match stopped {
-            Stopped::Late => TimeoutError { tool: tool.to_owned(), limit: self.limit.unwrap_or_default() }.into(),
-            Stopped::Cancelled => cancelled(tool),
-            Stopped::Panicked(panicked) => panicked.of(tool),
+        error_of(stopped, self.tool.name(), self.limit)
+    }
+
+    /// Reads and checks the arguments where the call is made.
+    async fn here(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
+        validate::admit(self.tool, arguments)?;
+        match self.tool.source() {
+            Source::Made(made) => self.made(made, parsed(self.tool, arguments)?).await,
+            Source::Linked(entry) => match entry.call {
+                Call::Sync(call) if entry.inline => {
+                    let returned = guard(|| call(self.cx, Input::new(arguments), out));
+                    self::returned(self.tool, returned, arguments)
+                }
+                Call::Sync(call) => {
+                    let (cx, owned) = (self.context(), arguments.to_owned());
+                    let job = move || {
+                        let mut json = Vec::new();
+                        let returned = call(&cx, Input::new(&owned), &mut json);
+                        (returned, json)
+                    };
+                    let (returned, json) = self.drive(self.on_pool(job)?).await??;
+                    out.extend_from_slice(&json);
+                    self::returned(self.tool, Ok(returned), arguments)
+                }
+                Call::Async(call) => {
+                    let cx = self.context();
+                    let returned = self.drive(call(&cx, Input::new(arguments), out)).await?;
+                    self::returned(self.tool, Ok(returned), arguments)
+                }
+            },
         }
     }
 
-    async fn on_pool(&self, call: SyncCall, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        let (cx, owned, tool) = (self.context(), arguments.to_owned(), self.tool.name());
-        let work = Work::start(
-            self.settings,
-            tool,
-            in_span(move || {
-                guard(|| {
-                    let mut json = Vec::new();
-                    let returned = call(&cx, Input::new(&owned), &mut json);
-                    (returned, json)
-                })
-            }),
-        )?;
-        match self.drive(Box::pin(work)).await? {
-            Some(Ok((returned, json))) => {
-                out.extend_from_slice(&json);
-                self::returned(self.tool, Ok(returned), arguments)
+    /// Reads and checks the arguments on the pool, where they can be abandoned, and runs the tool where it belongs.
+    async fn apart(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
+        let (tool, json, turn) = (self.tool.clone(), arguments.to_owned(), self.turn(arguments).await?);
+        let (returned, json) = match self.tool.source() {
+            Source::Made(made) => {
+                let job = move || {
+                    let _turn = turn;
+                    validate::admit(&tool, &json)?;
+                    parsed(&tool, &json)
+                };
+                let arguments = self.step(self.on_pool(job)?).await???;
+                return self.made(made, arguments).await;
             }
-            Some(Err(panicked)) => Err(panicked.of(tool)),
-            None => {
-                let message = format!("`{tool}` was given up by the host, which is shutting down; try again elsewhere");
-                Err(ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).into())
+            Source::Linked(ToolEntry { call: Call::Sync(call), .. }) => {
+                let (cx, call) = (self.context(), *call);
+                let job = move || -> Ran {
+                    let mut out = Vec::new();
+                    let turn = Mutex::new(Some(turn));
+                    let on_read = || drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+                    validate::admit(&tool, &json)?;
+                    let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
+                    Ok((self::returned(&tool, Ok(returned), &json)?, out))
+                };
+                self.drive(self.on_pool(job)?).await???
             }
+            Source::Linked(ToolEntry { call: Call::Async(call), .. }) => {
+                let (cx, call) = (self.context(), *call);
+                let job = move || {
+                    let reading = tool.clone();
+                    let mut future: BoxFuture<'static, Ran> = Box::pin(async move {
+                        let turn = Mutex::new(Some(turn));
+                        let on_read = || drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+                        validate::admit(&reading, &json)?;
+                        let mut out = Vec::new();
+                        let input = Input::new(&json).pause().on_read(&on_read);
+                        let returned = call(&cx, input, &mut out).await;
+                        Ok((self::returned(&reading, Ok(returned), &json)?, out))
+                    });
+                    // It is pending when the arguments are read.
+                    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                        Poll::Ready(refused) => Err(refused),
+                        Poll::Pending => Ok(future),
+                    }
+                };
+                match self.step(self.on_pool(job)?).await?? {
+                    Ok(future) => self.drive(future).await??,
+                    Err(refused) => refused?,
+                }
+            }
+        };
+        out.extend_from_slice(&json);
+        Ok(returned)
+    }
+
+    /// Waits until it is this call's turn to be read and checked, if it needs one.
+    async fn turn(&self, arguments: &str) -> Result<Option<Turn>, Error> {
+        let is_checked = || guard(|| validate::wants(self.tool, arguments)).unwrap_or(true);
+        let lane = validate::slow(self.tool).or_else(|| is_checked().then_some(&self.settings.large));
+        match lane {
+            Some(lane) => self.step(Box::pin(lane.acquire())).await.map(Some),
+            None => Ok(None),
         }
     }
 
-    async fn made(&self, made: &Arc<Tool>, arguments: &str) -> Result<Returned, Error> {
-        let (made, cx, arguments) = (Arc::clone(made), self.context(), parsed(self.tool, arguments)?);
+    /// Puts a job on the pool. It ends in what the job returns, or in an error.
+    fn on_pool<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<BoxFuture<'static, Result<T, Error>>, Error> {
+        let work = Work::start(self.settings, self.tool.name(), in_span(move || guard(job)))?;
+        let tool = self.tool.shared_name();
+        Ok(Box::pin(async move {
+            match work.await {
+                Some(Ok(done)) => Ok(done),
+                Some(Err(panicked)) => Err(panicked.of(&tool)),
+                None => Err(given_up(&tool)),
+            }
+        }))
+    }
+
+    async fn made(&self, made: &Arc<Tool>, arguments: Value) -> Result<Returned, Error> {
+        let (made, cx) = (Arc::clone(made), self.context());
         let result = self.drive(Box::pin(async move { made.run(cx, arguments).await })).await??;
         Ok(Returned::Result(Box::new(result)))
     }
+}
+
+fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
+    match stopped {
+        Stopped::Late => TimeoutError { tool: tool.to_owned(), limit: limit.unwrap_or_default() }.into(),
+        Stopped::Cancelled => cancelled(tool),
+        Stopped::Panicked(panicked) => panicked.of(tool),
+    }
+}
+
+fn given_up(tool: &str) -> Error {
+    let message = format!("`{tool}` was given up by the host, which is shutting down; try again elsewhere");
+    ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).into()
 }
 
 /// What the tool left behind, or why it did not.

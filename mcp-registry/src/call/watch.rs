@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Asked;
 use super::run::CANCELLED;
 use crate::call::id::correlation_id;
-use crate::observe::{CallOutcome, CallRecord, Notice};
+use crate::observe::{CallOutcome, CallRecord, Notice, short};
 use crate::settings::Settings;
 use crate::tool::RegisteredTool;
 use crate::trace;
@@ -93,15 +93,19 @@ impl<'a> Watch<'a> {
         if let Some(tool) = &self.tool {
             tool.meter().record(duration, outcome != CallOutcome::Success);
         }
+        let Asked { name, options, .. } = self.asked;
+        let called_as = short(name);
+        let (caller, request_id) = (options.get_caller().map(short), options.get_request_id().map(short));
+        let error_type = error_type.map(short);
         let record = CallRecord {
             time: self.time,
-            tool: self.tool.as_ref().map_or(self.asked.name, RegisteredTool::name),
-            called_as: self.asked.name,
-            caller: self.asked.options.get_caller(),
-            request_id: self.asked.options.get_request_id(),
+            tool: self.tool.as_ref().map_or(&called_as, RegisteredTool::name),
+            called_as: &called_as,
+            caller: caller.as_deref(),
+            request_id: request_id.as_deref(),
             outcome,
             duration,
-            error_type,
+            error_type: error_type.as_deref(),
             message,
             correlation_id: id,
             notices: &self.notices,

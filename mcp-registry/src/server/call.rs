@@ -10,7 +10,7 @@ use mcp_core::{
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::peer::TooMany;
+use super::peer::NotBegun;
 use super::request::{Asked, SERVER_INFO, either, invalid, same_json, unknown_level};
 use super::write::{append_text_of, begin, notification, respond, respond_error};
 use super::{Outcome, Peer, Rest, Server};
@@ -69,8 +69,12 @@ impl Server {
                 return None;
             }
         };
+        if options.token.as_ref().is_some_and(|token| peer.uses_token(&token.to_string())) {
+            respond_error(Some(id), &token_in_use(), out);
+            return None;
+        }
         let form = McpForm { id, end: self.end_of_result(asked.era) };
-        let whole = || options.of_call(peer);
+        let whole = || options.of_call(peer).ok();
         let (name, arguments) = (wanted.name, wanted.arguments);
         if let Some(answer) = self.0.registry.at_once(name, arguments, peer.call_options(), whole, out, &form) {
             match answer {
@@ -110,21 +114,31 @@ impl Server {
         respond: impl FnOnce(&Self, &Id<'static>, Result<ToolResult, Error>, &mut Vec<u8>) + Send + 'static,
     ) -> Option<Rest> {
         let owned = id.clone().into_owned();
-        let flight = match peer.begin(Some(id), self.0.settings.max_in_flight) {
-            Ok(flight) => flight,
-            Err(TooMany::OfOneId) => {
-                let message = "a request with this id is still under way; give each its own";
-                respond_error(Some(id), &RpcError::new(code::INVALID_REQUEST, message), out);
+        let of_call = match options.of_call(peer) {
+            Ok(options) => options,
+            Err(error) => {
+                respond_error(Some(id), &error, out);
                 return None;
             }
-            Err(TooMany::Requests) => {
-                respond(self, &owned, Err(busy(peer.in_flight()).into()), out);
+        };
+        let token = options.token.as_ref().map(Value::to_string);
+        let flight = match peer.begin(Some(id), token, self.0.settings.max_in_flight) {
+            Ok(flight) => flight,
+            Err(NotBegun::TooMany) => {
+                let busy = busy(peer.in_flight()).into();
+                let error = self.0.registry.reject(wanted.name, wanted.arguments, &of_call, busy);
+                respond(self, &owned, Err(error), out);
+                return None;
+            }
+            Err(reason) => {
+                let error = if let NotBegun::IdInUse = reason { id_in_use() } else { token_in_use() };
+                respond_error(Some(id), &error, out);
                 return None;
             }
         };
         let server = self.clone();
         let (name, arguments) = (wanted.name.to_owned(), wanted.arguments.to_owned());
-        let options = options.of_call(peer).cancel(flight.cancel());
+        let options = of_call.cancel(flight.cancel());
         let rest = Box::pin(async move {
             let answer = server.0.registry.try_call_json(&name, &arguments, &options).await;
             // Whoever has cancelled it waits for nothing.
@@ -217,6 +231,16 @@ fn missing_capability(error: &ToolError) -> Option<RpcError> {
     Some(RpcError::new(code::MISSING_CLIENT_CAPABILITY, error.message()).data(details))
 }
 
+/// The error of a request whose id another one has that is in flight.
+pub(super) fn id_in_use() -> RpcError {
+    let message = "a request with this id is still in flight; give each request its own";
+    RpcError::new(code::INVALID_REQUEST, message).data(json!({ "error_type": "ValidationError" }))
+}
+
+fn token_in_use() -> RpcError {
+    invalid("a request with this `progressToken` is still in flight; give each request its own")
+}
+
 pub(super) fn busy(in_flight: usize) -> ToolError {
     let message =
         format!("{in_flight} calls of this connection are under way, which are all it may have; wait for one");
@@ -263,19 +287,19 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// With what the connection brings.
-    fn of_call(&self, peer: &Peer) -> CallOptions {
+    /// With what the connection brings. Fails if the `_meta` is one that no tool could read.
+    fn of_call(&self, peer: &Peer) -> Result<CallOptions, RpcError> {
         let mut options = peer.call_options().clone().request_id(self.id.to_string());
-        if let Some(raw) = self.meta {
-            options = options.meta(serde_json::from_str(raw.get()).unwrap_or_default());
+        if let Some(raw) = self.meta.filter(|raw| raw.get() != "null") {
+            options = options.meta_json(raw.get()).map_err(|error| invalid(format!("`_meta`: {error}")))?;
         }
         let level = if self.stateless { self.level } else { Some(peer.log_level()) };
         if !peer.can_be_told() || (self.token.is_none() && level.is_none()) {
-            return options;
+            return Ok(options);
         }
         let (peer, tool, token) = (peer.clone(), self.tool.to_owned(), self.token.clone());
         let told = Mutex::new(f64::NEG_INFINITY);
-        options.on_event(move |event| match event {
+        Ok(options.on_event(move |event| match event {
             ToolEvent::Progress { done, total, message } => {
                 let Some(token) = &token else { return };
                 // It only ever goes on.
@@ -290,7 +314,7 @@ impl<'a> Options<'a> {
                 peer.tell(notification("notifications/message", params));
             }
             _ => {}
-        })
+        }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! One connection, as the server sees it.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,26 +36,37 @@ pub(super) struct Inner {
     outcome: AtomicU8,
     /// Whether a request that the server ends is called off beside its answer.
     calls_off: bool,
+    /// Whether a request was ever in flight: most connections of `inline` tools have none.
+    had_flights: AtomicBool,
     in_flight: Mutex<Flights>,
     /// The requests by which the client listens to changes of the list.
     listening: Mutex<Vec<Listener>>,
 }
 
-/// The requests that are under way.
+/// The requests that are in flight.
 #[derive(Default)]
 struct Flights {
     /// By the number of the request, which no other has.
-    by_number: HashMap<u64, CancelToken>,
+    by_number: HashMap<u64, Flying>,
     /// The numbers of those that have an id.
     numbers: HashMap<Id<'static>, u64>,
+    /// The progress tokens of those that have one, as JSON.
+    tokens: HashSet<String>,
     next: u64,
 }
 
+/// One of them.
+struct Flying {
+    cancel: CancelToken,
+    token: Option<String>,
+}
+
 impl Flights {
-    fn begin(&mut self, id: Option<Id<'static>>) -> (u64, CancelToken) {
+    fn begin(&mut self, id: Option<Id<'static>>, token: Option<String>) -> (u64, CancelToken) {
         let (number, cancel) = (self.next, CancelToken::new());
         self.next += 1;
-        self.by_number.insert(number, cancel.clone());
+        self.tokens.extend(token.clone());
+        self.by_number.insert(number, Flying { cancel: cancel.clone(), token });
         if let Some(id) = id {
             self.numbers.insert(id, number);
         }
@@ -63,12 +74,19 @@ impl Flights {
     }
 
     fn end(&mut self, number: u64, id: Option<&Id<'static>>) -> bool {
-        let was_there = self.by_number.remove(&number).is_some();
         // The id may be another one's by now.
         if let Some(id) = id.filter(|id| self.numbers.get(*id) == Some(&number)) {
             self.numbers.remove(id);
         }
-        was_there
+        self.remove(number).is_some()
+    }
+
+    fn remove(&mut self, number: u64) -> Option<CancelToken> {
+        let Flying { cancel, token } = self.by_number.remove(&number)?;
+        if let Some(token) = token {
+            self.tokens.remove(&token);
+        }
+        Some(cancel)
     }
 }
 
@@ -164,6 +182,7 @@ impl Peer {
             log_level: AtomicU8::new(LogLevel::Info as u8),
             outcome: AtomicU8::new(Outcome::Answered as u8),
             calls_off: true,
+            had_flights: AtomicBool::new(false),
             in_flight: Mutex::default(),
             listening: Mutex::default(),
         }))
@@ -243,8 +262,8 @@ impl Peer {
     /// The client is gone: cancels what is under way.
     pub fn close(&self) {
         let flights = std::mem::take(&mut *self.0.in_flight());
-        for cancel in flights.by_number.into_values() {
-            cancel.cancel();
+        for flying in flights.by_number.into_values() {
+            flying.cancel.cancel();
         }
         self.stop_listening(false);
     }
@@ -305,25 +324,44 @@ impl Peer {
         self.0.log_level.store(level as u8, Ordering::Relaxed);
     }
 
-    /// Notes a request as under way, with its id if it has one; none if there are too many, or one has the id already.
-    pub(super) fn begin(&self, id: Option<&Id<'_>>, most: usize) -> Result<Flight, TooMany> {
+    /// Notes a request as in flight, with its id and its progress token if it has them; an error if there are too many, or
+    /// another request has the id or the token.
+    pub(super) fn begin(&self, id: Option<&Id<'_>>, token: Option<String>, most: usize) -> Result<Flight, NotBegun> {
+        self.0.had_flights.store(true, Ordering::Relaxed);
         let mut flights = self.0.in_flight();
         if flights.by_number.len() >= most {
-            return Err(TooMany::Requests);
+            return Err(NotBegun::TooMany);
         }
         let id = id.map(|id| id.clone().into_owned());
         if id.as_ref().is_some_and(|id| flights.numbers.contains_key(id) || self.0.is_listening(id)) {
-            return Err(TooMany::OfOneId);
+            return Err(NotBegun::IdInUse);
         }
-        let (number, cancel) = flights.begin(id.clone());
+        if token.as_ref().is_some_and(|token| flights.tokens.contains(token)) {
+            return Err(NotBegun::TokenInUse);
+        }
+        let (number, cancel) = flights.begin(id.clone(), token);
         Ok(Flight { peer: self.clone(), number, id, cancel })
+    }
+
+    /// Whether a request with the id is in flight.
+    pub(super) fn is_in_flight(&self, id: &Id<'_>) -> bool {
+        self.0.had_flights.load(Ordering::Relaxed) && {
+            let flights = self.0.in_flight();
+            let is_empty = flights.numbers.is_empty();
+            (!is_empty && flights.numbers.contains_key(&id.clone().into_owned())) || self.0.is_listening(id)
+        }
+    }
+
+    /// Whether a request with the progress token is in flight.
+    pub(super) fn uses_token(&self, token: &str) -> bool {
+        self.0.had_flights.load(Ordering::Relaxed) && self.0.in_flight().tokens.contains(token)
     }
 
     /// Cancels a request that is under way; one that is not is none.
     pub(super) fn cancel(&self, id: &Id<'static>) {
         let mut flights = self.0.in_flight();
         let number = flights.numbers.remove(id);
-        let cancel = number.and_then(|number| flights.by_number.remove(&number));
+        let cancel = number.and_then(|number| flights.remove(number));
         drop(flights);
         if let Some(cancel) = cancel {
             cancel.cancel();
@@ -338,6 +376,7 @@ impl Peer {
 
     /// Notes a request to be told of changes; false if there are too many, or one has the id already.
     pub(super) fn listen(&self, listener: Listener, most: usize) -> bool {
+        self.0.had_flights.store(true, Ordering::Relaxed);
         let flights = self.0.in_flight();
         let mut listening = self.0.listening();
         let known = flights.numbers.contains_key(&listener.id) || listening.iter().any(|known| known.id == listener.id);
@@ -374,9 +413,10 @@ impl Peer {
 }
 
 /// Why a request is not begun.
-pub(super) enum TooMany {
-    Requests,
-    OfOneId,
+pub(super) enum NotBegun {
+    TooMany,
+    IdInUse,
+    TokenInUse,
 }
 
 impl Inner {
@@ -434,13 +474,14 @@ mod tests {
     fn a_request_is_over_when_it_ends_or_is_dropped() {
         let peer = Peer::new();
         let (one, two) = (Id::from(1), Id::from(2));
-        let (first, second) = (peer.begin(Some(&one), 3).ok().unwrap(), peer.begin(Some(&two), 3).ok().unwrap());
-        let flat = peer.begin(None, 3).ok().unwrap();
+        let (first, second) =
+            (peer.begin(Some(&one), None, 3).ok().unwrap(), peer.begin(Some(&two), None, 3).ok().unwrap());
+        let flat = peer.begin(None, None, 3).ok().unwrap();
         assert_eq!(peer.in_flight(), 3);
-        assert!(peer.begin(None, 3).is_err(), "there are as many as may be");
+        assert!(peer.begin(None, None, 3).is_err(), "there are as many as may be");
         drop(second);
-        assert!(peer.begin(Some(&one), 3).is_err(), "the id is in use");
-        assert!(peer.begin(Some(&two), 3).is_ok());
+        assert!(peer.begin(Some(&one), None, 3).is_err(), "the id is in use");
+        assert!(peer.begin(Some(&two), None, 3).is_ok());
         assert!(first.end() && flat.end());
         assert_eq!(peer.in_flight(), 0);
     }
@@ -449,10 +490,10 @@ mod tests {
     fn the_end_of_a_cancelled_request_is_not_the_end_of_another_with_its_id() {
         let peer = Peer::new();
         let id = Id::from(1);
-        let first = peer.begin(Some(&id), 9).ok().unwrap();
+        let first = peer.begin(Some(&id), None, 9).ok().unwrap();
         peer.cancel(&id);
         assert!(first.cancel().is_cancelled());
-        let second = peer.begin(Some(&id), 9).ok().unwrap();
+        let second = peer.begin(Some(&id), None, 9).ok().unwrap();
         assert!(!first.end(), "nobody waits for it");
         assert_eq!(peer.in_flight(), 1);
         assert!(second.end());
@@ -461,9 +502,25 @@ mod tests {
     #[test]
     fn all_are_cancelled_when_the_client_is_gone() {
         let peer = Peer::new();
-        let (one, flat) = (peer.begin(Some(&Id::from(1)), 9).ok().unwrap(), peer.begin(None, 9).ok().unwrap());
+        let (one, flat) =
+            (peer.begin(Some(&Id::from(1)), None, 9).ok().unwrap(), peer.begin(None, None, 9).ok().unwrap());
         peer.close();
         assert!(one.cancel().is_cancelled() && flat.cancel().is_cancelled());
         assert!(!one.end() && !flat.end());
+    }
+
+    #[test]
+    fn a_progress_token_is_free_again_when_its_request_is_over() {
+        let (peer, token) = (Peer::new(), || Some("7".to_owned()));
+        let id = Id::from(1);
+        let first = peer.begin(Some(&id), token(), 9).ok().unwrap();
+        assert!(peer.uses_token("7") && peer.is_in_flight(&id));
+        assert!(peer.begin(Some(&Id::from(2)), token(), 9).is_err());
+        peer.cancel(&id);
+        assert!(!peer.uses_token("7") && !peer.is_in_flight(&id));
+        let second = peer.begin(Some(&Id::from(2)), token(), 9).ok().unwrap();
+        drop(first);
+        assert!(peer.uses_token("7"), "it is the second one's");
+        assert!(second.end() && !peer.uses_token("7"));
     }
 }

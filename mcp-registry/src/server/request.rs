@@ -17,6 +17,9 @@ pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The key under which a notification names the request by which it was asked for.
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// How many bytes the `_meta` of a request may have: it is kept while the request is in flight.
+const META: usize = 64 * 1024;
+
 /// A request as most are, read in one pass. One that is not so is read with more care, and has its error from there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +118,10 @@ impl<'a> Params<'a> {
 
     pub(super) fn meta(&self) -> Result<Meta<'a>, RpcError> {
         let Some(raw) = self.raw_meta.filter(|raw| raw.get() != "null") else { return Ok(Meta::default()) };
+        if raw.get().len() > META {
+            let bytes = raw.get().len();
+            return Err(invalid(format!("`_meta` has {bytes} bytes and may have {META}; send less")));
+        }
         let meta: Meta<'a> = read("params._meta", raw)?;
         if meta.capabilities.is_some_and(|capabilities| !capabilities.get().starts_with('{')) {
             return Err(invalid(
@@ -225,9 +232,9 @@ pub(super) fn either<'a, T>(
     }
 }
 
-/// Whether the two are the same JSON.
+/// Whether the two are the same JSON. What cannot be read is the same as nothing but itself.
 pub(super) fn same_json(one: &RawValue, other: &RawValue) -> bool {
-    one.get() == other.get() || parsed(one) == parsed(other)
+    one.get() == other.get() || parsed(one).is_some_and(|one| parsed(other) == Some(one))
 }
 
 fn parsed(raw: &RawValue) -> Option<Value> {

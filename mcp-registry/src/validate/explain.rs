@@ -43,8 +43,7 @@ pub(super) fn arguments(tool: &RegisteredTool, checked: &Checked, arguments: Val
         return Found::default();
     }
     if !is_large(&arguments) {
-        let telling =
-            Telling { checked, root: &checked.schema, prefix: "", document: ARGUMENTS, tool: Some(tool) };
+        let telling = Telling { checked, root: &checked.schema, prefix: "", document: ARGUMENTS, tool: Some(tool) };
         return Found { faults: telling.fewest(&arguments), omitted: 0 };
     }
     large::remove_nulls(checked, &mut arguments);

@@ -478,8 +478,9 @@ mod with_the_feature {
     fn results_are_checked_by_the_output_schema() {
         let returning = tool(&__mcp_tool_returning);
         assert!(output_faults(&returning, &json!({ "n": 3, "when": "2020-01-31" })).faults.is_empty());
-        let told =
-            |data: Value| output_faults(&returning, &data).faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>();
+        let told = |data: Value| {
+            output_faults(&returning, &data).faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>()
+        };
         assert_eq!(told(json!({ "n": 4 })), ["`n` must be a number of at most 3, not 4; return such a value"]);
         assert_eq!(told(json!({ "n": null })), ["`n` must be an integer, not null; return such a value"]);
         assert_eq!(told(json!({ "n": 1, "when": "now" })).len(), 1);

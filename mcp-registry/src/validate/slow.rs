@@ -1,0 +1,133 @@
+//! Types whose values take more than linear time to read.
+//!
+//! serde reads a value of an untagged enum by trying one variant after the other. Where a variant holds the enum again,
+//! each level of nesting multiplies the time: a few hundred bytes can take years.
+
+use std::collections::HashSet;
+
+use mcp_core::schema;
+use serde_json::Value;
+
+use super::sample::Document;
+use crate::tool::{RegisteredTool, Source};
+
+/// Whether reading the arguments of a tool may take more than linear time.
+pub(super) fn is_slow(tool: &RegisteredTool) -> bool {
+    let Source::Linked(entry) = tool.source() else { return false };
+    let is_written = entry.input_schema.is_some() || entry.params.iter().any(|param| param.explicit_schema.is_some());
+    if is_written {
+        recursive_union(&schema::types_of(entry)).is_some()
+    } else {
+        recursive_union(tool.input_schema()).is_some()
+    }
+}
+
+/// The untagged enum that holds itself, as a reference into the schema, if there is one.
+pub(crate) fn recursive_union(schema: &Value) -> Option<&str> {
+    let document = Document(schema);
+    let mut seen = HashSet::new();
+    let mut left = Vec::new();
+    each_reference(schema, false, &mut |reference, _| left.push(reference));
+    while let Some(reference) = left.pop() {
+        let Some(target) = document.target(reference).filter(|_| seen.insert(reference)) else { continue };
+        let mut in_union = Vec::new();
+        each_reference(target, false, &mut |inner, is_in_union| {
+            left.push(inner);
+            if is_in_union {
+                in_union.push(inner);
+            }
+        });
+        if in_union.into_iter().any(|inner| leads_to(document, inner, reference)) {
+            return Some(reference);
+        }
+    }
+    None
+}
+
+/// Whether one comes from a reference to another.
+fn leads_to<'a>(document: Document<'a>, from: &'a str, to: &str) -> bool {
+    let mut seen = HashSet::new();
+    let mut left = vec![from];
+    while let Some(reference) = left.pop() {
+        if reference == to {
+            return true;
+        }
+        if let Some(target) = document.target(reference).filter(|_| seen.insert(reference)) {
+            each_reference(target, false, &mut |inner, _| left.push(inner));
+        }
+    }
+    false
+}
+
+/// Sees every reference, and whether it is one of several alternatives that nothing tells apart.
+fn each_reference<'a>(schema: &'a Value, in_union: bool, see: &mut dyn FnMut(&'a str, bool)) {
+    match schema {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match (key.as_str(), value) {
+                    ("$ref", Value::String(reference)) => see(reference, in_union),
+                    // They are seen by reference.
+                    ("$defs" | "definitions", _) => {}
+                    ("anyOf", Value::Array(alternatives)) => {
+                        let in_union = in_union || is_untagged(alternatives);
+                        alternatives.iter().for_each(|alternative| each_reference(alternative, in_union, see));
+                    }
+                    (_, inner) => each_reference(inner, in_union, see),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| each_reference(item, in_union, see)),
+        _ => {}
+    }
+}
+
+/// Whether several alternatives have no tag by which the right one is known.
+fn is_untagged(alternatives: &[Value]) -> bool {
+    let is_constant =
+        |schema: &Value| schema.get("const").is_some() || schema["enum"].as_array().is_some_and(|it| it.len() == 1);
+    let is_tagged = |schema: &&Value| {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        is_constant(schema) || properties.is_some_and(|properties| properties.values().any(is_constant))
+    };
+    let is_null = |schema: &&Value| schema["type"] == "null";
+    alternatives.iter().filter(|schema| !is_null(schema) && !is_tagged(schema)).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::recursive_union;
+
+    fn found(node: Value) -> Option<String> {
+        let schema = json!({
+            "type": "object",
+            "properties": { "node": { "$ref": "#/$defs/Node" } },
+            "$defs": { "Node": node, "Other": { "type": "array", "items": { "$ref": "#/$defs/Node" } } },
+        });
+        recursive_union(&schema).map(str::to_owned)
+    }
+
+    #[test]
+    fn an_untagged_enum_that_holds_itself_is_found() {
+        let list = json!({ "type": "array", "items": { "$ref": "#/$defs/Node" } });
+        let object = json!({ "type": "object", "properties": { "left": { "$ref": "#/$defs/Node" } } });
+        assert!(found(json!({ "anyOf": [list, { "type": "string" }] })).is_some());
+        assert!(found(json!({ "anyOf": [object, { "$ref": "#/$defs/Other" }] })).is_some(), "by another type");
+    }
+
+    #[test]
+    fn other_recursion_reads_in_linear_time() {
+        let node = json!({ "$ref": "#/$defs/Node" });
+        assert_eq!(found(json!({ "type": "object", "properties": { "next": node } })), None);
+        assert_eq!(found(json!({ "anyOf": [node, { "type": "null" }] })), None, "an option");
+        assert_eq!(
+            found(json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }] })),
+            None,
+            "it holds itself not"
+        );
+        let variant = |tag: &str| json!({ "properties": { "kind": { "const": tag }, "of": node } });
+        assert_eq!(found(json!({ "anyOf": [variant("a"), variant("b")] })), None, "a tag tells them apart");
+        assert_eq!(found(json!({ "oneOf": [{ "properties": { "a": node } }, { "properties": { "b": node } }] })), None);
+    }
+}

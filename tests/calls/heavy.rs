@@ -1,0 +1,159 @@
+//! Arguments that take long to read or check: the deadline holds, and nobody else waits.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp_core::__private::block_on;
+use mcp_registry::schemars::{self, JsonSchema};
+use mcp_registry::{
+    CallOptions, Decision, Error, Gate, GateCall, Layer, Next, Registry, Tool, ToolCall, ToolContext, ToolResult,
+    mcp_tool, tools,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{build, failure, of};
+
+/// serde reads the whole of what is nested once for each variant, at every level.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "what is read is not looked at")]
+enum Node {
+    Left { next: Box<Node>, left: bool },
+    Right { next: Box<Node>, right: bool },
+    Leaf(bool),
+}
+
+/// Takes a tree.
+#[mcp_tool(module = "heavy")]
+async fn tree_async(node: Node) -> bool {
+    matches!(node, Node::Leaf(true))
+}
+
+/// Takes a tree, on the pool.
+#[mcp_tool(module = "heavy")]
+fn tree(node: Node) -> bool {
+    matches!(node, Node::Leaf(true))
+}
+
+/// Takes a tree, where it is called.
+#[mcp_tool(module = "heavy", inline)]
+fn tree_inline(node: Node) -> bool {
+    matches!(node, Node::Leaf(true))
+}
+
+/// Says something.
+#[mcp_tool(module = "heavy", inline)]
+fn quick() -> &'static str {
+    "quick"
+}
+
+/// Takes words, where it is called.
+#[mcp_tool(module = "heavy", inline)]
+fn words_inline(#[arg(pattern = "^[a-z ]*$")] words: String) -> usize {
+    words.len()
+}
+
+/// Takes words, on the pool.
+#[mcp_tool(module = "heavy")]
+fn words(#[arg(pattern = "^[a-z ]*$")] words: String) -> usize {
+    words.len()
+}
+
+/// Takes words, and says whether it runs where it is polled.
+#[mcp_tool(module = "heavy")]
+async fn words_async(#[ctx] cx: &ToolContext, #[arg(pattern = "^[a-z ]*$")] words: String) -> usize {
+    assert_eq!(cx.extensions().get::<thread::ThreadId>(), Some(&thread::current().id()));
+    words.len()
+}
+
+fn nested(levels: usize, leaf: &str) -> String {
+    format!(r#"{{"node": {}{leaf}{}}}"#, r#"{"next":"#.repeat(levels), "}".repeat(levels))
+}
+
+#[test]
+fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_nobody_up() {
+    let registry = build(of(tools![tree, tree_async, tree_inline, quick]));
+    for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline"] {
+        let mut out = Vec::new();
+        registry.call_bytes_blocking(tool, nested(0, "true").as_bytes(), &CallOptions::new(), &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("true"), "{tool}");
+        // It takes minutes to read.
+        let arguments: Value = serde_json::from_str(&nested(24, "true")).unwrap();
+        let (slow, quick) = (ToolCall::new(tool, arguments), ToolCall::new("heavy.quick", json!({})));
+        let options = CallOptions::new().timeout(Duration::from_secs(1));
+        // Both on this thread: if reading blocked it, the second would wait for the first.
+        let started = Instant::now();
+        let results = block_on(registry.call_many_with(&[slow, quick], &options));
+        assert_eq!(failure(&results[0]).0, "TimeoutError", "{tool}");
+        assert_eq!(results[1].data, Some(json!({ "result": "quick" })), "{tool}");
+        assert!(started.elapsed() < Duration::from_secs(30), "{tool}");
+    }
+}
+
+#[test]
+fn arguments_that_such_a_type_refuses_are_explained() {
+    let registry = build(of(tools![tree, tree_async, tree_inline]));
+    for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline"] {
+        let result = registry.call_blocking(&ToolCall::new(tool, json!({ "node": 1 })));
+        let (kind, message) = failure(&result);
+        assert_eq!(kind, "ValidationError");
+        assert!(message.contains("`/node`"), "{tool}: {message}");
+    }
+}
+
+fn big(letter: &str) -> Value {
+    json!({ "words": letter.repeat(200_000) })
+}
+
+#[test]
+fn large_arguments_are_read_and_checked_as_small_ones_are() {
+    let registry = build(of(tools![words, words_async, words_inline]));
+    let made = Tool::new(
+        "heavy.made",
+        json!({ "type": "object", "properties": { "words": { "pattern": "^[a-z ]*$" } } }),
+        |_, args: Value| async move { json!({ "result": args["words"].as_str().map(str::len) }) },
+    );
+    registry.register(made.description("Takes words.")).unwrap();
+    let options = CallOptions::new().extension(thread::current().id());
+    for tool in ["heavy.words", "heavy.words_async", "heavy.words_inline", "heavy.made"] {
+        let result = registry.call_blocking_with(&ToolCall::new(tool, big("a")), &options);
+        assert_eq!(result.data, Some(json!({ "result": 200_000 })), "{tool}");
+        let result = registry.call_blocking_with(&ToolCall::new(tool, big("A")), &options);
+        assert_eq!(failure(&result).0, "ValidationError");
+        assert!(failure(&result).1.contains("must be a text that matches"), "{tool}: {}", failure(&result).1);
+        let mut out = Vec::new();
+        let error = registry.call_bytes_blocking(tool, big("A").to_string().as_bytes(), &options, &mut out);
+        assert!(matches!(error, Err(Error::Schema(_))) && out.is_empty(), "{tool}");
+    }
+}
+
+struct Sees;
+
+impl Gate for Sees {
+    async fn check(&self, call: &GateCall<'_>) -> Decision {
+        match call.arguments["words"].as_str().map(str::len) {
+            Some(200_000) => Decision::Allow,
+            _ => Decision::Deny("it is not seen".to_owned()),
+        }
+    }
+}
+
+impl Layer for Sees {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        assert_eq!(call.arguments["words"].as_str().map(str::len), Some(200_000));
+        next.run(call, cx).await
+    }
+}
+
+#[test]
+fn a_gate_and_a_layer_see_large_arguments() {
+    let registry: Registry = build(of(tools![words]).gate(Sees).layer(Sees));
+    let mut out = Vec::new();
+    let call = |letter: &str, out: &mut Vec<u8>| {
+        registry.call_bytes_blocking("heavy.words", big(letter).to_string().as_bytes(), &CallOptions::new(), out)
+    };
+    call("a", &mut out).unwrap();
+    assert!(String::from_utf8(out).unwrap().contains("200000"));
+    assert!(matches!(call("A", &mut Vec::new()), Err(Error::Schema(_))));
+}

@@ -1,0 +1,139 @@
+//! What is in flight on one connection: ids and progress tokens are used once, `_meta` is bounded, and whoever finds no
+//! room is recorded.
+
+use mcp_registry::testing::block_on;
+use mcp_registry::{AuditLog, CallOptions, Peer, Server};
+use serde_json::{Value, json};
+
+use crate::{builder, server};
+
+fn request(id: u32, method: &str, params: Value) -> Vec<u8> {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into_bytes()
+}
+
+/// The answer that comes at once.
+fn at_once(server: &Server, message: &[u8], peer: &Peer) -> Value {
+    let mut out = Vec::new();
+    assert!(server.begin(message, peer, &mut out).is_none(), "it is answered at once");
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn no_request_may_use_an_id_that_is_in_flight() {
+    let (server, peer) = (server(), Peer::new());
+    let mut out = Vec::new();
+    let wait = server.begin(&request(1, "tools/call", json!({ "name": "served_wait" })), &peer, &mut out).unwrap();
+    let add = json!({ "name": "served_add", "arguments": { "a": 1 } });
+    for (method, params) in [("ping", json!({})), ("tools/call", add.clone()), ("tools/list", json!({}))] {
+        let refused = at_once(&server, &request(1, method, params.clone()), &peer);
+        assert_eq!(refused["error"]["code"], -32600, "{method}: {refused}");
+        let answered = at_once(&server, &request(2, method, params), &peer);
+        assert!(answered["result"].is_object(), "{method}: {answered}");
+    }
+    peer.close();
+    assert_eq!(block_on(wait), None);
+    assert!(at_once(&server, &request(1, "tools/call", add), &peer)["result"].is_object(), "it is free again");
+}
+
+#[test]
+fn no_two_calls_in_flight_share_a_progress_token() {
+    let (server, peer) = (server(), Peer::new().notify(|_| {}));
+    let with_token = |name: &str, token: Value| json!({ "name": name, "arguments": { "a": 1 }, "_meta": { "progressToken": token } });
+    let mut out = Vec::new();
+    let wait = server.begin(&request(1, "tools/call", with_token("served_wait", json!(7))), &peer, &mut out);
+    // Extra arguments are refused when the call runs; it is in flight until then.
+    let wait = wait.unwrap();
+    for tool in ["served_steps", "served_add"] {
+        let refused = at_once(&server, &request(2, "tools/call", with_token(tool, json!(7))), &peer);
+        assert_eq!(refused["error"]["code"], -32602, "{tool}: {refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains("progressToken"), "{refused}");
+    }
+    let other = at_once(&server, &request(3, "tools/call", with_token("served_add", json!("7"))), &peer);
+    assert!(other["result"].is_object(), "a text is another token than a number: {other}");
+    peer.close();
+    assert_eq!(block_on(wait), None);
+    let free = at_once(&server, &request(4, "tools/call", with_token("served_add", json!(7))), &peer);
+    assert!(free["result"].is_object(), "{free}");
+}
+
+#[test]
+fn a_call_that_finds_no_room_is_recorded() {
+    let audit = AuditLog::new();
+    let registry = builder().layer(audit.clone()).build().unwrap();
+    let server = Server::new(registry).max_in_flight(1);
+    let peer = Peer::new().options(CallOptions::new().caller("ada"));
+    let mut out = Vec::new();
+    let wait = server.begin(&request(1, "tools/call", json!({ "name": "served_wait" })), &peer, &mut out).unwrap();
+    at_once(&server, &request(2, "tools/call", json!({ "name": "served_say_slowly" })), &peer);
+    at_once(&server, br#"{"tool_name": "served.say_slowly", "arguments": {"text": "a"}}"#, &peer);
+    at_once(&server, &request(3, "call_tool", json!({ "tool_name": "served.say_slowly", "args": {} })), &peer);
+    let records = audit.records();
+    assert_eq!(records.len(), 3);
+    for record in &records {
+        assert_eq!(record.tool, "served.say_slowly");
+        assert_eq!(record.error_type.as_deref(), Some("ApiLimitExceeded"));
+        assert_eq!(record.caller.as_deref(), Some("ada"));
+    }
+    let metrics = server.registry().metrics();
+    let tool = metrics.get("served.say_slowly").unwrap();
+    assert_eq!((tool.calls, tool.errors), (3, 3));
+    peer.close();
+    drop(wait);
+}
+
+fn know(meta: &str) -> Value {
+    let message =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"served_know","_meta":{meta}}}}}"#);
+    serde_json::from_slice(&block_on(server().handle(message.as_bytes(), &Peer::new())).unwrap()).unwrap()
+}
+
+#[test]
+fn meta_is_bounded_and_never_silently_empty() {
+    let known = know(r#"{"traceparent": "00-1-2-01"}"#);
+    assert!(known.to_string().contains("00-1-2-01"), "{known}");
+    assert!(know("null")["result"].is_object());
+    for (meta, reason) in [
+        (format!(r#"{{"a": "{}"}}"#, "x".repeat(64 * 1024)), "65536"),
+        (format!(r#"{{"a": {}1{}}}"#, "[".repeat(120), "]".repeat(120)), "nested deeper"),
+        (format!(r#"{{"a": {}1{}}}"#, "[".repeat(200), "]".repeat(200)), "_meta"),
+        (r#"{"traceparent": "00-1-2-01", "b": "\ud800"}"#.to_owned(), "hex escape"),
+        (r#"{"traceparent": "00-1-2-01", "b": 1e999}"#.to_owned(), "out of range"),
+        (r#"{"traceparent": "00-1-2-01", "b": {"c": 1, "c": 2}}"#.to_owned(), "twice"),
+    ] {
+        let refused = know(&meta);
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains(reason), "{reason}: {refused}");
+        assert!(refused.to_string().len() < 1_000);
+    }
+}
+
+#[test]
+fn arguments_under_both_spellings_that_cannot_be_read_are_not_the_same() {
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"served_add",
+        "arguments":{"a":1,"b":2,"c":1e999},"args":{"a":3,"b":4,"c":1e998}}}"#;
+    let answer = block_on(server().handle(message.as_bytes(), &Peer::new())).unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+}
+
+#[test]
+fn a_large_flat_call_is_answered_as_a_small_one_is() {
+    let server = server();
+    let call = |text: &str, name: &str| {
+        let message = json!({ "tool_name": name, "arguments": { "text": text } }).to_string();
+        let answer = block_on(server.handle(message.as_bytes(), &Peer::new())).unwrap();
+        serde_json::from_slice::<Value>(&answer).unwrap()
+    };
+    for name in ["served.say", "served.say_slowly"] {
+        let (small, large) = (call("a", name), call(&"a".repeat(100_000), name));
+        assert_eq!(small["data"]["result"], "a");
+        assert_eq!(large["data"]["result"].as_str().map(str::len), Some(100_000));
+    }
+    assert_eq!(call(&"a".repeat(100_000), "served.nothing")["error"]["error_type"], "ToolNotFoundError");
+    let broken = format!(
+        r#"{{"tool_name": "served.say", "arguments": {{"text": "{}"}}, "tool_name": "x"}}"#,
+        "a".repeat(100_000)
+    );
+    let answer = block_on(server.handle(broken.as_bytes(), &Peer::new())).unwrap();
+    assert!(String::from_utf8(answer).unwrap().contains("tool_name"));
+}
