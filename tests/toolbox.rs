@@ -71,3 +71,19 @@ fn memory_remembers_between_calls() {
     assert!(registry.get("memory.delete").unwrap().is_destructive());
     std::fs::remove_dir_all(root).unwrap();
 }
+
+/// Plain functions run on threads, and only so many calls may be stuck on one: a file must not be able to hold any.
+#[cfg(unix)]
+#[test]
+fn named_pipes_do_not_disable_other_tools() {
+    let (root, registry) = registry("pipes");
+    assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
+    let read = ToolCall::new("file_utility.read_file_content", json!({ "file_path": "pipe" }));
+    std::thread::scope(|scope| {
+        for _ in 0..100 {
+            scope.spawn(|| registry.call_blocking(&read).error.expect("a pipe is not read"));
+        }
+    });
+    assert_eq!(registry.call_blocking(&ToolCall::new("memory.list", json!({}))).data, Some(json!({ "result": [] })));
+    std::fs::remove_dir_all(root).unwrap();
+}

