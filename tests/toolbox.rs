@@ -72,6 +72,23 @@ fn memory_remembers_between_calls() {
     std::fs::remove_dir_all(root).unwrap();
 }
 
+#[test]
+fn memory_refuses_what_would_let_it_grow_without_bounds() {
+    let (root, registry) = registry("bounds");
+    let put = |key: &str, value: Value| {
+        let result = registry.call_blocking(&ToolCall::new("memory.put", json!({ "key": key, "value": value })));
+        result.error.map(|error| error.error_type.to_string())
+    };
+    assert_eq!(put(&"k".repeat(257), json!(1)).as_deref(), Some("ValidationError"));
+    assert_eq!(put("large", json!("x".repeat(16 << 10))).as_deref(), Some("ValidationError"));
+    for key in 0..1_000 {
+        assert_eq!(put(&key.to_string(), json!(key)), None);
+    }
+    assert_eq!(put("one more", json!(1)).as_deref(), Some("MemoryFullError"));
+    assert_eq!(put("7", json!("another value")), None);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
 /// Plain functions run on threads, and only so many calls may be stuck on one: a file must not be able to hold any.
 #[cfg(unix)]
 #[test]

@@ -6,6 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use mcp_core::serde_json::{Value, json};
 use mcp_core::{ErrorType, Json, ToolError, mcp_tool};
 
+/// The number of keys that are remembered. With the limits on keys and values it bounds the memory in use.
+const MAX_KEYS: usize = 1_000;
+
+/// The size of the largest value, in bytes of JSON.
+const MAX_VALUE_BYTES: usize = 16 << 10;
+
 /// What is remembered.
 #[derive(Debug, Default)]
 pub struct Memory(Mutex<BTreeMap<String, Value>>);
@@ -27,17 +33,30 @@ pub struct Change {
 }
 
 /// Remembers a value under a key, in place of what was there.
+///
+/// # Errors
+/// - `ValidationError`: the value is larger than 16 KiB of JSON.
+/// - `MemoryFullError`: 1,000 keys are remembered already.
 #[mcp_tool(title = "Remember", destructive = false, idempotent, tags("memory"))]
 pub fn put(
     #[ctx] memory: &Memory,
     /// The key to remember it by.
-    #[arg(min_length = 1)]
+    #[arg(min_length = 1, max_length = 256)]
     key: String,
     /// Any JSON value.
     value: Value,
-) -> Change {
-    let existed = memory.values().insert(key.clone(), value).is_some();
-    Change { key, existed }
+) -> Result<Change, ToolError> {
+    if value.to_string().len() > MAX_VALUE_BYTES {
+        let message = format!("value is larger than {MAX_VALUE_BYTES} bytes of JSON; split it over several keys");
+        return Err(ToolError::new(ErrorType::VALIDATION_ERROR, message));
+    }
+    let mut values = memory.values();
+    if values.len() >= MAX_KEYS && !values.contains_key(&key) {
+        let message = format!("{MAX_KEYS} keys are remembered already; forget one with `memory.delete`");
+        return Err(ToolError::new("MemoryFullError", message));
+    }
+    let existed = values.insert(key.clone(), value).is_some();
+    Ok(Change { key, existed })
 }
 
 /// Recalls the value under a key.
@@ -90,9 +109,9 @@ mod tests {
     #[test]
     fn what_is_put_is_got_listed_and_deleted() {
         let memory = Memory::default();
-        assert!(!put(&memory, "a.1".into(), json!({ "n": 1 })).existed);
-        assert!(put(&memory, "a.1".into(), json!(2)).existed);
-        put(&memory, "b".into(), json!(null));
+        assert!(!put(&memory, "a.1".into(), json!({ "n": 1 })).unwrap().existed);
+        assert!(put(&memory, "a.1".into(), json!(2)).unwrap().existed);
+        put(&memory, "b".into(), json!(null)).unwrap();
         assert_eq!(get(&memory, "a.1").unwrap().0, json!(2));
         assert_eq!(list(&memory, "a."), ["a.1"]);
         assert_eq!(list(&memory, ""), ["a.1", "b"]);
