@@ -4,8 +4,10 @@
 
 use std::collections::HashMap;
 
+use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
 use mcp_registry::{Catalog, LintPolicy, NamePolicy, RegistrationProblem, Registry, Severity, Tool, mcp_tool, tools};
+use serde::Deserialize;
 
 #[mcp_tool(module = "bad", version = "1.0.0")]
 fn silent(x: (i32, i32), data: Vec<u8>, user_id: u64, free: Value) {
@@ -140,4 +142,50 @@ fn c29_the_strict_policy_makes_errors_of_errors() {
     let silent = Tool::new("made.silent", json!({ "type": "object", "properties": {} }), |_, _| async {});
     assert!(strict.register(silent.clone()).is_err());
     assert!(strict.register(silent.allow("missing-description")).is_ok());
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum Tree {
+    Branch { left: Box<Tree>, right: Box<Tree> },
+    Leaf(i64),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum Tagged {
+    Branch { left: Box<Tagged>, right: Option<Box<Tagged>> },
+    Leaf { value: i64 },
+}
+
+/// Takes a tree.
+#[mcp_tool(module = "slow")]
+fn tree(tree: Tree) {
+    let _ = tree;
+}
+
+/// Takes a tree under a schema of its author's.
+#[mcp_tool(module = "slow")]
+fn hidden_tree(#[arg(schema = json!({ "type": "object" }))] tree: Tree) {
+    let _ = tree;
+}
+
+/// Takes a tree that reads in linear time.
+#[mcp_tool(module = "slow")]
+fn tagged(tree: Tagged) {
+    let _ = tree;
+}
+
+#[test]
+fn types_that_do_not_read_in_linear_time_are_named() {
+    let catalog = Catalog::linked().unwrap();
+    let slow = |tool: &str| {
+        let findings = catalog.lint();
+        findings.into_iter().find(|it| it.tool == tool && it.rule == "slow-union").map(|finding| finding.message)
+    };
+    assert!(slow("slow.tree").unwrap().contains("`Tree`"));
+    assert!(slow("slow.hidden_tree").is_some());
+    assert_eq!(slow("slow.tagged"), None);
 }

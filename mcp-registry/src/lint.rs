@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::tool::RegisteredTool;
+use crate::validate;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,7 +68,7 @@ impl LintPolicy {
 }
 
 /// The rules, for `allow("…")`.
-const RULES: [&str; 20] = [
+const RULES: [&str; 21] = [
     "missing-description",
     "missing-parameter-description",
     "missing-effect-hints",
@@ -86,6 +87,7 @@ const RULES: [&str; 20] = [
     "bytes",
     "wide-integer-id",
     "unknown-format",
+    "slow-union",
     "unknown-rule",
     "too-many-tools",
 ];
@@ -237,6 +239,15 @@ fn schemas(tool: &RegisteredTool, found: &mut Found<'_>) {
         found.warn(
             "schema-references",
             "has a schema with `$ref`, which several hosts do not follow; avoid recursive types",
+        );
+    }
+    if let Some(name) = validate::slow_type(tool) {
+        found.warn(
+            "slow-union",
+            format!(
+                "takes the untagged enum `{name}`, which holds itself: each level of nesting multiplies the time to read \
+                 it, and calls wait for each other; give the enum a tag"
+            ),
         );
     }
     if schema.get("properties").is_none() {

@@ -23,6 +23,7 @@ use mcp_core::{Error, Fault, RegistrationProblem, SchemaError, ValidationError};
 use serde_json::Value;
 
 pub(crate) use self::need::{Need, Unenforced};
+pub(crate) use self::slow::slow_type;
 use crate::call::guard::guard;
 use crate::call::lane::Lane;
 use crate::tool::{RegisteredTool, Source};
@@ -75,7 +76,7 @@ pub(crate) fn may_want(tool: &RegisteredTool) -> bool {
 pub(crate) fn slow(tool: &RegisteredTool) -> Option<&Lane> {
     let slow = tool.checks().slow.get_or_init(|| {
         // A schema that panics fails where it is asked for.
-        guard(|| slow::is_slow(tool)).unwrap_or(false).then(Lane::default)
+        guard(|| slow_type(tool)).unwrap_or_default().map(|_| Lane::default())
     });
     slow.as_ref()
 }

@@ -11,19 +11,17 @@ use serde_json::Value;
 use super::sample::Document;
 use crate::tool::{RegisteredTool, Source};
 
-/// Whether reading the arguments of a tool may take more than linear time.
-pub(super) fn is_slow(tool: &RegisteredTool) -> bool {
-    let Source::Linked(entry) = tool.source() else { return false };
+/// The type of a tool's parameters whose values may take more than linear time to read, if there is one.
+pub(crate) fn slow_type(tool: &RegisteredTool) -> Option<String> {
+    let Source::Linked(entry) = tool.source() else { return None };
     let is_written = entry.input_schema.is_some() || entry.params.iter().any(|param| param.explicit_schema.is_some());
-    if is_written {
-        recursive_union(&schema::types_of(entry)).is_some()
-    } else {
-        recursive_union(tool.input_schema()).is_some()
-    }
+    let types = is_written.then(|| schema::types_of(entry));
+    let union = recursive_union(types.as_ref().unwrap_or(tool.input_schema()))?;
+    Some(union.rsplit('/').next().unwrap_or(union).to_owned())
 }
 
 /// The untagged enum that holds itself, as a reference into the schema, if there is one.
-pub(crate) fn recursive_union(schema: &Value) -> Option<&str> {
+fn recursive_union(schema: &Value) -> Option<&str> {
     let document = Document(schema);
     let mut seen = HashSet::new();
     let mut left = Vec::new();
