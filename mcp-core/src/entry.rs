@@ -11,6 +11,7 @@ use crate::context::{BoxFuture, CallOptions, Extensions, ToolContext};
 use crate::error::{Error, Fault, Origin, SchemaError, SerializationError, ToolError};
 use crate::output::{OutputSchema, Returned};
 use crate::param::Param;
+use crate::schema::Shape;
 
 /// A tool as it was defined: data and one function pointer.
 ///
@@ -67,6 +68,8 @@ pub struct ToolEntry {
     pub output_schema: fn() -> Option<OutputSchema>,
     /// Whether the author wrote the output schema out.
     pub explicit_output: bool,
+    /// What serde knows about the return type, where it can also be read.
+    pub output_shape: fn() -> Shape,
     /// The application state that it needs.
     pub needs: &'static [fn(&mut Vec<StateType>)],
 }
@@ -251,6 +254,7 @@ impl ToolEntry {
             input_schema: None,
             output_schema: no_schema,
             explicit_output: false,
+            output_shape: Shape::default,
             needs: &[],
         }
     }
@@ -306,6 +310,7 @@ entry_setters! {
     flatten: bool;
     output_schema: fn() -> Option<OutputSchema>;
     explicit_output: bool;
+    output_shape: fn() -> Shape;
     needs: &'static [fn(&mut Vec<StateType>)];
 }
 

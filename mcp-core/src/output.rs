@@ -11,13 +11,14 @@ use std::marker::PhantomData;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::content::Content;
 use crate::entry::CallError;
 use crate::error::{BoxError, SerializationError, ToolError};
 use crate::message::ToolResult;
-use crate::schema;
+use crate::schema::{self, Shape, output_shape};
 
 /// What a call left behind.
 #[derive(Debug)]
@@ -199,7 +200,7 @@ impl Success<()> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<OutputSchema> {
+    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
         None
     }
 }
@@ -211,7 +212,7 @@ impl Success<Content> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<OutputSchema> {
+    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
         None
     }
 }
@@ -223,7 +224,7 @@ impl Success<Vec<Content>> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<OutputSchema> {
+    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
         None
     }
 }
@@ -235,7 +236,7 @@ impl Success<ToolResult> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<OutputSchema> {
+    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
         None
     }
 }
@@ -250,7 +251,7 @@ impl<T> Success<Json<T>> {
     }
 
     /// None.
-    pub fn schema(self) -> Option<OutputSchema> {
+    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
         None
     }
 }
@@ -275,24 +276,46 @@ impl<T> AnySuccess<T> for Success<T> {
 /// Every other type that has a schema. (One that has none is refused where it is written; see [`AnySuccess`].)
 pub trait SchemaSuccess<T> {
     /// The schema of the type.
-    fn schema(self) -> Option<OutputSchema>;
+    fn schema(self, shape: &Shape) -> Option<OutputSchema>;
 }
 
 impl<T: ToolOutput> SchemaSuccess<T> for Success<T> {
-    fn schema(self) -> Option<OutputSchema> {
-        Some(OutputSchema { schema: schema::output_of::<T>(), wraps: schema::wraps::<T>() })
+    fn schema(self, shape: &Shape) -> Option<OutputSchema> {
+        Some(OutputSchema { schema: schema::output_of::<T>(shape), wraps: schema::wraps::<T>() })
     }
 }
 
 /// The rest.
 pub trait NoSchema<T> {
     /// None.
-    fn schema(&self) -> Option<OutputSchema> {
+    fn schema(&self, _: &Shape) -> Option<OutputSchema> {
         None
     }
 }
 
 impl<T> NoSchema<T> for Success<T> {}
+
+/// Every type that can also be read, which is how serde tells about it.
+pub trait ReadSuccess<T> {
+    /// What serde knows about the type.
+    fn shape(self) -> Shape;
+}
+
+impl<T: DeserializeOwned> ReadSuccess<T> for Success<T> {
+    fn shape(self) -> Shape {
+        output_shape::<T>()
+    }
+}
+
+/// The rest.
+pub trait NoShape<T> {
+    /// Nothing.
+    fn shape(&self) -> Shape {
+        Shape::default()
+    }
+}
+
+impl<T> NoShape<T> for Success<T> {}
 
 fn write_json(value: &impl Serialize, out: &mut Vec<u8>) -> Written {
     let start = out.len();

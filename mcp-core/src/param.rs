@@ -22,6 +22,7 @@ pub use self::read::read_arguments;
 pub(crate) use self::read::unknown_arguments;
 use self::value::FirstValue;
 use crate::panics::discard;
+use crate::schema::{Shape, input_shape};
 
 /// A parameter as it was defined.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct Param {
     pub description: &'static str,
     /// The schema of its type.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
+    /// What serde knows about its type.
+    pub shape: fn() -> Shape,
     /// Whether its type can be left out of a call.
     pub accepts_absent: fn() -> bool,
     /// What it is when it is left out.
@@ -106,6 +109,7 @@ impl Param {
             aliases: &[],
             description: "",
             schema: |generator| generator.subschema_for::<T>(),
+            shape: input_shape::<T>,
             accepts_absent: accepts_absent::<T>,
             default: None,
             examples: &[],

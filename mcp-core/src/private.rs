@@ -25,7 +25,8 @@ pub use crate::entry::{Call, CallError, Input, MetaValue, Registration, StateTyp
 pub use crate::error::{Origin, ToolError};
 pub use crate::message::parse_arguments;
 pub use crate::output::{
-    AnyFailure, AnyOutcome, AnySuccess, NoSchema, Outcome, OutputSchema, Returned, SchemaSuccess, Success,
+    AnyFailure, AnyOutcome, AnySuccess, NoSchema, NoShape, Outcome, OutputSchema, ReadSuccess, Returned, SchemaSuccess,
+    Success,
 };
 pub use crate::panics::discard;
 pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, read_arguments};
@@ -45,7 +46,7 @@ pub mod words {
 pub mod traits {
     pub use super::{
         AnyFailure as _, AnyFlattened as _, AnyOutcome as _, AnyShown as _, AnySlot as _, AnySuccess as _,
-        CtxState as _, NoSchema as _, SchemaSuccess as _, UnknownKind as _,
+        CtxState as _, NoSchema as _, NoShape as _, ReadSuccess as _, SchemaSuccess as _, UnknownKind as _,
     };
 }
 

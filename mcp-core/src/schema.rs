@@ -6,6 +6,7 @@
 mod flat;
 mod profile;
 mod refs;
+mod shape;
 
 use std::cmp::Ordering;
 
@@ -15,7 +16,9 @@ use serde_json::{Value, json};
 
 #[doc(hidden)]
 pub use self::profile::each_subschema;
-use self::profile::{Side, describe, host_safe, without_nulls};
+use self::profile::{Profile, Side, describe, host_safe, without_nulls};
+#[doc(hidden)]
+pub use self::shape::{KeyFault, Shape, input_shape, output_shape};
 use crate::entry::ToolEntry;
 use crate::message::JsonObject;
 use crate::param::{Bound, Constraint, Param, ToolParam};
@@ -24,22 +27,26 @@ use crate::param::{Bound, Constraint, Param, ToolParam};
 pub fn input_of(entry: &ToolEntry) -> Value {
     match entry.input_schema {
         Some(explicit) => explicit(),
-        None => refs::inlined_if_small(|inline| assemble(entry, inline)),
+        None => {
+            let shapes: Vec<Shape> = entry.params.iter().map(|param| (param.shape)()).collect();
+            refs::inlined_if_small(|inline| assemble(entry, &shapes, inline))
+        }
     }
 }
 
 /// The schema of a return type: an object, or `{"result": …}`.
-pub fn output_of<T: JsonSchema>() -> Value {
+pub fn output_of<T: JsonSchema>(shape: &Shape) -> Value {
+    let profile = Profile { side: Side::Output, enums: &shape.enums };
     refs::inlined_if_small(|inline| {
         let mut generator = settings(inline).for_serialize().into_generator();
         let mut schema = refs::resolved(generator.subschema_for::<T>().to_value(), generator.definitions());
         let wraps = !is_object(&schema, generator.definitions(), 0);
-        host_safe(&mut schema, Side::Output);
+        host_safe(&mut schema, profile);
         let root = match schema {
             Value::Object(object) if !wraps => object,
             schema => object([("properties", json!({ "result": schema })), ("required", json!(["result"]))]),
         };
-        finish(root, generator, Side::Output)
+        finish(root, generator, profile)
     })
 }
 
@@ -59,10 +66,12 @@ pub fn types_of(entry: &ToolEntry) -> Value {
 
 /// The schema of a parameter alone, for checks.
 pub fn lone_param_schema(param: &Param) -> Value {
+    let shape = (param.shape)();
+    let profile = Profile { side: Side::Input, enums: &shape.enums };
     refs::inlined_if_small(|inline| {
         let mut generator = settings(inline).for_deserialize().into_generator();
-        match param_schema(param, &mut generator) {
-            Value::Object(root) => with_definitions(root, generator, Side::Input),
+        match param_schema(param, &mut generator, profile) {
+            Value::Object(root) => with_definitions(root, generator, profile),
             other => other,
         }
     })
@@ -79,24 +88,30 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> JsonObject {
     members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn assemble(entry: &ToolEntry, inline: bool) -> Value {
+fn assemble(entry: &ToolEntry, shapes: &[Shape], inline: bool) -> Value {
     let mut generator = settings(inline).for_deserialize().into_generator();
+    let enums: Vec<&[&str]> = shapes.iter().flat_map(|shape| &shape.enums).copied().collect();
+    let profile = Profile { side: Side::Input, enums: &enums };
     let mut root = match entry.params {
-        [whole] if entry.flatten => flattened(whole, &mut generator),
-        params => listed(params, &mut generator),
+        [whole] if entry.flatten => flattened(whole, &mut generator, profile),
+        params => listed(params, &mut generator, profile),
     };
+    // schemars takes over what is said of a flattened struct where nothing is said of the one around it.
+    if entry.flatten && shapes.iter().any(|shape| shape.flattens) {
+        root.shift_remove("description");
+    }
     root.entry("properties").or_insert_with(|| json!({}));
     if !entry.allow_unknown_arguments {
         root.entry("additionalProperties").or_insert(Value::Bool(false));
     }
-    finish(root, generator, Side::Input)
+    finish(root, generator, profile)
 }
 
-fn listed(params: &[Param], generator: &mut SchemaGenerator) -> JsonObject {
+fn listed(params: &[Param], generator: &mut SchemaGenerator, profile: Profile<'_>) -> JsonObject {
     let mut properties = JsonObject::new();
     let mut required = Vec::new();
     for param in params {
-        let mut schema = param_schema(param, generator);
+        let mut schema = param_schema(param, generator, profile);
         if param.explicit_schema.is_some() {
             refs::move_under(&mut schema, param.name);
         }
@@ -113,19 +128,19 @@ fn listed(params: &[Param], generator: &mut SchemaGenerator) -> JsonObject {
 }
 
 /// The schema of a struct whose fields are the arguments.
-fn flattened(param: &Param, generator: &mut SchemaGenerator) -> JsonObject {
+fn flattened(param: &Param, generator: &mut SchemaGenerator, profile: Profile<'_>) -> JsonObject {
     let mut schema = refs::resolved(type_schema(param, generator), generator.definitions());
-    host_safe(&mut schema, Side::Input);
+    host_safe(&mut schema, profile);
     let Value::Object(root) = schema else { return JsonObject::new() };
     let mut definitions = generator.definitions().clone();
-    definitions.values_mut().for_each(|schema| host_safe(schema, Side::Input));
+    definitions.values_mut().for_each(|schema| host_safe(schema, profile));
     flat::without_alternatives(root, &definitions)
 }
 
 /// The names that a struct whose fields are the arguments takes; none where it takes any.
 pub(crate) fn fields_of<T: ToolParam>() -> Option<Vec<String>> {
     let mut generator = settings(true).for_deserialize().into_generator();
-    let root = flattened(&Param::of::<T>(""), &mut generator);
+    let root = flattened(&Param::of::<T>(""), &mut generator, Profile { side: Side::Input, enums: &[] });
     if root.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false)) {
         return None;
     }
@@ -134,17 +149,17 @@ pub(crate) fn fields_of<T: ToolParam>() -> Option<Vec<String>> {
 }
 
 /// The root as an object, with what it refers to.
-fn finish(mut root: JsonObject, generator: SchemaGenerator, side: Side) -> Value {
+fn finish(mut root: JsonObject, generator: SchemaGenerator, profile: Profile<'_>) -> Value {
     root.shift_remove("title");
     if !root.contains_key("type") {
         root.shift_insert(0, "type".into(), "object".into());
     }
-    with_definitions(root, generator, side)
+    with_definitions(root, generator, profile)
 }
 
-fn with_definitions(mut root: JsonObject, mut generator: SchemaGenerator, side: Side) -> Value {
+fn with_definitions(mut root: JsonObject, mut generator: SchemaGenerator, profile: Profile<'_>) -> Value {
     let mut definitions = generator.take_definitions(true);
-    definitions.values_mut().for_each(|schema| host_safe(schema, side));
+    definitions.values_mut().for_each(|schema| host_safe(schema, profile));
     refs::keep_used(&root, &mut definitions);
     if !definitions.is_empty() {
         root.insert("$defs".into(), definitions.into());
@@ -170,9 +185,9 @@ fn type_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
 }
 
 /// The schema of a parameter with all that its author says of it.
-fn param_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
+fn param_schema(param: &Param, generator: &mut SchemaGenerator, profile: Profile<'_>) -> Value {
     let mut schema = type_schema(param, generator);
-    host_safe(&mut schema, Side::Input);
+    host_safe(&mut schema, profile);
     let Value::Object(object) = &mut schema else { return schema };
     for constraint in param.constraints {
         constrain(object, constraint);

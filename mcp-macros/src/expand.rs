@@ -185,13 +185,15 @@ fn schemas(tool: &Tool) -> TokenStream {
         .input_schema
         .as_ref()
         .map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
+    let outcome = quote_spanned!(returns.span()=> __mcp::Outcome::<#returns>::NEW);
+    let success = quote_spanned!(returns.span()=> #outcome.kind().success());
     let output = if let Some(schema) = &tool.keys.output_schema {
         quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true))
     } else {
-        let outcome = quote_spanned!(returns.span()=> __mcp::Outcome::<#returns>::NEW);
-        quote_spanned!(returns.span()=> .output_schema(|| #outcome.kind().success().schema()))
+        quote_spanned!(returns.span()=> .output_schema(|| #success.schema(&#success.shape())))
     };
-    quote!(#input #output)
+    let shape = quote_spanned!(returns.span()=> .output_shape(|| #success.shape()));
+    quote!(#input #output #shape)
 }
 
 /// The state that a `#[ctx]` parameter needs.

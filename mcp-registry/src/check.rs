@@ -42,6 +42,13 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
             origin: origin(),
         }));
     }
+    if let Source::Linked(entry) = tool.source() {
+        problems.extend((entry.output_shape)().keys.into_iter().map(|fault| RegistrationProblem::Returned {
+            tool: tool.name().to_owned(),
+            reason: fault.to_string(),
+            origin: origin(),
+        }));
+    }
     problems
 }
 
@@ -91,6 +98,7 @@ fn param_faults(param: &Param) -> Vec<String> {
         faults.push("has a schema that is not an object; write a JSON Schema".to_owned());
         return faults;
     }
+    faults.extend((param.shape)().keys.iter().map(ToString::to_string));
     if !param.constraints.is_empty() && !param.fitted {
         faults.extend(misfits(param));
     }

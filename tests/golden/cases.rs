@@ -18,7 +18,8 @@ use uuid::Uuid;
 
 use crate::types::{
     Adjacent, Expression, External, Flattened, FlattenedEnum, FlattenedMap, Internal, Mode, Newtype, Node, Page, Point,
-    Region, Settings, Size, Transparent, TupleStruct, TwoFaced, Unit, Untagged, UntaggedObjects, Wide,
+    Region, Settings, Size, Transparent, TupleStruct, TwoFaced, Unit, Untagged, UntaggedObjects, Walk,
+    Wide,
 };
 
 /// A tool that gives back what it takes, and values for it.
@@ -169,6 +170,10 @@ cases! {
     }
     enum_unit: Size { good: ["extra-small", "medium"], bad: ["Medium", "", 1, null], tool_only: [{"medium": null}] }
     enum_documented: Mode { good: ["read_only", "read_write", "append"], bad: ["ReadOnly", 1, {}] }
+    enum_mixed: Walk {
+        good: ["depth_first", "breadth_first", "unordered", "post_order"], bad: ["DepthFirst", 1], tool_only: ["any"]
+    }
+    enum_mixed_within: HashMap<String, Option<Vec<Walk>>> { good: [{"a": ["unordered"]}], bad: [{"a": [1]}] }
     enum_external: External {
         good: ["Nothing", {"One": 1}, {"Two": [1, "a"]}, {"Fields": {"flag": true}}, {"Fields": {"flag": true, "note": "n"}}],
         bad: ["One", {"One": "a"}, {"Two": [1]}, {"Fields": {}}, {"One": 1, "Two": [1, "a"]}, {}],

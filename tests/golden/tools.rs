@@ -7,7 +7,7 @@ use mcp_core::serde_json::{Value, json};
 use mcp_core::{Content, Json, ToolResult, mcp_tool, schema};
 
 use crate::types::{
-    Expression, FlattenedEnum, FlattenedMap, Internal, Mode, Node, Point, Search, Settings, UntaggedObjects,
+    Expression, FlattenedEnum, FlattenedMap, FlattenedTwice, Internal, Mode, Node, Point, Search, Settings, UntaggedObjects,
 };
 use crate::{call, entry, validator};
 
@@ -88,6 +88,11 @@ fn flatten_root_map(#[arg(flatten)] search: FlattenedMap) -> FlattenedMap {
 }
 
 #[mcp_tool(module = "golden")]
+fn flatten_root_twice(#[arg(flatten)] search: FlattenedTwice) -> FlattenedTwice {
+    search
+}
+
+#[mcp_tool(module = "golden")]
 fn flatten_root_enum(#[arg(flatten)] shape: FlattenedEnum) -> FlattenedEnum {
     shape
 }
@@ -117,6 +122,32 @@ fn agree(name: &str, good: &[Value], bad: &[Value]) {
             assert_eq!(call(entry, value).is_ok(), taken, "{name}: {value}: {:?}", call(entry, value));
         }
     }
+}
+
+#[test]
+fn a_flattened_struct_does_not_describe_the_arguments() {
+    for name in ["golden.flatten_root_twice", "golden.flatten_root_enum"] {
+        assert_eq!(schema::input_of(entry(name)).get("description"), None, "{name}");
+    }
+    // What is said of the type itself stays.
+    assert_eq!(schema::input_of(entry("golden.flatten_root_tagged"))["description"], "Named inside.");
+}
+
+#[test]
+fn variants_are_published_in_the_order_in_which_they_are_written() {
+    let names = json!(["depth_first", "breadth_first", "unordered", "post_order"]);
+    for (name, path) in [
+        ("golden.enum_mixed", "/properties/value"),
+        ("golden.enum_mixed_within", "/properties/value/additionalProperties/items"),
+    ] {
+        let schema = schema::input_of(entry(name));
+        let published = schema.pointer(path).expect("the enum");
+        assert_eq!(published["enum"], names);
+        let words = published["description"].as_str().expect("a description");
+        assert!(words.ends_with("\n- `breadth_first`: Level by level.\n- `post_order`: From the leaves up."), "{words}");
+    }
+    let output = (entry("golden.enum_mixed").output_schema)().expect("a schema").schema;
+    assert_eq!(output["properties"]["result"]["enum"], names);
 }
 
 #[test]

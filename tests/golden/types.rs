@@ -27,6 +27,19 @@ pub(crate) enum Mode {
     Append,
 }
 
+/// How a tree is walked. Its variants with words stand between those without.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Walk {
+    DepthFirst,
+    /// Level by level.
+    BreadthFirst,
+    #[serde(alias = "any")]
+    Unordered,
+    /// From the leaves up.
+    PostOrder,
+}
+
 /// Where something is. Its fields are not in alphabetical order.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Point {
@@ -175,6 +188,27 @@ pub(crate) struct FlattenedEnum {
     name: String,
     #[serde(flatten)]
     shape: Internal,
+}
+
+/// The part of an answer that is wanted.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Part {
+    /// How many there are.
+    count: u8,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Middle {
+    depth: Option<u8>,
+    #[serde(flatten)]
+    part: Part,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct FlattenedTwice {
+    query: String,
+    #[serde(flatten)]
+    middle: Middle,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]

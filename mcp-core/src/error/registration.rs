@@ -124,6 +124,16 @@ pub enum RegistrationProblem {
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
+    /// A return type whose values cannot become JSON.
+    #[error("the result of `{tool}` {reason}\n    at {origin}")]
+    Returned {
+        /// The tool.
+        tool: String,
+        /// What is wrong with it, and what to do.
+        reason: String,
+        /// Where the tool is defined.
+        origin: Box<Origin>,
+    },
     /// A tool whose schema says what neither its types nor a validator enforce: `mcp-registry` was built without its
     /// feature `validate`.
     #[error("{}\n    at {origin}", unchecked(.tool, .keyword, .path, .origin))]

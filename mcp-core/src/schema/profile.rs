@@ -10,6 +10,14 @@ pub(super) enum Side {
     Output,
 }
 
+/// What a schema is for, and what is known about its types.
+#[derive(Clone, Copy)]
+pub(super) struct Profile<'a> {
+    pub(super) side: Side,
+    /// The variants of the enums, as they are declared.
+    pub(super) enums: &'a [&'static [&'static str]],
+}
+
 /// The keywords under which one schema stands.
 const ONE: [&str; 9] = [
     "items",
@@ -30,16 +38,16 @@ const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "dependent
 const NOTES: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
 
 /// Brings a schema into the form that every host takes.
-pub(super) fn host_safe(schema: &mut Value, side: Side) {
+pub(super) fn host_safe(schema: &mut Value, profile: Profile<'_>) {
     match schema {
         Value::Bool(true) => *schema = json!({}),
         Value::Bool(false) => *schema = json!({ "not": {} }),
         _ => {}
     }
     let Value::Object(object) = schema else { return };
-    inner(object, side);
+    inner(object, profile);
     object.shift_remove("$schema");
-    if side == Side::Input {
+    if profile.side == Side::Input {
         drop_null(object);
         for key in ["default", "examples"] {
             if let Some(value) = object.get_mut(key) {
@@ -48,10 +56,10 @@ pub(super) fn host_safe(schema: &mut Value, side: Side) {
         }
     }
     plain_format(object);
-    fold_constants(object);
+    fold_constants(object, profile.enums);
 }
 
-fn inner(object: &mut JsonObject, side: Side) {
+fn inner(object: &mut JsonObject, profile: Profile<'_>) {
     // That anything may follow goes without saying.
     if object.get("unevaluatedProperties") == Some(&Value::Bool(true)) {
         object.shift_remove("unevaluatedProperties");
@@ -59,7 +67,7 @@ fn inner(object: &mut JsonObject, side: Side) {
     each_subschema(object, &mut |key, inner| {
         // As a boolean it means the same to every reader.
         if !(key == "additionalProperties" && inner.is_boolean()) {
-            host_safe(inner, side);
+            host_safe(inner, profile);
         }
     });
 }
@@ -179,20 +187,24 @@ pub(super) fn without_nulls(value: Value) -> Value {
 }
 
 /// `oneOf` of constants, which is what documented variants become, is an `enum` with the documents in its description.
-fn fold_constants(object: &mut JsonObject) {
+fn fold_constants(object: &mut JsonObject, enums: &[&[&str]]) {
     let Some(alternatives) = object.get("oneOf").and_then(Value::as_array) else { return };
-    let (mut constants, mut documents) = (Vec::new(), Vec::new());
+    let mut folded = Vec::new();
     for alternative in alternatives {
         let values = match (alternative.get("const"), alternative.get("enum")) {
             (Some(value), None) => std::slice::from_ref(value),
             (None, Some(Value::Array(values))) => values,
             _ => return,
         };
-        if let [value] = values {
-            documents.extend(document(value, alternative));
-        }
-        constants.extend_from_slice(values);
+        let document = if let [value] = values { document(value, alternative) } else { None };
+        folded.extend(values.iter().map(|value| (value.clone(), document.clone())));
     }
+    // schemars puts the variants without words before the others.
+    if let Some(order) = declared(&folded, enums) {
+        folded.sort_by_key(|(value, _)| order.iter().position(|name| value == name));
+    }
+    let (constants, documents): (Vec<Value>, Vec<Option<String>>) = folded.into_iter().unzip();
+    let documents: Vec<String> = documents.into_iter().flatten().collect();
     object.shift_remove("oneOf");
     let kind = match constants.as_slice() {
         constants if constants.iter().all(Value::is_string) => Some("string"),
@@ -208,6 +220,16 @@ fn fold_constants(object: &mut JsonObject) {
         let lines: Vec<String> = own.into_iter().chain(documents).collect();
         object.insert("description".into(), lines.join("\n").into());
     }
+}
+
+/// The variants of the enum that the constants are of, unless several enums put them in different orders.
+fn declared<'a>(constants: &[(Value, Option<String>)], enums: &[&'a [&'a str]]) -> Option<Vec<&'a str>> {
+    let is_constant = |name: &str| constants.iter().any(|(value, _)| value == name);
+    // An enum's names include the aliases of its variants.
+    let names = |variants: &&'a [&'a str]| variants.iter().copied().filter(|name| is_constant(name)).collect();
+    let mut orders = enums.iter().map(names).filter(|names: &Vec<&str>| names.len() == constants.len());
+    let first = orders.next()?;
+    orders.all(|order| order == first).then_some(first)
 }
 
 const DOCUMENT: &str = "- `";

@@ -1,0 +1,464 @@
+//! What serde knows about a type and its schema does not say: the order of an enum's variants, and whether a map's keys
+//! can be JSON.
+//!
+//! A type is deserialized from nothing, again and again. Each pass takes one way through the type (one field of each
+//! struct, one variant of each enum, the keys or the values of each map) and stops where the way ends. What serde buffers
+//! before it looks at the type (`flatten`, `untagged`, internal and adjacent tags) is not seen.
+
+mod key;
+
+use std::any::type_name;
+use std::collections::HashSet;
+use std::fmt::{self, Display};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
+};
+
+use self::key::{Key, SAMPLE};
+use super::profile::Side;
+
+/// The most passes over one type; what is left of a larger one is not seen.
+const PASSES: usize = 4096;
+/// How deep a sample value is.
+const DEPTH: usize = 16;
+/// The most items of a tuple or an array that are looked at.
+const ITEMS: usize = 16;
+
+/// What serde knows about a type.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Shape {
+    /// The names of each enum's variants, in the order of their declaration.
+    pub(super) enums: Vec<&'static [&'static str]>,
+    /// The maps whose keys JSON cannot hold.
+    pub keys: Vec<KeyFault>,
+    /// Whether the type itself is a struct with a flattened field.
+    pub(super) flattens: bool,
+}
+
+/// A map whose keys JSON cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFault {
+    /// Where the map is: a JSON Pointer into a value of the type, in which `*` is any item or member.
+    pub path: String,
+    /// What a key is.
+    pub key: String,
+}
+
+impl Display for KeyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, key } = self;
+        let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
+        write!(
+            f,
+            "has a map{place} whose key is {key}, which cannot be the key of a JSON object; use a string key, or a list of pairs"
+        )
+    }
+}
+
+/// The shape of a parameter's type.
+pub fn input_shape<T: DeserializeOwned>() -> Shape {
+    walk::<T>(Side::Input)
+}
+
+/// The shape of a return type that can also be read.
+pub fn output_shape<T: DeserializeOwned>() -> Shape {
+    walk::<T>(Side::Output)
+}
+
+fn walk<T: DeserializeOwned>(side: Side) -> Shape {
+    let mut walk = Walk {
+        side,
+        forks: Vec::new(),
+        at: 0,
+        seen: HashSet::new(),
+        path: Vec::new(),
+        plain_keys: HashSet::new(),
+        other_keys: Vec::new(),
+        shape: Shape::default(),
+    };
+    for _ in 0..PASSES {
+        let pass = catch_unwind(AssertUnwindSafe(|| drop(T::deserialize(Probe { walk: &mut walk, sample: None }))));
+        if let Err(payload) = pass {
+            // A type that panics is not looked into; its payload may panic again when it is dropped.
+            std::mem::forget(payload);
+        }
+        if !walk.turn() {
+            break;
+        }
+    }
+    walk.finish()
+}
+
+/// One of several ways through a type.
+struct Fork {
+    way: usize,
+    ways: usize,
+}
+
+struct Walk {
+    side: Side,
+    /// The ways of this pass.
+    forks: Vec<Fork>,
+    /// The next of them.
+    at: usize,
+    /// The visitors that were met, as keys of maps and as anything else. Each stands for a type.
+    seen: HashSet<(&'static str, bool)>,
+    path: Vec<&'static str>,
+    /// The enums that have a variant which can be a key.
+    plain_keys: HashSet<&'static str>,
+    /// The enums that have other variants.
+    other_keys: Vec<(&'static str, KeyFault)>,
+    shape: Shape,
+}
+
+impl Walk {
+    /// The way to take where there are so many, or none where the type was met before.
+    fn fork(&mut self, visitor: &'static str, is_key: bool, ways: usize) -> Option<usize> {
+        if self.at == self.forks.len() {
+            if ways == 0 || !self.seen.insert((visitor, is_key)) {
+                return None;
+            }
+            self.forks.push(Fork { way: 0, ways });
+        }
+        let way = self.forks[self.at].way;
+        self.at += 1;
+        Some(way)
+    }
+
+    /// Sets out on the next pass, if there is a way that was not taken.
+    fn turn(&mut self) -> bool {
+        self.at = 0;
+        self.path.clear();
+        while let Some(fork) = self.forks.last_mut() {
+            fork.way += 1;
+            if fork.way < fork.ways {
+                return true;
+            }
+            self.forks.pop();
+        }
+        false
+    }
+
+    fn fault(&self, key: impl Into<String>) -> KeyFault {
+        let path = self.path.iter().flat_map(|step| ["/".into(), crate::param::escaped(step)]).collect();
+        KeyFault { path, key: key.into() }
+    }
+
+    fn finish(self) -> Shape {
+        let Self { mut shape, plain_keys, other_keys, .. } = self;
+        let impossible = other_keys.into_iter().filter(|(visitor, _)| !plain_keys.contains(visitor));
+        for (_, fault) in impossible {
+            if !shape.keys.contains(&fault) {
+                shape.keys.push(fault);
+            }
+        }
+        shape
+    }
+}
+
+/// Why a pass ended.
+#[derive(Debug, Default)]
+struct Stop {
+    /// What belongs where the sample of a key is.
+    wanted: Option<String>,
+}
+
+impl Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the type was looked at")
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl Error for Stop {
+    fn custom<T: Display>(_: T) -> Self {
+        Self::default()
+    }
+
+    fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
+        Self { wanted: (found == Unexpected::Str(SAMPLE)).then(|| wanted.to_string()) }
+    }
+}
+
+/// Deserializes a type to look at it, or to have a value of it.
+struct Probe<'a> {
+    walk: &'a mut Walk,
+    /// For a value: how much deeper it may be.
+    sample: Option<usize>,
+}
+
+impl Probe<'_> {
+    fn fork<V>(&mut self, ways: usize) -> Result<usize, Stop> {
+        match self.sample {
+            Some(0) => Err(Stop::default()),
+            Some(_) => Ok(0),
+            None => self.walk.fork(type_name::<V>(), false, ways).ok_or_else(Stop::default),
+        }
+    }
+
+    fn inner(&mut self) -> Probe<'_> {
+        Probe { walk: self.walk, sample: self.sample.map(|depth| depth.saturating_sub(1)) }
+    }
+
+    fn at<'de, S: DeserializeSeed<'de>>(&mut self, step: &'static str, seed: S) -> Result<S::Value, Stop> {
+        self.walk.path.push(step);
+        let value = seed.deserialize(self.inner())?;
+        self.walk.path.pop();
+        Ok(value)
+    }
+
+    fn items<'de, V: Visitor<'de>>(mut self, length: usize, visitor: V) -> Result<V::Value, Stop> {
+        let way = self.fork::<V>(length.clamp(1, ITEMS))?;
+        let left = if self.sample.is_some() { length } else { way + 1 };
+        visitor.visit_seq(Items { probe: self, left })
+    }
+
+    fn fields<'de, V: Visitor<'de>>(mut self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Stop> {
+        let way = self.fork::<V>(fields.len())?;
+        let fields = if self.sample.is_some() { fields } else { &fields[way..=way] };
+        visitor.visit_map(Fields { probe: self, fields })
+    }
+}
+
+macro_rules! leaves {
+    ($($method:ident => $visit:ident($($value:expr)?);)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+            visitor.$visit($($value)?)
+        }
+    )*};
+}
+use leaves;
+
+impl<'de> Deserializer<'de> for Probe<'_> {
+    type Error = Stop;
+
+    leaves! {
+        deserialize_any => visit_unit();
+        deserialize_bool => visit_bool(true);
+        deserialize_i8 => visit_i8(1);
+        deserialize_i16 => visit_i16(1);
+        deserialize_i32 => visit_i32(1);
+        deserialize_i64 => visit_i64(1);
+        deserialize_i128 => visit_i128(1);
+        deserialize_u8 => visit_u8(1);
+        deserialize_u16 => visit_u16(1);
+        deserialize_u32 => visit_u32(1);
+        deserialize_u64 => visit_u64(1);
+        deserialize_u128 => visit_u128(1);
+        deserialize_f32 => visit_f32(1.0);
+        deserialize_f64 => visit_f64(1.0);
+        deserialize_char => visit_char('a');
+        deserialize_str => visit_borrowed_str("a");
+        deserialize_string => visit_borrowed_str("a");
+        deserialize_identifier => visit_borrowed_str("a");
+        deserialize_bytes => visit_borrowed_bytes(b"a");
+        deserialize_byte_buf => visit_borrowed_bytes(b"a");
+        deserialize_unit => visit_unit();
+        deserialize_ignored_any => visit_unit();
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Stop> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        if self.sample.is_some() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(mut self, _: &'static str, visitor: V) -> Result<V::Value, Stop> {
+        self.fork::<V>(1)?;
+        visitor.visit_newtype_struct(self.inner())
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+        self.fork::<V>(1)?;
+        let left = usize::from(self.sample.is_none());
+        visitor.visit_seq(Items { probe: self, left })
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Stop> {
+        self.items(length, visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
+        self.items(length, visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+        let way = self.fork::<V>(2)?;
+        let entry = (self.sample.is_none()).then_some(if way == 0 { Part::Key } else { Part::Value });
+        visitor.visit_map(Entry { probe: self, part: entry })
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
+        self.fields(fields, visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        mut self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
+        if !self.walk.shape.enums.contains(&variants) {
+            self.walk.shape.enums.push(variants);
+        }
+        let way = self.fork::<V>(variants.len())?;
+        let variant = variants.get(way).ok_or_else(Stop::default)?;
+        visitor.visit_enum(Variant { probe: self, variant })
+    }
+}
+
+/// The items of a list or a tuple: samples, and one that is looked at.
+struct Items<'a> {
+    probe: Probe<'a>,
+    left: usize,
+}
+
+impl<'de> SeqAccess<'de> for Items<'_> {
+    type Error = Stop;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Stop> {
+        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
+        self.left = left;
+        if left == 0 {
+            return self.probe.at("*", seed).map(Some);
+        }
+        let sample = self.probe.sample.map_or(DEPTH, |depth| depth.saturating_sub(1));
+        seed.deserialize(Probe { walk: self.probe.walk, sample: Some(sample) }).map(Some)
+    }
+}
+
+/// The fields of a struct.
+struct Fields<'a> {
+    probe: Probe<'a>,
+    fields: &'static [&'static str],
+}
+
+impl<'de> MapAccess<'de> for Fields<'_> {
+    type Error = Stop;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Stop> {
+        let Some(name) = self.fields.first() else { return Ok(None) };
+        seed.deserialize(StrDeserializer::new(name)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Stop> {
+        let [name, rest @ ..] = self.fields else { return Err(Stop::default()) };
+        self.fields = rest;
+        self.probe.at(name, seed)
+    }
+}
+
+/// What is looked at in a map.
+#[derive(Clone, Copy)]
+enum Part {
+    Key,
+    Value,
+}
+
+/// The only entry of a map, or none.
+struct Entry<'a> {
+    probe: Probe<'a>,
+    part: Option<Part>,
+}
+
+impl Entry<'_> {
+    fn look<'de, S: DeserializeSeed<'de>>(&mut self, seed: S) -> Stop {
+        let looked = seed.deserialize(Key { walk: self.probe.walk, looks: true });
+        drop(looked);
+        Stop::default()
+    }
+}
+
+impl<'de> MapAccess<'de> for Entry<'_> {
+    type Error = Stop;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Stop> {
+        match self.part {
+            None => Ok(None),
+            Some(Part::Key) => Err(self.look(seed)),
+            Some(Part::Value) => seed.deserialize(Key { walk: self.probe.walk, looks: false }).map(Some),
+        }
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Stop> {
+        self.part = None;
+        self.probe.at("*", seed)
+    }
+
+    /// The value is seen also where no key can be made.
+    fn next_entry_seed<K: DeserializeSeed<'de>, V: DeserializeSeed<'de>>(
+        &mut self,
+        key: K,
+        value: V,
+    ) -> Result<Option<(K::Value, V::Value)>, Stop> {
+        match self.part {
+            None => Ok(None),
+            Some(Part::Key) => Err(self.look(key)),
+            Some(Part::Value) => {
+                self.probe.at("*", value)?;
+                Err(Stop::default())
+            }
+        }
+    }
+}
+
+/// A variant of an enum, with what it holds.
+struct Variant<'a> {
+    probe: Probe<'a>,
+    variant: &'static str,
+}
+
+impl<'de> EnumAccess<'de> for Variant<'_> {
+    type Error = Stop;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(mut self, seed: S) -> Result<(S::Value, Self), Stop> {
+        let variant = seed.deserialize(StrDeserializer::<Stop>::new(self.variant))?;
+        self.probe.sample = self.probe.sample.map(|depth| depth.saturating_sub(1));
+        Ok((variant, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'_> {
+    type Error = Stop;
+
+    fn unit_variant(self) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(mut self, seed: S) -> Result<S::Value, Stop> {
+        self.probe.at(self.variant, seed)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Stop> {
+        self.probe.walk.path.push(self.variant);
+        self.probe.items(length, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
+        self.probe.walk.path.push(self.variant);
+        self.probe.fields(fields, visitor)
+    }
+}

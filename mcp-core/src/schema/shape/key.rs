@@ -1,0 +1,167 @@
+//! The keys of maps, read as `serde_json` reads them.
+
+use std::any::type_name;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
+
+use super::{Stop, Walk, leaves};
+use crate::schema::profile::Side;
+
+/// The text of a key.
+pub(super) const SAMPLE: &str = "a key of a JSON object";
+
+/// The key of a map's entry.
+pub(super) struct Key<'a> {
+    pub(super) walk: &'a mut Walk,
+    /// Whether the key is looked at; it is a sample otherwise.
+    pub(super) looks: bool,
+}
+
+impl Key<'_> {
+    /// The key as a text, which is what it is in JSON. A type that takes no text cannot be a key.
+    fn text<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        let read = visitor.visit_str(SAMPLE);
+        if let (Err(Stop { wanted: Some(wanted) }), true) = (&read, self.looks) {
+            let fault = self.walk.fault(wanted);
+            self.walk.shape.keys.push(fault);
+        }
+        read
+    }
+
+    /// Bytes are read as a key, and never written as one.
+    fn bytes<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        if self.looks && self.walk.side == Side::Output {
+            let fault = self.walk.fault("bytes");
+            self.walk.shape.keys.push(fault);
+        }
+        visitor.visit_bytes(SAMPLE.as_bytes())
+    }
+}
+
+macro_rules! texts {
+    ($($method:ident($($name:ident: $type:ty),*);)*) => {$(
+        fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, Stop> {
+            self.text(visitor)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Key<'_> {
+    type Error = Stop;
+
+    leaves! {
+        deserialize_bool => visit_bool(true);
+        deserialize_i8 => visit_i8(1);
+        deserialize_i16 => visit_i16(1);
+        deserialize_i32 => visit_i32(1);
+        deserialize_i64 => visit_i64(1);
+        deserialize_i128 => visit_i128(1);
+        deserialize_u8 => visit_u8(1);
+        deserialize_u16 => visit_u16(1);
+        deserialize_u32 => visit_u32(1);
+        deserialize_u64 => visit_u64(1);
+        deserialize_u128 => visit_u128(1);
+        deserialize_f32 => visit_f32(1.0);
+        deserialize_f64 => visit_f64(1.0);
+        deserialize_char => visit_char('a');
+    }
+
+    texts! {
+        deserialize_any();
+        deserialize_str();
+        deserialize_string();
+        deserialize_unit();
+        deserialize_unit_struct(_name: &'static str);
+        deserialize_seq();
+        deserialize_tuple(_length: usize);
+        deserialize_tuple_struct(_name: &'static str, _length: usize);
+        deserialize_map();
+        deserialize_struct(_name: &'static str, _fields: &'static [&'static str]);
+        deserialize_ignored_any();
+    }
+
+    /// The name of a field: the map is a struct with a flattened field.
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        self.walk.shape.flattens |= self.walk.path.is_empty();
+        visitor.visit_str(SAMPLE)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        self.bytes(visitor)
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        self.bytes(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Stop> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
+        let id = type_name::<V>();
+        let way = if self.looks { self.walk.fork(id, true, variants.len()) } else { Some(0) };
+        let variant = way.and_then(|way| variants.get(way)).ok_or_else(Stop::default)?;
+        visitor.visit_enum(Name { key: self, id, name, variant })
+    }
+}
+
+/// A variant without data, which is the only kind that can be a key.
+struct Name<'a> {
+    key: Key<'a>,
+    id: &'static str,
+    name: &'static str,
+    variant: &'static str,
+}
+
+impl Name<'_> {
+    fn holds_data<T>(self) -> Result<T, Stop> {
+        if self.key.looks {
+            let fault = self.key.walk.fault(format!("enum {}, whose variants hold data", self.name));
+            self.key.walk.other_keys.push((self.id, fault));
+        }
+        Err(Stop::default())
+    }
+}
+
+impl<'de> EnumAccess<'de> for Name<'_> {
+    type Error = Stop;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Stop> {
+        Ok((seed.deserialize(StrDeserializer::<Stop>::new(self.variant))?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Name<'_> {
+    type Error = Stop;
+
+    fn unit_variant(self) -> Result<(), Stop> {
+        if self.key.looks {
+            self.key.walk.plain_keys.insert(self.id);
+        }
+        Ok(())
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, _: S) -> Result<S::Value, Stop> {
+        self.holds_data()
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Stop> {
+        self.holds_data()
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, Stop> {
+        self.holds_data()
+    }
+}
