@@ -137,8 +137,9 @@ impl<T: ToolParam> Flattened<T> {
             Err(error) => {
                 // A struct that refuses unknown fields by itself says so in these words, of the first of them.
                 let told = !faults.is_empty() && error.to_string().starts_with("unknown field ");
-                if !told {
-                    faults.insert(0, whole(json, &error, param.secret));
+                let fault = whole(json, &error, param.secret);
+                if !told && faults.iter().all(|other| other.path != fault.path) {
+                    faults.insert(0, fault);
                 }
                 Err(faults.into())
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::place::{bounded, escaped, locate, offset};
+use super::place::{Place, bounded, escaped, locate, offset};
 use super::{Param, read};
 use crate::error::Fault;
 use crate::text::{cut, shown, similarity};
@@ -125,12 +125,38 @@ pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> 
     }
     // How deep is too deep is no place.
     let offset = offset(json, error).filter(|_| !is_too_deep(&reason));
-    let (nested, start) = offset.map_or((String::new(), 0), |offset| locate(json, offset));
+    let Place { path: nested, start, key } = offset.map(|offset| locate(json, offset)).unwrap_or_default();
     let json = &json[start..];
     let got = read::value(json).unwrap_or(json);
     let name = if nested.is_empty() { name } else { Cow::Owned(format!("{name}{}", shown(&nested))) };
+    let nested = path(param.name) + &nested;
+    if let Some(fault) = key.and_then(|key| wrong_key(&nested, &name, key, &reason)) {
+        return fault;
+    }
     let (expected, message) = explained(&name, &reason, Some(got));
-    fault(path(param.name) + &nested, &expected, Some(got), message)
+    fault(nested, &expected, Some(got), message)
+}
+
+/// The fault of a key of a map; none where the key is the name of a field.
+fn wrong_key(map: &str, name: &str, json: &str, reason: &str) -> Option<Fault> {
+    if ["unknown field ", "duplicate field ", "missing field "].iter().any(|start| reason.starts_with(start)) {
+        return None;
+    }
+    let key = serde_json::from_str::<String>(json).ok()?;
+    // serde_json's words for a key that should be a number.
+    let numeric = ["invalid value: expected key to be a number", "invalid number", "expected `\"`"];
+    let expected = match reason.rsplit_once(", expected ") {
+        Some((_, expected)) => plainly(expected),
+        None if numeric.iter().any(|start| reason.starts_with(start)) => "a number in quotes".into(),
+        None => "another key".into(),
+    };
+    let wanted = match &*expected {
+        "another key" => format!("is refused: {}", cut(reason, WORDS)),
+        expected => format!("must be {expected}"),
+    };
+    let message = format!("`{name}` has the key `{}`, which {wanted}; rename it", shown(&key));
+    let place = format!("{map}{}", path(&key));
+    Some(fault(bounded(&place).to_owned(), &expected, Some(json), message))
 }
 
 fn is_too_deep(reason: &str) -> bool {
@@ -220,7 +246,8 @@ pub(crate) fn whole(json: &str, error: &serde_json::Error, secret: bool) -> Faul
         return malformed("JSON", error.column().saturating_sub(1), None);
     }
     let reason = reason(error);
-    let (mut place, start) = offset(json, error).map_or((String::new(), 0), |offset| locate(json, offset));
+    let place = offset(json, error).map(|offset| locate(json, offset)).unwrap_or_default();
+    let Place { path: mut place, start, key } = place;
     if secret {
         // Names inside of an argument are part of its value.
         place.truncate(place.match_indices('/').nth(1).map_or(place.len(), |(inner, _)| inner));
@@ -231,6 +258,9 @@ pub(crate) fn whole(json: &str, error: &serde_json::Error, secret: bool) -> Faul
         let expected = secret_expected(&reason);
         let message = demanded(&name, &expected, None, ARGUMENTS.verb);
         return fault(place, &expected, None, message);
+    }
+    if let Some(fault) = key.and_then(|key| wrong_key(&place, &name, key, &reason)) {
+        return fault;
     }
     let (expected, message) = explained(&name, &reason, got);
     fault(place, &expected, got, message)

@@ -16,11 +16,22 @@ struct Level<'a> {
     index: usize,
 }
 
-/// The path of the value that begins or ends at the offset, else of the one that it lies in, and where that begins.
+/// The place of a fault in a text.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Place<'a> {
+    /// The path of the value.
+    pub(super) path: String,
+    /// Where the value begins.
+    pub(super) start: usize,
+    /// The key in it that the fault is about, as it stands in the text.
+    pub(super) key: Option<&'a str>,
+}
+
+/// The place of the value that begins or ends at the offset, else of the one that it lies in.
 ///
 /// serde speaks of a value when it is through with it, of a list or object in place of a value before it opens it, and
-/// of a key after the key. The text is JSON.
-pub(super) fn locate(json: &str, offset: usize) -> (String, usize) {
+/// of a key in the key or after it. The text is JSON.
+pub(super) fn locate(json: &str, offset: usize) -> Place<'_> {
     let mut levels: Vec<Level<'_>> = Vec::new();
     let mut at_key = false;
     let mut at = 0;
@@ -51,7 +62,13 @@ pub(super) fn locate(json: &str, offset: usize) -> (String, usize) {
             b' ' | b'\t' | b'\n' | b'\r' => {}
             b'"' if at_key => {
                 let Some(level) = levels.last_mut() else { break };
-                level.key = Some(&json[start..at]);
+                let key = &json[start..at];
+                if offset > start && offset <= at {
+                    let around = level.start;
+                    levels.pop();
+                    return Place { key: Some(key), ..path(&levels, around) };
+                }
+                level.key = Some(key);
             }
             _ if start == offset || at == offset => return path(&levels, start),
             _ => {}
@@ -81,7 +98,7 @@ fn token_end(json: &str, start: usize) -> usize {
     start + 1 + length
 }
 
-fn path(levels: &[Level<'_>], start: usize) -> (String, usize) {
+fn path<'a>(levels: &[Level<'_>], start: usize) -> Place<'a> {
     let mut path = String::new();
     for (depth, level) in levels.iter().enumerate() {
         let step = match level.key.map(serde_json::from_str::<String>) {
@@ -90,12 +107,12 @@ fn path(levels: &[Level<'_>], start: usize) -> (String, usize) {
             None => level.index.to_string(),
         };
         if path.len() + step.len() > LONGEST || step.contains(char::is_control) {
-            return (path, levels[depth].start);
+            return Place { path, start: levels[depth].start, key: None };
         }
         path.push('/');
         path.push_str(&step);
     }
-    (path, start)
+    Place { path, start, key: None }
 }
 
 /// The path, or the part of it that is given.
@@ -115,12 +132,12 @@ pub fn escaped(step: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bounded, locate};
+    use super::{Place, bounded, locate};
 
     const JSON: &str = r#"[{"a": 1}, {"b/c": [true, "x\"]"] , "d": {} }]"#;
 
     fn at(found: &str) -> (String, &'static str) {
-        let (path, start) = locate(JSON, JSON.find(found).unwrap() + found.len());
+        let Place { path, start, .. } = locate(JSON, JSON.find(found).unwrap() + found.len());
         (path, &JSON[start..])
     }
 
@@ -140,9 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_blamed_on_its_object() {
-        assert_eq!(at(r#""a""#).0, "/0");
-        assert_eq!(at(r#""d""#).0, "/1");
+    fn a_key_is_found_with_its_object() {
+        for (found, path, key) in [("\"a\"", "/0", "\"a\""), ("\"d\"", "/1", "\"d\""), ("{\"b", "/1", "\"b/c\"")] {
+            let place = locate(JSON, JSON.find(found).unwrap() + found.len());
+            assert_eq!((place.path.as_str(), place.key), (path, Some(key)));
+        }
     }
 
     #[test]
