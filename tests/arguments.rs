@@ -156,12 +156,11 @@ fn a_wrong_key_of_a_map_is_named() {
     let fault = &faults("keyed", r#"{"colors":{"blue":2}}"#)[0];
     assert_eq!((fault.expected.as_str(), fault.got.as_deref()), ("`red` or `green`", Some("\"blue\"")));
     let numbers = |key: &str, expected: &str| {
-        (
-            format!("/numbers/1/{key}"),
-            format!("`numbers/1` has the key `{key}`, which must be {expected}; rename it"),
-        )
+        (format!("/numbers/1/{key}"), format!("`numbers/1` has the key `{key}`, which must be {expected}; rename it"))
     };
-    for (key, expected) in [("x", "a number in quotes"), ("12x", "a number in quotes"), ("300", "an integer from 0 to 255")] {
+    for (key, expected) in
+        [("x", "a number in quotes"), ("12x", "a number in quotes"), ("300", "an integer from 0 to 255")]
+    {
         let (path, message) = numbers(key, expected);
         expect("keyed", &format!(r#"{{"numbers":[{{}},{{"1":1,"{key}":2}}]}}"#), &[(&path, &message)]);
     }

@@ -22,6 +22,8 @@ mod keys;
 mod params;
 #[path = "attribute/returns.rs"]
 mod returns;
+#[path = "attribute/words.rs"]
+mod words;
 
 use mcp_core::__private::block_on;
 use mcp_core::serde_json::{Value, from_slice};

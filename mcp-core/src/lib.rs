@@ -19,6 +19,7 @@ mod call_result;
 mod content;
 mod context;
 mod dialect;
+mod doc;
 mod entry;
 mod era;
 mod error;

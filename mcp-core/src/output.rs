@@ -10,8 +10,7 @@
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::content::Content;
@@ -301,7 +300,7 @@ pub trait ReadSuccess<T> {
     fn shape(self) -> Shape;
 }
 
-impl<T: DeserializeOwned> ReadSuccess<T> for Success<T> {
+impl<T: Deserialize<'static>> ReadSuccess<T> for Success<T> {
     fn shape(self) -> Shape {
         output_shape::<T>()
     }

@@ -37,6 +37,11 @@ use crate::context::missing_state;
 use crate::param::{ToolParam, unknown_arguments, whole};
 use crate::schema;
 
+/// Doc comments that a macro writes.
+pub mod docs {
+    pub use crate::doc::{argument, count, description, sections, trimmed};
+}
+
 /// How the faults of arguments are worded, for those who find more of them.
 pub mod words {
     pub use crate::param::{ALTERNATIVES, ARGUMENTS, Document, RESULT, counted, escaped, formatted, listed, matching};

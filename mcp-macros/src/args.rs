@@ -225,7 +225,7 @@ impl Key {
 }
 
 /// The expression without the invisible brackets that `macro_rules!` puts around `$value:expr`.
-fn ungrouped(expr: Expr) -> Expr {
+pub(crate) fn ungrouped(expr: Expr) -> Expr {
     match expr {
         Expr::Group(group) => ungrouped(*group.expr),
         expr => expr,

@@ -1,12 +1,37 @@
 //! Doc comments → description, sections, and what an `# Arguments` list says of each parameter.
 
+use proc_macro2::TokenStream;
+use quote::quote;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
+
+use crate::args::ungrouped;
+use crate::errors::Errors;
+
+/// The text of doc comments.
+pub(crate) enum Text {
+    /// It is written out.
+    Written(String),
+    /// A part of it comes from a macro such as `include_str!`: an expression that the compiler makes a literal of.
+    Macro(TokenStream),
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::Written(String::new())
+    }
+}
+
+impl Text {
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Written(text) if text.is_empty())
+    }
+}
 
 /// What a function's documentation says.
 #[derive(Default)]
 pub(crate) struct Docs {
-    /// All before the first heading.
-    pub(crate) description: String,
+    /// All before the first heading; where a macro is in it, everything.
+    pub(crate) description: Text,
     /// The other sections, by heading.
     pub(crate) sections: Vec<(String, String)>,
     /// The items of `# Arguments`: name and text.
@@ -14,17 +39,34 @@ pub(crate) struct Docs {
 }
 
 /// The text of an item's doc comments, whatever stands between them.
-pub(crate) fn text(attrs: &[Attribute]) -> String {
-    let lines = attrs.iter().filter_map(|attr| match &attr.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-            _ => None,
-        },
-        _ => None,
-    });
-    // An empty comment is an empty line, which `str::lines` would not give.
-    let lines: Vec<String> = lines.flat_map(|text| text.split('\n').map(unindented).collect::<Vec<_>>()).collect();
-    lines.join("\n").trim_matches('\n').to_owned()
+pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
+    let (mut written, mut parts, mut has_macro) = (Vec::new(), Vec::new(), false);
+    for attr in attrs {
+        let Meta::NameValue(pair) = &attr.meta else { continue };
+        if !pair.path.is_ident("doc") {
+            continue;
+        }
+        match ungrouped(pair.value.clone()) {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+                // An empty comment is an empty line, which `str::lines` would not give.
+                let text = text.value().split('\n').map(unindented).collect::<Vec<_>>().join("\n");
+                parts.push(quote!(#text, "\n"));
+                written.push(text);
+            }
+            value @ Expr::Macro(_) => {
+                parts.push(quote!(#value, "\n"));
+                has_macro = true;
+            }
+            value => {
+                let message = "a doc comment is a text; write a literal, or a macro such as `include_str!(\"…\")`";
+                errors.at(value, message);
+            }
+        }
+    }
+    if has_macro {
+        return Text::Macro(quote!(::core::concat!(#(#parts),*)));
+    }
+    Text::Written(written.join("\n").trim_matches('\n').to_owned())
 }
 
 fn unindented(line: &str) -> String {
@@ -36,8 +78,11 @@ pub(crate) fn is_doc(attr: &Attribute) -> bool {
 }
 
 /// Takes a function's documentation apart at its headings.
-pub(crate) fn read(attrs: &[Attribute]) -> Docs {
-    let text = text(attrs);
+pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
+    let text = match text(attrs, errors) {
+        Text::Written(text) => text,
+        description @ Text::Macro(_) => return Docs { description, ..Docs::default() },
+    };
     let mut parts: Vec<(String, Vec<&str>)> = vec![(String::new(), Vec::new())];
     let mut in_code = false;
     for line in text.lines() {
@@ -53,7 +98,7 @@ pub(crate) fn read(attrs: &[Attribute]) -> Docs {
     for (heading, lines) in parts {
         let body = lines.join("\n").trim_matches('\n').to_owned();
         match heading.as_str() {
-            "" => docs.description = body,
+            "" => docs.description = Text::Written(body),
             "Arguments" | "Parameters" => docs.arguments = list(&lines),
             _ => docs.sections.push((heading, body)),
         }

@@ -2,10 +2,12 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, Lit, LitStr};
 
 use crate::args::{MetaLit, Number};
+use crate::doc::{Docs, Text};
 use crate::errors::Errors;
 use crate::item::Item;
 use crate::model::{Keys, Limit, Tool};
@@ -38,8 +40,14 @@ pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream)
 fn added_attributes(tool: &Tool, item: &Item) -> TokenStream {
     let described: Vec<&Arg> = tool.args().filter(|arg| !arg.description.is_empty()).collect();
     let lines = described.iter().map(|arg| {
-        let line = format!(" - `{}`: {}", arg.ident, arg.description.replace('\n', "\n   "));
-        quote!(#[doc = #line])
+        let name = format!(" - `{}`: ", arg.ident);
+        match &arg.description {
+            Text::Written(text) => {
+                let line = name + &text.replace('\n', "\n   ");
+                quote!(#[doc = #line])
+            }
+            Text::Macro(text) => quote!(#[doc = ::core::concat!(#name, #text)]),
+        }
     });
     let docs = if described.is_empty() || !tool.docs.arguments.is_empty() {
         TokenStream::new()
@@ -57,6 +65,7 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
     let (statik, function, name) = (static_of(&tool.function), tool.function.to_string(), &tool.name);
     let function_name = function.trim_start_matches("r#");
     let facts = facts(tool);
+    let doc = doc(tool);
     let params = params(tool);
     let call = call(tool);
     quote! {
@@ -66,6 +75,7 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
             use #private as __mcp;
             #[allow(unused_imports)]
             use __mcp::traits::*;
+            #doc
             #params
             #call
             __mcp::ToolEntry::new(
@@ -88,13 +98,23 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
     }
 }
 
+/// The documentation that the compiler takes apart, since a macro writes it.
+fn doc(tool: &Tool) -> TokenStream {
+    let Text::Macro(text) = &tool.docs.description else { return TokenStream::new() };
+    quote! {
+        const __MCP_DOC: &::core::primitive::str = #text;
+        static __MCP_SECTIONS: [(&::core::primitive::str, &::core::primitive::str); __mcp::docs::count(__MCP_DOC)] = __mcp::docs::sections(__MCP_DOC);
+    }
+}
+
 /// Everything that is known of the tool, one call each.
 fn facts(tool: &Tool) -> TokenStream {
     let mut facts = told(&tool.keys);
     let mut fact = |tokens: TokenStream| facts.extend(tokens);
-    if !tool.docs.description.is_empty() {
-        let description = &tool.docs.description;
-        fact(quote!(.description(#description)));
+    match &tool.docs.description {
+        Text::Written(text) if text.is_empty() => {}
+        Text::Written(text) => fact(quote!(.description(#text))),
+        Text::Macro(_) => fact(quote!(.description(__mcp::docs::description(__MCP_DOC)).sections(&__MCP_SECTIONS))),
     }
     if !tool.docs.sections.is_empty() {
         let sections = tool.docs.sections.iter().map(|(heading, text)| quote!((#heading, #text)));
@@ -218,7 +238,7 @@ fn params(tool: &Tool) -> TokenStream {
     }
     let defaults = tool.args().enumerate().filter_map(|(index, arg)| default_fn(index, arg));
     let checks = tool.args().flat_map(fitness);
-    let params = tool.args().enumerate().map(|(index, arg)| param(index, arg));
+    let params = tool.args().enumerate().map(|(index, arg)| param(index, arg, &tool.docs));
     quote! {
         #(#defaults)*
         #(#checks)*
@@ -264,15 +284,21 @@ fn fitness(arg: &Arg) -> Vec<TokenStream> {
     arg.constraints.iter().map(check).collect()
 }
 
-fn param(index: usize, arg: &Arg) -> TokenStream {
-    let (name, slot, description) = (&arg.name, slot_type(arg), &arg.description);
+fn param(index: usize, arg: &Arg, docs: &Docs) -> TokenStream {
+    let (name, slot) = (&arg.name, slot_type(arg));
     let mut param = quote_spanned!(arg.ty.span()=> __mcp::Param::of::<#slot>(#name));
     if !arg.aliases.is_empty() {
         let aliases = &arg.aliases;
         param.extend(quote!(.aliases(&[#(#aliases),*])));
     }
-    if !description.is_empty() {
-        param.extend(quote!(.description(#description)));
+    match (&arg.description, &docs.description) {
+        (Text::Written(text), Text::Macro(_)) if text.is_empty() => {
+            let name = arg.ident.unraw().to_string();
+            param.extend(quote!(.description(__mcp::docs::argument(__MCP_DOC, #name))));
+        }
+        (Text::Written(text), _) if text.is_empty() => {}
+        (Text::Written(text), _) => param.extend(quote!(.description(#text))),
+        (Text::Macro(text), _) => param.extend(quote!(.description(__mcp::docs::trimmed(#text)))),
     }
     if arg.default.is_some() {
         let default = default_name(index);

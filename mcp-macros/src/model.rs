@@ -9,7 +9,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, GenericParam, Lit, LitStr, Meta, Path, ReturnType, Type};
 
 use crate::args::{self, Key, MetaLit};
-use crate::doc::{self, Docs};
+use crate::doc::{self, Docs, Text};
 use crate::errors::Errors;
 use crate::item::Item;
 use crate::param::{Arg, Ctx, Owned, Param, ungrouped};
@@ -151,10 +151,10 @@ impl Tool {
     /// Builds the model; every rule that the function and its attribute break is noted.
     pub(crate) fn build(mut keys: Keys, item: &Item, errors: &mut Errors) -> Option<Self> {
         check_signature(item, errors);
-        let mut docs = doc::read(&item.attrs);
+        let mut docs = doc::read(&item.attrs, errors);
         if let Some(description) = &keys.description {
             if docs.description.is_empty() {
-                docs.description = description.value();
+                docs.description = Text::Written(description.value());
             } else {
                 errors.at(description, "the function has a doc comment as well; keep one of them");
             }
@@ -227,7 +227,9 @@ fn describe(params: &mut [Param], item: &Item, docs: &Docs, errors: &mut Errors)
     for (name, text) in &docs.arguments {
         let named = |param: &&mut Param| matches!(param, Param::Arg(arg) if arg.ident.unraw() == *name);
         match params.iter_mut().find(named) {
-            Some(Param::Arg(arg)) if arg.description.is_empty() => arg.description.clone_from(text),
+            Some(Param::Arg(arg)) if arg.description.is_empty() => {
+                arg.description = Text::Written(text.clone());
+            }
             Some(Param::Arg(arg)) => {
                 let message = format!("`{name}` is described here and under `# Arguments`; keep one of them");
                 errors.at(&arg.ident, message);

@@ -10,7 +10,7 @@ use syn::{
 };
 
 use crate::args::{self, Key, Number};
-use crate::doc;
+use crate::doc::{self, Text};
 use crate::errors::{Errors, listed};
 use crate::item;
 
@@ -61,7 +61,7 @@ pub(crate) struct Arg {
     pub(crate) borrowed: bool,
     pub(crate) name: LitStr,
     pub(crate) aliases: Vec<LitStr>,
-    pub(crate) description: String,
+    pub(crate) description: Text,
     pub(crate) default: Option<Default>,
     pub(crate) examples: Vec<Expr>,
     pub(crate) constraints: Vec<(Ident, Constraint)>,
@@ -190,7 +190,7 @@ impl Arg {
             ty,
             borrowed,
             aliases: Vec::new(),
-            description: doc::text(&typed.attrs),
+            description: doc::text(&typed.attrs, errors),
             default: None,
             examples: Vec::new(),
             constraints: Vec::new(),
@@ -229,7 +229,7 @@ impl Arg {
                         "the parameter has a doc comment as well; keep one of them",
                     ));
                 }
-                self.description = text.value();
+                self.description = Text::Written(text.value());
                 return Ok(());
             }
             "min" => Constraint::Min(key.number()?),

@@ -90,7 +90,15 @@ pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
         .sections(&[("Errors", "- `FileNotFoundError`: there is none.")])
         .params(&__MCP_PARAMS)
         .output_schema(|| {
-            __mcp::Outcome::<Result<Text, Error>>::NEW.kind().success().schema()
+            __mcp::Outcome::<Result<Text, Error>>::NEW
+                .kind()
+                .success()
+                .schema(
+                    &__mcp::Outcome::<Result<Text, Error>>::NEW.kind().success().shape(),
+                )
+        })
+        .output_shape(|| {
+            __mcp::Outcome::<Result<Text, Error>>::NEW.kind().success().shape()
         })
 };
 const _: () = {

@@ -61,7 +61,13 @@ static __mcp_tool_search: ::mcp_core::__private::ToolEntry = {
                 |needs| needs.extend(<User as __mcp::FromContext>::requires()),
             ],
         )
-        .output_schema(|| __mcp::Outcome::<Vec<Content>>::NEW.kind().success().schema())
+        .output_schema(|| {
+            __mcp::Outcome::<Vec<Content>>::NEW
+                .kind()
+                .success()
+                .schema(&__mcp::Outcome::<Vec<Content>>::NEW.kind().success().shape())
+        })
+        .output_shape(|| __mcp::Outcome::<Vec<Content>>::NEW.kind().success().shape())
 };
 const _: () = {
     ::mcp_core::__private::inventory::submit! {

@@ -38,7 +38,13 @@ static __mcp_tool_nothing: ::mcp_core::__private::ToolEntry = {
             ),
             __MCP_CALL,
         )
-        .output_schema(|| __mcp::Outcome::<()>::NEW.kind().success().schema())
+        .output_schema(|| {
+            __mcp::Outcome::<()>::NEW
+                .kind()
+                .success()
+                .schema(&__mcp::Outcome::<()>::NEW.kind().success().shape())
+        })
+        .output_shape(|| __mcp::Outcome::<()>::NEW.kind().success().shape())
 };
 const _: () = {
     ::mcp_core::__private::inventory::submit! {

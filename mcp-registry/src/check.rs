@@ -43,7 +43,7 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
         }));
     }
     if let Source::Linked(entry) = tool.source() {
-        problems.extend((entry.output_shape)().keys.into_iter().map(|fault| RegistrationProblem::Returned {
+        problems.extend((entry.output_shape)().keys.into_iter().map(|fault| RegistrationProblem::ReturnType {
             tool: tool.name().to_owned(),
             reason: fault.to_string(),
             origin: origin(),

@@ -180,13 +180,3 @@ fn the_description_ends_at_the_first_heading() {
     assert_eq!(entry.description, text);
     assert_eq!(entry.sections, [("Errors", "- `FileNotFoundError`: there is no file."), ("Security", "Stays inside.")]);
 }
-
-#[doc = "Described "]
-#[doc = concat!("by", " macros")]
-#[mcp_tool(module = "keys")]
-fn described_by_macro() {}
-
-#[test]
-fn what_a_macro_writes_into_a_doc_comment_is_not_seen() {
-    assert_eq!(entry("keys.described_by_macro").description, "Described");
-}

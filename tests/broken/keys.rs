@@ -96,10 +96,7 @@ fn returned_nested() -> Result<Vec<Board>, String> {
 fn refused(entry: &'static ToolEntry) -> String {
     let error = Registry::builder_of([entry]).build().expect_err(entry.name);
     let [problem] = error.problems() else { panic!("{error}") };
-    assert!(
-        matches!(problem, RegistrationProblem::Param { .. } | RegistrationProblem::Returned { .. }),
-        "{problem:?}"
-    );
+    assert!(matches!(problem, RegistrationProblem::Param { .. } | RegistrationProblem::ReturnType { .. }), "{problem:?}");
     let text = problem.to_string();
     let (text, place) = text.split_once("\n    at ").expect("a place");
     assert!(place.contains("broken/keys.rs:"), "{place}");

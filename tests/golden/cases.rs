@@ -18,8 +18,7 @@ use uuid::Uuid;
 
 use crate::types::{
     Adjacent, Expression, External, Flattened, FlattenedEnum, FlattenedMap, Internal, Mode, Newtype, Node, Page, Point,
-    Region, Settings, Size, Transparent, TupleStruct, TwoFaced, Unit, Untagged, UntaggedObjects, Walk,
-    Wide,
+    Region, Settings, Size, Transparent, TupleStruct, TwoFaced, Unit, Untagged, UntaggedObjects, Walk, Wide,
 };
 
 /// A tool that gives back what it takes, and values for it.

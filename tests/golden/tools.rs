@@ -7,7 +7,8 @@ use mcp_core::serde_json::{Value, json};
 use mcp_core::{Content, Json, ToolResult, mcp_tool, schema};
 
 use crate::types::{
-    Expression, FlattenedEnum, FlattenedMap, FlattenedTwice, Internal, Mode, Node, Point, Search, Settings, UntaggedObjects,
+    Expression, FlattenedEnum, FlattenedMap, FlattenedTwice, Internal, Mode, Node, Point, Search, Settings,
+    UntaggedObjects,
 };
 use crate::{call, entry, validator};
 
@@ -144,7 +145,10 @@ fn variants_are_published_in_the_order_in_which_they_are_written() {
         let published = schema.pointer(path).expect("the enum");
         assert_eq!(published["enum"], names);
         let words = published["description"].as_str().expect("a description");
-        assert!(words.ends_with("\n- `breadth_first`: Level by level.\n- `post_order`: From the leaves up."), "{words}");
+        assert!(
+            words.ends_with("\n- `breadth_first`: Level by level.\n- `post_order`: From the leaves up."),
+            "{words}"
+        );
     }
     let output = (entry("golden.enum_mixed").output_schema)().expect("a schema").schema;
     assert_eq!(output["properties"]["result"]["enum"], names);

@@ -126,7 +126,7 @@ pub enum RegistrationProblem {
     },
     /// A return type whose values cannot become JSON.
     #[error("the result of `{tool}` {reason}\n    at {origin}")]
-    Returned {
+    ReturnType {
         /// The tool.
         tool: String,
         /// What is wrong with it, and what to do.

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, Unexpected,
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, Unexpected,
     VariantAccess, Visitor,
 };
 
@@ -61,16 +61,16 @@ impl Display for KeyFault {
 }
 
 /// The shape of a parameter's type.
-pub fn input_shape<T: DeserializeOwned>() -> Shape {
+pub fn input_shape<T: Deserialize<'static>>() -> Shape {
     walk::<T>(Side::Input)
 }
 
 /// The shape of a return type that can also be read.
-pub fn output_shape<T: DeserializeOwned>() -> Shape {
+pub fn output_shape<T: Deserialize<'static>>() -> Shape {
     walk::<T>(Side::Output)
 }
 
-fn walk<T: DeserializeOwned>(side: Side) -> Shape {
+fn walk<T: Deserialize<'static>>(side: Side) -> Shape {
     let mut walk = Walk {
         side,
         forks: Vec::new(),
@@ -453,11 +453,7 @@ impl<'de> VariantAccess<'de> for Variant<'_> {
         self.probe.items(length, visitor)
     }
 
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Stop> {
+    fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Stop> {
         self.probe.walk.path.push(self.variant);
         self.probe.fields(fields, visitor)
     }
