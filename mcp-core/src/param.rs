@@ -38,6 +38,8 @@ pub struct Param {
     pub schema: fn(&mut SchemaGenerator) -> Schema,
     /// What serde knows about its type.
     pub shape: fn() -> Shape,
+    /// Reads a value of its type, for checks.
+    pub reads: fn(&str) -> Result<(), serde_json::Error>,
     /// Whether its type can be left out of a call.
     pub accepts_absent: fn() -> bool,
     /// What it is when it is left out.
@@ -110,6 +112,7 @@ impl Param {
             description: "",
             schema: |generator| generator.subschema_for::<T>(),
             shape: input_shape::<T>,
+            reads: |json| serde_json::from_str::<T>(json).map(drop),
             accepts_absent: accepts_absent::<T>,
             default: None,
             examples: &[],

@@ -3,6 +3,7 @@
 use mcp_core::{Constraint, Param, RegistrationProblem, Version, schema};
 use serde_json::Value;
 
+use crate::keys::unreadable;
 use crate::tool::{RegisteredTool, Source};
 use crate::validate;
 
@@ -98,7 +99,7 @@ fn param_faults(param: &Param) -> Vec<String> {
         faults.push("has a schema that is not an object; write a JSON Schema".to_owned());
         return faults;
     }
-    faults.extend((param.shape)().keys.iter().map(ToString::to_string));
+    faults.extend(unreadable(param).iter().map(ToString::to_string));
     if !param.constraints.is_empty() && !param.fitted {
         faults.extend(misfits(param));
     }

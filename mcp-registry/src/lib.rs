@@ -44,6 +44,7 @@ mod host;
 #[cfg(feature = "http")]
 mod http;
 mod index;
+mod keys;
 mod layer;
 mod limit;
 mod link;

@@ -23,6 +23,7 @@ use mcp_core::{Error, Fault, RegistrationProblem, SchemaError, ValidationError};
 use serde_json::Value;
 
 pub(crate) use self::need::{Need, Unenforced};
+pub(crate) use self::sample::Document;
 pub(crate) use self::slow::slow_type;
 use crate::call::guard::guard;
 use crate::call::lane::Lane;

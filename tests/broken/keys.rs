@@ -92,11 +92,62 @@ fn returned_nested() -> Result<Vec<Board>, String> {
     Ok(Vec::new())
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Edit {
+    Clear,
+    Set { id: Uuid, values: BTreeMap<u32, String> },
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "t", content = "c")]
+enum Adjacent {
+    Cells(Vec<Pairs>),
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Outer {
+    day: NaiveDate,
+    own: Option<Pairs>,
+    #[serde(flatten)]
+    inner: Inner,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Inner {
+    flags: Option<BTreeMap<bool, u8>>,
+    numbers: BTreeMap<String, BTreeMap<i8, u8>>,
+}
+
+/// Takes integers as keys where serde does not read them.
+#[mcp_tool(name = "keys.tagged")]
+fn tagged(edits: Vec<Edit>) -> usize {
+    edits.iter().filter(|edit| matches!(edit, Edit::Set { id, values } if id.is_nil() && values.is_empty())).count()
+}
+
+/// Takes pairs beside a tag.
+#[mcp_tool(name = "keys.adjacent")]
+fn adjacent(edit: Adjacent) -> usize {
+    let Adjacent::Cells(cells) = edit;
+    cells.len()
+}
+
+/// Takes several maps where serde does not read their keys.
+#[mcp_tool(name = "keys.flattened")]
+fn flattened(outer: Outer) -> usize {
+    let Outer { day, own, inner } = outer;
+    drop((day, own, inner.flags));
+    inner.numbers.len()
+}
+
 /// What a tool is refused for.
 fn refused(entry: &'static ToolEntry) -> String {
     let error = Registry::builder_of([entry]).build().expect_err(entry.name);
     let [problem] = error.problems() else { panic!("{error}") };
-    assert!(matches!(problem, RegistrationProblem::Param { .. } | RegistrationProblem::ReturnType { .. }), "{problem:?}");
+    assert!(
+        matches!(problem, RegistrationProblem::Param { .. } | RegistrationProblem::ReturnType { .. }),
+        "{problem:?}"
+    );
     let text = problem.to_string();
     let (text, place) = text.split_once("\n    at ").expect("a place");
     assert!(place.contains("broken/keys.rs:"), "{place}");
@@ -117,6 +168,21 @@ fn a_parameter_with_a_map_whose_key_is_not_one_of_json_is_refused() {
         "the parameter `board` of `keys.flat` has a map at `/rows/*/Cells/cells` whose key is a tuple of size 2",
     ];
     assert_eq!(all.map(refused), wanted);
+}
+
+#[test]
+fn a_map_whose_key_serde_does_not_read_in_a_buffer_is_refused() {
+    let wanted = [
+        "the parameter `edits` of `keys.tagged` has a map at `/*/values` whose key is u32",
+        "the parameter `edit` of `keys.adjacent` has a map at `/c/*` whose key is a tuple of size 2",
+    ];
+    assert_eq!(tools![tagged, adjacent].map(refused), wanted);
+    let error = Registry::builder_of(tools![flattened]).build().unwrap_err().to_string();
+    for place in
+        ["`/own` whose key is a tuple of size 2", "`/flags` whose key is a boolean", "`/numbers/*` whose key is i8"]
+    {
+        assert!(error.contains(&format!("has a map at {place}")), "{place}: {error}");
+    }
 }
 
 #[test]
@@ -161,6 +227,50 @@ impl<'de> Deserialize<'de> for Cell {
         let numbers = text.split_once('x').and_then(|(a, b)| Some(Self(a.parse().ok()?, b.parse().ok()?)));
         numbers.ok_or_else(|| serde::de::Error::custom("no cell"))
     }
+}
+
+/// Beside what serde buffers, keys are read as ever.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Beside {
+    flags: BTreeMap<bool, u8>,
+    numbers: BTreeMap<i8, BTreeMap<Uuid, u8>>,
+    tagged: Tagged,
+    flattened: Flattened,
+    any: mcp_registry::serde_json::Value,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Tagged {
+    Names { names: BTreeMap<Colour, BTreeMap<Uuid, u8>> },
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Flattened {
+    own: Option<u8>,
+    #[serde(flatten)]
+    rest: BTreeMap<String, u8>,
+}
+
+/// Takes what serde buffers beside what it does not.
+#[mcp_tool(name = "keys.beside")]
+fn beside(beside: Beside) -> Beside {
+    beside
+}
+
+#[test]
+fn a_map_whose_key_is_read_beside_or_in_a_buffer_is_taken() {
+    let registry = Registry::builder_of(tools![beside]).build().unwrap();
+    let id = "67e55044-10b1-426f-9247-bb680e5fe0c8";
+    let beside = json!({
+        "flags": { "true": 1 },
+        "numbers": { "-1": { id: 1 } },
+        "tagged": { "kind": "Names", "names": { "Red": { id: 1 } } },
+        "flattened": { "own": 1, "a": 2 },
+        "any": null,
+    });
+    let result = registry.call_blocking(&ToolCall::new("keys.beside", json!({ "beside": beside })));
+    assert_eq!(result.data, Some(beside), "{result:?}");
 }
 
 macro_rules! fine {

@@ -38,6 +38,14 @@ pub struct Shape {
     pub keys: Vec<KeyFault>,
     /// Whether the type itself is a struct with a flattened field.
     pub(super) flattens: bool,
+    buffered: bool,
+}
+
+impl Shape {
+    /// Whether serde buffers a part of a value before it looks at the type, so that the part is not seen here.
+    pub fn is_buffered(&self) -> bool {
+        self.buffered
+    }
 }
 
 /// A map whose keys JSON cannot hold.
@@ -239,7 +247,6 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     type Error = Stop;
 
     leaves! {
-        deserialize_any => visit_unit();
         deserialize_bool => visit_bool(true);
         deserialize_i8 => visit_i8(1);
         deserialize_i16 => visit_i16(1);
@@ -261,6 +268,11 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         deserialize_byte_buf => visit_borrowed_bytes(b"a");
         deserialize_unit => visit_unit();
         deserialize_ignored_any => visit_unit();
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        self.walk.shape.buffered = true;
+        visitor.visit_unit()
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Stop> {

@@ -43,7 +43,7 @@ fn kinds() -> [(Value, &'static [&'static str]); 6] {
 
 /// A schema document.
 #[derive(Clone, Copy)]
-pub(super) struct Document<'a>(pub(super) &'a Value);
+pub(crate) struct Document<'a>(pub(crate) &'a Value);
 
 /// The values that break a keyword.
 pub(super) enum Broken {
@@ -57,12 +57,12 @@ pub(super) enum Broken {
 
 impl<'a> Document<'a> {
     /// What a `$ref` refers to.
-    pub(super) fn target(self, reference: &str) -> Option<&'a Value> {
+    pub(crate) fn target(self, reference: &str) -> Option<&'a Value> {
         self.0.pointer(reference.strip_prefix('#')?)
     }
 
     /// A value that fits the schema, as small as can be.
-    pub(super) fn sample(self, schema: &Value) -> Option<Value> {
+    pub(crate) fn sample(self, schema: &Value) -> Option<Value> {
         self.sampled(schema, 0)
     }
 

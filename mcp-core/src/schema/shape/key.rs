@@ -84,6 +84,7 @@ impl<'de> Deserializer<'de> for Key<'_> {
     /// The name of a field: the map is a struct with a flattened field.
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
         self.walk.shape.flattens |= self.walk.path.is_empty();
+        self.walk.shape.buffered = true;
         visitor.visit_str(SAMPLE)
     }
 
