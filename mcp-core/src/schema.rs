@@ -25,13 +25,11 @@ use crate::param::{Bound, Constraint, Param, ToolParam};
 
 /// The schema of what a tool takes, before anything is checked of it.
 pub fn input_of(entry: &ToolEntry) -> Value {
-    match entry.input_schema {
-        Some(explicit) => explicit(),
-        None => {
-            let shapes: Vec<Shape> = entry.params.iter().map(|param| (param.shape)()).collect();
-            refs::inlined_if_small(|inline| assemble(entry, &shapes, inline))
-        }
+    if let Some(explicit) = entry.input_schema {
+        return explicit();
     }
+    let shapes: Vec<Shape> = entry.params.iter().map(|param| (param.shape)()).collect();
+    refs::inlined_if_small(|inline| assemble(entry, &shapes, inline))
 }
 
 /// The schema of a return type: an object, or `{"result": …}`.

@@ -57,6 +57,9 @@ impl Map {
             let value = self.value.to_string().replace(&format!("{WORD:?}"), "\"true\"");
             key = refused(&serde_json::from_str(&value).ok()?, "true")?;
         }
+        if self.key == NUMBER || ["a boolean", "f32", "f64"].contains(&key.as_str()) {
+            key.push_str(" inside of `flatten`, `untagged` or a tagged enum");
+        }
         Some(KeyFault { path: self.path, key })
     }
 

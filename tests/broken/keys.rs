@@ -173,14 +173,16 @@ fn a_parameter_with_a_map_whose_key_is_not_one_of_json_is_refused() {
 #[test]
 fn a_map_whose_key_serde_does_not_read_in_a_buffer_is_refused() {
     let wanted = [
-        "the parameter `edits` of `keys.tagged` has a map at `/*/values` whose key is u32",
+        "the parameter `edits` of `keys.tagged` has a map at `/*/values` whose key is u32 inside of `flatten`, `untagged` or a tagged enum",
         "the parameter `edit` of `keys.adjacent` has a map at `/c/*` whose key is a tuple of size 2",
     ];
     assert_eq!(tools![tagged, adjacent].map(refused), wanted);
     let error = Registry::builder_of(tools![flattened]).build().unwrap_err().to_string();
-    for place in
-        ["`/own` whose key is a tuple of size 2", "`/flags` whose key is a boolean", "`/numbers/*` whose key is i8"]
-    {
+    for place in [
+        "`/own` whose key is a tuple of size 2",
+        "`/flags` whose key is a boolean inside of `flatten`, `untagged`",
+        "`/numbers/*` whose key is i8 inside of `flatten`, `untagged`",
+    ] {
         assert!(error.contains(&format!("has a map at {place}")), "{place}: {error}");
     }
 }
@@ -192,6 +194,25 @@ fn a_readable_result_with_a_map_whose_key_is_not_one_of_json_is_refused() {
         "the result of `keys.returned_nested` has a map at `/*/rows/*/Cells/cells` whose key is a tuple of size 2",
     ];
     assert_eq!(tools![returned, returned_nested].map(refused), wanted);
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Written {
+    cells: Pairs,
+}
+
+/// Returns pairs in a type that cannot be read, and so is not seen before.
+#[mcp_tool(name = "keys.written")]
+fn written() -> Written {
+    Written { cells: Pairs::from([((1, 2), "a".to_owned())]) }
+}
+
+#[test]
+fn a_result_that_is_only_written_fails_when_it_is_returned() {
+    let registry = Registry::builder_of(tools![written]).build().unwrap();
+    let result = registry.call_blocking(&ToolCall::new("keys.written", json!({})));
+    let error = result.error.expect("an error").error_message;
+    assert!(error.contains("key must be a string; use string keys"), "{error}");
 }
 
 #[derive(Serialize, Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]

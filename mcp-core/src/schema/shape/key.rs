@@ -113,29 +113,29 @@ impl<'de> Deserializer<'de> for Key<'_> {
         let id = type_name::<V>();
         let way = if self.looks { self.walk.fork(id, true, variants.len()) } else { Some(0) };
         let variant = way.and_then(|way| variants.get(way)).ok_or_else(Stop::default)?;
-        visitor.visit_enum(Name { key: self, id, name, variant })
+        visitor.visit_enum(UnitVariant { key: self, id, enum_name: name, variant })
     }
 }
 
 /// A variant without data, which is the only kind that can be a key.
-struct Name<'a> {
+struct UnitVariant<'a> {
     key: Key<'a>,
     id: &'static str,
-    name: &'static str,
+    enum_name: &'static str,
     variant: &'static str,
 }
 
-impl Name<'_> {
+impl UnitVariant<'_> {
     fn holds_data<T>(self) -> Result<T, Stop> {
         if self.key.looks {
-            let fault = self.key.walk.fault(format!("enum {}, whose variants hold data", self.name));
+            let fault = self.key.walk.fault(format!("enum {}, whose variants hold data", self.enum_name));
             self.key.walk.other_keys.push((self.id, fault));
         }
         Err(Stop::default())
     }
 }
 
-impl<'de> EnumAccess<'de> for Name<'_> {
+impl<'de> EnumAccess<'de> for UnitVariant<'_> {
     type Error = Stop;
     type Variant = Self;
 
@@ -144,7 +144,7 @@ impl<'de> EnumAccess<'de> for Name<'_> {
     }
 }
 
-impl<'de> VariantAccess<'de> for Name<'_> {
+impl<'de> VariantAccess<'de> for UnitVariant<'_> {
     type Error = Stop;
 
     fn unit_variant(self) -> Result<(), Stop> {
