@@ -88,6 +88,7 @@ fn returned() -> Pairs {
 
 /// Returns pairs somewhere, or fails.
 #[mcp_tool(name = "keys.returned_nested")]
+#[allow(clippy::unnecessary_wraps, reason = "the value of a result is looked at")]
 fn returned_nested() -> Result<Vec<Board>, String> {
     Ok(Vec::new())
 }
