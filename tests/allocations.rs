@@ -3,8 +3,12 @@
 use std::alloc::System;
 use std::sync::{Mutex, PoisonError};
 
-use mcp_registry::{CallOptions, OutputCheck, Registry, mcp_tool};
+use axum::body::Body;
+use axum::extract::Request;
+use mcp_registry::{CallOptions, Http, OutputCheck, Registry, Server, Tool, mcp_tool};
+use serde_json::json;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use tower_service::Service as _;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -94,4 +98,35 @@ fn a_call_that_panics_leaves_nothing_behind() {
         let change = region.change();
         assert_eq!(change.bytes_allocated, change.bytes_deallocated, "panic {how}");
     }
+}
+
+#[test]
+fn listeners_that_do_not_read_keep_no_more_memory_for_many_changes() {
+    const LISTENERS: usize = 256;
+    let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let registry = Registry::builder().check_output(OutputCheck::Never).build().unwrap();
+        let change = |times: usize| {
+            for _ in 0..times {
+                let tool = Tool::new("counted.new", json!({ "type": "object", "properties": {} }), |_, _| async {});
+                registry.register(tool.description("Is new.")).unwrap();
+                assert!(registry.unregister("counted.new"));
+            }
+        };
+        let mut service = Http::new(Server::new(registry.clone())).service();
+        let mut streams = Vec::new();
+        for _ in 0..LISTENERS {
+            let request = Request::get("/mcp").header("Host", "localhost").header("Accept", "text/event-stream");
+            let response = service.call(request.body(Body::empty()).unwrap()).await.unwrap();
+            assert_eq!(response.status(), 200);
+            streams.push(response.into_body());
+        }
+        change(10);
+        let region = Region::new(ALLOCATOR);
+        change(1000);
+        let change = region.change();
+        let kept = change.bytes_allocated.saturating_sub(change.bytes_deallocated);
+        assert!(kept < LISTENERS * 1024, "{kept} bytes for {LISTENERS} listeners");
+    });
 }

@@ -27,6 +27,8 @@ mod sessions;
 mod shutdown;
 #[path = "http/streams.rs"]
 mod streams;
+#[path = "http/unread.rs"]
+mod unread;
 #[path = "http/wire.rs"]
 mod wire;
 #[path = "http/rmcp.rs"]

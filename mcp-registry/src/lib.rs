@@ -52,6 +52,8 @@ mod lint;
 mod made;
 mod metrics;
 mod observe;
+#[cfg(any(feature = "stdio", feature = "http"))]
+mod queue;
 mod registry;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;

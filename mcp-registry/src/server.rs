@@ -36,10 +36,10 @@ pub(crate) use self::peer::WeakPeer;
 #[cfg(feature = "http")]
 pub(crate) use self::request::unsupported;
 use self::request::{Asked, Params, PlainRequest, Text, capabilities_missing, version_missing};
-#[cfg(any(feature = "stdio", feature = "http"))]
-pub(crate) use self::write::may_be_missed;
 use self::write::respond;
 pub(crate) use self::write::respond_error;
+#[cfg(any(feature = "stdio", feature = "http"))]
+pub(crate) use self::write::{Kept, kept};
 use crate::call::guard::{Panicked, guard};
 use crate::registry::{Registry, Watcher};
 use crate::validate::LARGE;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_registry::{CallOptions, OutputCheck, Registry, Server, ToolContext, mcp_tool, serve_lines};
+use mcp_registry::{CallOptions, OutputCheck, Registry, Server, Tool, ToolContext, mcp_tool, serve_lines};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, duplex};
 
@@ -135,4 +135,62 @@ async fn what_comes_last_is_answered_and_ended_too() {
     // With the acknowledgement, and the word that it is over.
     assert_eq!(answers.len(), 303);
     assert_eq!(answers.iter().filter(|answer| answer["id"] == "l").count(), 1);
+}
+
+fn listen(id: &str) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params })
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_told_once_that_the_list_changed() {
+    let server = server();
+    let registry = server.registry().clone();
+    let (client, server_side) = duplex(4096);
+    let (input, output) = tokio::io::split(server_side);
+    let serving = tokio::spawn(serve_lines(server, CallOptions::new(), input, output));
+    let (from, mut to) = tokio::io::split(client);
+    let mut lines = BufReader::new(from).lines();
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } },
+    });
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    to.write_all(format!("{initialize}\n{initialized}\n{}\n{}\n", listen("a"), listen("b")).as_bytes()).await.unwrap();
+    for _ in 0..3 {
+        lines.next_line().await.unwrap().unwrap();
+    }
+    let change = || {
+        let tool = Tool::new("t.new", json!({ "type": "object", "properties": {} }), |_, _| async {});
+        registry.register(tool.description("Is new.")).unwrap();
+        assert!(registry.unregister("t.new"));
+    };
+    // Fills what is between the two, so that the server has something that it cannot write.
+    to.write_all(format!("{}\n", call(2, "t_long", &json!({}))).as_bytes()).await.unwrap();
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        (0..500).for_each(|_| change());
+    }
+    to.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}\n").await.unwrap();
+    to.shutdown().await.unwrap();
+    let (mut answered, mut told) = (Vec::new(), std::collections::BTreeMap::<String, usize>::new());
+    while let Some(line) = lines.next_line().await.unwrap() {
+        let line: Value = serde_json::from_str(&line).unwrap();
+        match line.get("id") {
+            Some(id) => answered.push(id.clone()),
+            None if line["method"] == "notifications/tools/list_changed" => {
+                let id = &line["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+                *told.entry(id.to_string()).or_default() += 1;
+            }
+            None => assert_eq!(line["method"], "notifications/cancelled"),
+        }
+    }
+    assert_eq!(answered.len(), 4, "{answered:?}");
+    let once = ["\"a\"", "\"b\"", "null"].map(|id| (id.to_owned(), 1));
+    assert_eq!(told.into_iter().collect::<Vec<_>>(), once);
+    serving.await.unwrap().unwrap();
 }

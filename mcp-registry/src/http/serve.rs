@@ -29,6 +29,9 @@ const IDLE: Duration = Duration::from_secs(60);
 /// How long a client may take nothing of what it is sent.
 const STALL: Duration = Duration::from_secs(30);
 
+/// How many bytes of a connection are buffered before its stream is asked for more.
+const BUFFER: usize = 64 * 1024;
+
 /// How long clients are told with their answers that the server ends, before connections without a request are closed.
 const FAREWELL: Duration = Duration::from_millis(250);
 
@@ -170,7 +173,7 @@ async fn connection(site: Site, stream: TcpStream, closing: CancelToken) {
     // Answers are whole, and wait for nothing.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(IDLE);
+    builder.timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(BUFFER);
     let taken = Arc::clone(&site.taken);
     let service = service_fn(move |request| site.clone().answer(request));
     // One that is new may have a request on its way.

@@ -14,33 +14,35 @@ use serde::de::IgnoredAny;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
 use super::under::{Ended, Under};
-use crate::server::{Peer, may_be_missed};
+use crate::queue::Queue;
+use crate::server::Peer;
 
-/// How many bytes may wait to be sent. Beyond that, progress and log messages are left out.
-const WAITING: usize = 1024 * 1024;
+/// How many bytes of a stream may wait to be sent before progress and log messages are dropped. There may be thousands of
+/// streams.
+const NOTICES: usize = 64 * 1024;
 
 /// How long a stream may be silent.
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// What is told while a request is under way.
-#[derive(Default)]
 pub(super) struct Outlet(Mutex<Told>);
 
-#[derive(Default)]
 struct Told {
-    messages: Vec<Vec<u8>>,
-    bytes: usize,
+    queue: Queue,
     waker: Option<Waker>,
+}
+
+impl Default for Outlet {
+    fn default() -> Self {
+        let queue = Queue::new(NOTICES, |message, out| append_event("message", message, out));
+        Self(Mutex::new(Told { queue, waker: None }))
+    }
 }
 
 impl Outlet {
     pub(super) fn tell(&self, message: Vec<u8>) {
         let mut told = self.lock();
-        if told.bytes >= WAITING && (may_be_missed(&message) || told.messages.last() == Some(&message)) {
-            return;
-        }
-        told.bytes += message.len();
-        told.messages.push(message);
+        told.queue.notify(message);
         let waker = told.waker.take();
         drop(told);
         if let Some(waker) = waker {
@@ -49,13 +51,13 @@ impl Outlet {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().messages.is_empty()
+        self.lock().queue.is_empty()
     }
 
     /// Ready when there is something to send.
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut told = self.lock();
-        if !told.messages.is_empty() {
+        if !told.queue.is_empty() {
             return Poll::Ready(());
         }
         if !told.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
@@ -66,14 +68,7 @@ impl Outlet {
 
     /// Appends an event for each message.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        let messages = {
-            let mut told = self.lock();
-            told.bytes = 0;
-            std::mem::take(&mut told.messages)
-        };
-        for message in messages {
-            append_event("message", &message, out);
-        }
+        self.lock().queue.take(out);
     }
 
     fn lock(&self) -> MutexGuard<'_, Told> {

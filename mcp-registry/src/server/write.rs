@@ -42,11 +42,24 @@ pub(super) fn notification(method: &'static str, params: impl Serialize) -> Vec<
     out
 }
 
-/// Whether a notification is one of many, of which one may be missing: progress, or a log message.
+/// How a notification is kept while its client does not read.
 #[cfg(any(feature = "stdio", feature = "http"))]
-pub(crate) fn may_be_missed(notification: &[u8]) -> bool {
-    let method = notification.strip_prefix(br#"{"jsonrpc":"2.0","method":"notifications/"#);
-    method.is_some_and(|method| method.starts_with(br#"progress""#) || method.starts_with(br#"message""#))
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Progress and log messages: some may be missing.
+    IfRoom,
+    /// A change of the list of tools: one notification says as much as many.
+    Once,
+    Always,
+}
+
+#[cfg(any(feature = "stdio", feature = "http"))]
+pub(crate) fn kept(notification: &[u8]) -> Kept {
+    match notification.strip_prefix(br#"{"jsonrpc":"2.0","method":"notifications/"#) {
+        Some(method) if method.starts_with(br#"progress""#) || method.starts_with(br#"message""#) => Kept::IfRoom,
+        Some(method) if method.starts_with(br#"tools/list_changed""#) => Kept::Once,
+        _ => Kept::Always,
+    }
 }
 
 /// Appends a JSON text that stands in the buffer as a JSON string: a string as it is, anything else as its own text.
@@ -88,16 +101,17 @@ mod tests {
 
     #[cfg(any(feature = "stdio", feature = "http"))]
     #[test]
-    fn progress_may_be_missed_and_changes_may_not() {
-        use super::{may_be_missed, notification};
+    fn progress_is_kept_if_there_is_room_and_changes_once() {
+        use super::{Kept, kept, notification};
 
-        for (method, may) in [
-            ("notifications/progress", true),
-            ("notifications/message", true),
-            ("notifications/tools/list_changed", false),
-            ("notifications/subscriptions/acknowledged", false),
+        for (method, how) in [
+            ("notifications/progress", Kept::IfRoom),
+            ("notifications/message", Kept::IfRoom),
+            ("notifications/tools/list_changed", Kept::Once),
+            ("notifications/subscriptions/acknowledged", Kept::Always),
+            ("notifications/cancelled", Kept::Always),
         ] {
-            assert_eq!(may_be_missed(&notification(method, serde_json::json!({}))), may, "{method}");
+            assert_eq!(kept(&notification(method, serde_json::json!({}))), how, "{method}");
         }
     }
 }

@@ -5,10 +5,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::lines::line_break;
-use crate::server::may_be_missed;
+use crate::queue::Queue;
 
 /// How many bytes may wait to be written before nothing more is read.
 pub(super) const WAITING: usize = 1024 * 1024;
+
+/// How many bytes may wait to be written before progress and log messages are dropped.
+const NOTICES: usize = 256 * 1024;
 
 /// What waits to be written. Answers are never lost; where too much waits, progress and log messages are, and the input
 /// waits too.
@@ -21,9 +24,7 @@ pub(super) struct Outbox {
 }
 
 struct State {
-    ready: Vec<u8>,
-    /// Notifications that must not be lost and came when there was no room. Each is there once.
-    late: Vec<Vec<u8>>,
+    queue: Queue,
     /// How many answers are still to come.
     under_way: usize,
     phase: Phase,
@@ -53,25 +54,12 @@ impl State {
     }
 
     fn is_full(&self) -> bool {
-        self.ready.len() >= WAITING
-    }
-
-    fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.late.is_empty()
+        self.queue.len() >= WAITING
     }
 
     fn is_over(&self) -> bool {
         let is_read = self.phase != Phase::Reading;
-        self.is_closed() || (is_read && self.under_way == 0 && self.is_empty() && !self.writing)
-    }
-
-    /// All that is to be written now; the buffer takes its place.
-    fn take(&mut self, buffer: &mut Vec<u8>) {
-        buffer.clear();
-        std::mem::swap(&mut self.ready, buffer);
-        for message in self.late.drain(..) {
-            append(buffer, &message);
-        }
+        self.is_closed() || (is_read && self.under_way == 0 && self.queue.is_empty() && !self.writing)
     }
 }
 
@@ -88,8 +76,7 @@ impl Outbox {
 
     fn of(writer: Option<Box<dyn Write + Send>>) -> Self {
         let state = State {
-            ready: Vec::new(),
-            late: Vec::new(),
+            queue: Queue::new(NOTICES, append),
             under_way: 0,
             phase: Phase::Reading,
             failed: None,
@@ -113,11 +100,7 @@ impl Outbox {
         if state.is_closed() {
             return;
         }
-        if !state.is_full() {
-            append(&mut state.ready, &message);
-        } else if !may_be_missed(&message) && !state.late.contains(&message) {
-            state.late.push(message);
-        }
+        state.queue.notify(message);
         self.tell_writer(state);
     }
 
@@ -167,7 +150,7 @@ impl Outbox {
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.phase = Phase::Closed;
-        (state.ready, state.late, state.writer) = (Vec::new(), Vec::new(), None);
+        (state.queue, state.writer) = (Queue::new(NOTICES, append), None);
         end(state);
         self.work.notify_all();
         self.room.notify_all();
@@ -189,11 +172,11 @@ impl Outbox {
     /// Takes what is to be written into an empty buffer; false if there is nothing. The task is woken when there is.
     pub(super) fn poll_take(&self, buffer: &mut Vec<u8>, context: &mut Context<'_>) -> bool {
         let mut state = self.lock();
-        if state.is_empty() {
+        if state.queue.is_empty() {
             state.on_ready = Some(context.waker().clone());
             return false;
         }
-        state.take(buffer);
+        state.queue.take(buffer);
         true
     }
 
@@ -223,7 +206,7 @@ impl Outbox {
     pub(super) fn write_all(&self) {
         let mut state = self.lock();
         while !state.is_closed() {
-            if state.is_empty() || state.writing {
+            if state.queue.is_empty() || state.writing {
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
             } else {
                 state = self.write_ready(state);
@@ -232,12 +215,12 @@ impl Outbox {
     }
 
     fn write_ready<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        if state.is_empty() {
+        if state.queue.is_empty() {
             return state;
         }
         let Some(mut writer) = state.writer.take() else { return state };
         let mut bytes = Vec::new();
-        state.take(&mut bytes);
+        state.queue.take(&mut bytes);
         state.writing = true;
         drop(state);
         let written = writer.write_all(&bytes).and_then(|()| writer.flush());
@@ -248,11 +231,11 @@ impl Outbox {
             Ok(()) => state.writer = Some(writer),
             Err(error) => state = self.fail(state, error),
         }
-        if state.ready.is_empty() {
+        if state.queue.is_empty() {
             // The room is used again, unless it is much.
             bytes.clear();
             bytes.shrink_to(WAITING);
-            state.ready = bytes;
+            state.queue.reuse(bytes);
         } else {
             self.work.notify_one();
         }
@@ -285,10 +268,8 @@ fn end(mut state: MutexGuard<'_, State>) {
 fn put(state: &mut State, answers: &mut Vec<u8>) {
     if state.is_closed() {
         answers.clear();
-    } else if state.ready.is_empty() {
-        std::mem::swap(&mut state.ready, answers);
     } else {
-        state.ready.append(answers);
+        state.queue.append(answers);
     }
 }
 
@@ -298,7 +279,7 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset)
 }
 
-fn append(out: &mut Vec<u8>, message: &[u8]) {
+fn append(message: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(message);
     end_line(out, start);
