@@ -2,6 +2,9 @@
 
 #[path = "clients/rmcp.rs"]
 mod clients;
+#[cfg(unix)]
+#[path = "stdio/drain.rs"]
+mod drain;
 #[path = "stdio/memory.rs"]
 mod memory;
 #[path = "stdio/pipes.rs"]

@@ -13,7 +13,7 @@
 //! | `list [--json] [--tag TAG] [--module MODULE]` | lists the tools |
 //! | `schema NAME [--output]` | shows what a tool takes, or what it returns |
 //! | `call NAME [JSON \| KEY=VALUE…] [--trust LEVEL]` | calls a tool and prints the flat result |
-//! | `serve [--stdio \| --http ADDRESS [--token TOKEN]] [--trust LEVEL]` | serves the tools to a host; over HTTP with the feature `http` |
+//! | `serve [--stdio [--drain-timeout TIME] \| --http ADDRESS [--token TOKEN]] [--trust LEVEL]` | serves the tools to a host; over HTTP with the feature `http` |
 //! | `lint [--strict]` | says what hosts and models could stumble over |
 //!
 //! Without a command it shows an overview where stdin is a terminal, and serves over stdin and stdout otherwise, since
@@ -43,6 +43,7 @@ use std::future::Future;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::pin::Pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::FromArgMatches as _;
 #[cfg(feature = "http")]
@@ -193,10 +194,10 @@ impl<'a> Cli<'a> {
             Some(Command::Call { name, arguments, trust }) => self.call(&name, &arguments, trust),
             #[cfg(feature = "http")]
             Some(Command::Serve { trust, http, .. }) if http.address.is_some() => self.serve_http(trust, http),
-            Some(Command::Serve { trust, .. }) => self.serve(trust),
+            Some(Command::Serve { trust, drain_timeout, .. }) => self.serve(trust, drain_timeout),
             Some(Command::Lint { strict }) => self.lint(strict),
             None if io::stdin().is_terminal() => self.overview(),
-            None => self.serve(None),
+            None => self.serve(None, None),
         }
     }
 
@@ -267,9 +268,12 @@ impl<'a> Cli<'a> {
         Ok(if result.is_failure() { ExitCode::FAILURE } else { code })
     }
 
-    fn serve(self, trust: Option<TrustLevel>) -> Result<ExitCode, Failure> {
+    fn serve(self, trust: Option<TrustLevel>, drain_timeout: Option<Duration>) -> Result<ExitCode, Failure> {
         on_tokio(async {
-            let server = self.server(trust).await?;
+            let mut server = self.server(trust).await?;
+            if let Some(timeout) = drain_timeout {
+                server = server.drain_timeout(timeout);
+            }
             if io::stdin().is_terminal() {
                 say("serving over stdin and stdout, one JSON-RPC message a line, until stdin ends");
             }

@@ -11,6 +11,8 @@ mod write;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "stdio")]
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mcp_core::{
@@ -41,6 +43,7 @@ pub(crate) use self::write::respond_error;
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::write::{Kept, kept};
 use crate::call::guard::{Panicked, guard};
+use crate::call::run::CANCELLED;
 use crate::registry::{Registry, Watcher};
 use crate::validate::LARGE;
 
@@ -55,6 +58,10 @@ const MESSAGE: usize = 16 * 1024 * 1024;
 
 /// How many requests of one connection may be under way.
 const IN_FLIGHT: usize = 1024;
+
+/// How long calls in flight may go on when the server shuts down.
+#[cfg(feature = "stdio")]
+const DRAIN: Duration = Duration::from_secs(5);
 
 /// The protocol: it answers messages of MCP 2026-07-28, 2025-11-25 and 2025-06-18, of the older `list_tools` and
 /// `call_tool`, and flat calls, each in the form in which it was asked. Cheap to clone.
@@ -101,6 +108,8 @@ struct Settings {
     instructions: Option<String>,
     max_message: usize,
     max_in_flight: usize,
+    #[cfg(feature = "stdio")]
+    drain_timeout: Duration,
     page_size: usize,
     legacy_methods: bool,
     refuse_arguments: bool,
@@ -115,6 +124,8 @@ impl Server {
             instructions: None,
             max_message: MESSAGE,
             max_in_flight: IN_FLIGHT,
+            #[cfg(feature = "stdio")]
+            drain_timeout: DRAIN,
             page_size: usize::MAX,
             legacy_methods: true,
             refuse_arguments: false,
@@ -161,6 +172,15 @@ impl Server {
     #[must_use]
     pub fn max_in_flight(self, calls: usize) -> Self {
         self.set(|settings| settings.max_in_flight = calls)
+    }
+
+    /// Sets how long calls in flight may go on after the input has ended or a signal has asked to shut down (default: 5 s).
+    /// Calls that take longer are cancelled, and answered with an error that says so. [`serve_stdio`](crate::serve_stdio)
+    /// and [`serve_lines`](crate::serve_lines) go by it.
+    #[cfg(feature = "stdio")]
+    #[must_use]
+    pub fn drain_timeout(self, timeout: Duration) -> Self {
+        self.set(|settings| settings.drain_timeout = timeout)
     }
 
     /// Sets how many tools a page of the list has; all of them otherwise.
@@ -285,6 +305,12 @@ impl Server {
         self.0.settings.max_message
     }
 
+    /// How long calls in flight may go on when the server shuts down.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn drains_for(&self) -> Duration {
+        self.0.settings.drain_timeout
+    }
+
     /// Answers a message that nobody has kept, since it is too long.
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn refuse_length(&self, bytes: usize, out: &mut Vec<u8>) {
@@ -318,34 +344,37 @@ impl Server {
 
     /// Answers a large flat call, which is read on the pool.
     fn large_flat(&self, name: &str, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
-        let flight = self.flat_flight(name, peer, out)?;
+        let flight = self.flat_flight(&Arc::from(name), peer, out)?;
         let options = peer.call_options().clone().cancel(flight.cancel());
         let (server, message) = (self.clone(), message.to_vec());
         Some(Box::pin(async move {
             let registry = &server.0.registry;
+            let mut name = Cow::Borrowed("the message");
             let result = match registry.read_apart(move || ToolCall::parse(&message), &options).await {
                 // As text it takes a fraction of the memory.
                 Ok(Ok(ToolCall { tool_name, arguments, .. })) => {
                     let arguments = { arguments }.to_string();
                     let answer = registry.try_call_json(&tool_name, &arguments, &options).await;
+                    name = Cow::Owned(tool_name);
                     answer.unwrap_or_else(ToolResult::from)
                 }
                 Ok(Err(error)) => ToolResult::failure(error),
                 Err(error) => ToolResult::from(error),
             };
-            flight.end().then(|| result.to_json().into_bytes())
+            flat_answer(&name, result, flight)
         }))
     }
 
     fn flat(&self, call: Result<ToolCall, ValidationError>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
         match call {
             Ok(call) => {
-                let flight = self.flat_flight(&call.tool_name, peer, out)?;
+                let name = Arc::from(&*call.tool_name);
+                let flight = self.flat_flight(&name, peer, out)?;
                 let options = peer.call_options().clone().cancel(flight.cancel());
-                let (server, name) = (self.clone(), call.tool_name.clone());
+                let server = self.clone();
                 let rest = Box::pin(async move {
                     let result = server.0.registry.call_with(&call, &options).await;
-                    flight.end().then(|| result.to_json().into_bytes())
+                    flat_answer(&call.tool_name, result, flight)
                 });
                 self.now_or_later(&name, rest, out)
             }
@@ -357,8 +386,8 @@ impl Server {
     }
 
     /// Makes room for a flat call, or says that there is none.
-    fn flat_flight(&self, name: &str, peer: &Peer, out: &mut Vec<u8>) -> Option<Flight> {
-        peer.begin(None, None, self.0.settings.max_in_flight)
+    fn flat_flight(&self, name: &Arc<str>, peer: &Peer, out: &mut Vec<u8>) -> Option<Flight> {
+        peer.begin(None, name, None, self.0.settings.max_in_flight)
             .map_err(|_| {
                 let busy = call::busy(peer.in_flight()).into();
                 let error = self.0.registry.reject(name, "", peer.call_options(), busy);
@@ -499,6 +528,15 @@ impl Server {
         }
         result
     }
+}
+
+/// The answer to a flat call, unless it was cancelled by its client.
+fn flat_answer(tool: &str, mut result: ToolResult, flight: Flight) -> Option<Vec<u8>> {
+    let error_type = result.error.as_ref().map(|error| &error.error_type);
+    if error_type == Some(&CANCELLED) && flight.is_shut_down() {
+        result = ToolResult::failure(call::shutting_down(tool));
+    }
+    flight.end().then(|| result.to_json().into_bytes())
 }
 
 /// What tells a flat call from JSON-RPC, and its name.

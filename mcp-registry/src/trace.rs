@@ -81,3 +81,17 @@ mod imp {
 }
 
 pub(crate) use self::imp::{ended, in_call_span, in_span, is_on};
+
+/// Warns whoever runs the program: by an event if somebody listens, else on stderr.
+#[cfg(feature = "stdio")]
+pub(crate) fn warn(text: &str) {
+    use std::io::Write as _;
+
+    #[cfg(feature = "tracing")]
+    if is_on() {
+        tracing::warn!("{text}");
+        return;
+    }
+    // Without stderr there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "warning: {text}");
+}

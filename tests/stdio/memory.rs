@@ -137,6 +137,32 @@ async fn what_comes_last_is_answered_and_ended_too() {
     assert_eq!(answers.iter().filter(|answer| answer["id"] == "l").count(), 1);
 }
 
+/// Blocks until the call is cancelled.
+#[mcp_tool(module = "t")]
+fn watch(#[ctx] cx: &ToolContext) {
+    let _told = cx.extensions().get::<Told>().cloned();
+    while !cx.is_cancelled() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[tokio::test]
+async fn calls_that_go_on_after_the_input_has_ended_are_cancelled_and_answered() {
+    let server = server().drain_timeout(Duration::from_millis(50));
+    let (send, mut receive) = tokio::sync::mpsc::channel(1);
+    let options = CallOptions::new().extension(Told(send));
+    let requests = [call(1, "t_wait", &json!({})), call(2, "t_watch", &json!({}))];
+    let input = requests.map(|request| request.to_string()).join("\n");
+    let mut output = Vec::new();
+    let serving = serve_lines(server, options, input.as_bytes(), &mut output);
+    tokio::time::timeout(Duration::from_secs(30), serving).await.unwrap().unwrap();
+    let answers: Vec<_> = std::str::from_utf8(&output).unwrap().lines().collect();
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    assert!(answers.iter().all(|answer| answer.contains("because the server is shutting down")), "{answers:?}");
+    // Both tools are over: the async one was dropped, and the plain one has seen that it is cancelled.
+    assert_eq!(tokio::time::timeout(Duration::from_secs(10), receive.recv()).await, Ok(None));
+}
+
 fn listen(id: &str) -> Value {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

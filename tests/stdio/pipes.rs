@@ -23,14 +23,23 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start() -> Self {
-        let (mut served, output) = Self::start_unread();
+        Self::start_with(&[])
+    }
+
+    pub(crate) fn start_with(arguments: &[&str]) -> Self {
+        let (mut served, output) = Self::start_unread_with(arguments);
         served.read(output);
         served
     }
 
     /// Nobody reads what it writes.
     pub(crate) fn start_unread() -> (Self, impl Read + Send + 'static) {
+        Self::start_unread_with(&[])
+    }
+
+    pub(crate) fn start_unread_with(arguments: &[&str]) -> (Self, impl Read + Send + 'static + use<>) {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stdio-server"))
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

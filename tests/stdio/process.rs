@@ -63,7 +63,7 @@ fn without_any_input_it_ends() {
     assert!(rest.is_empty() && status.success() && errors.contains("the end"), "{errors}");
 }
 
-fn signal(served: &Served, name: &str) {
+pub(crate) fn signal(served: &Served, name: &str) {
     let status = Command::new("kill").args([name, &served.child.id().to_string()]).status().unwrap();
     assert!(status.success());
 }

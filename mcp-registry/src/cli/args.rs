@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+use std::time::Duration;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use mcp_core::TrustLevel;
@@ -56,6 +58,10 @@ pub(super) enum Command {
         /// How far clients are trusted; tools that may destroy something ask for `trusted`
         #[arg(long, value_name = "LEVEL", value_parser = level())]
         trust: Option<TrustLevel>,
+        /// How long calls in flight may go on when the server shuts down, such as `30s` or `500ms` (default: 5s)
+        #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+        #[cfg_attr(feature = "http", arg(conflicts_with = "address"))]
+        drain_timeout: Option<Duration>,
     },
     /// Says what hosts and models could stumble over; fails if some hosts refuse a tool
     Lint {
@@ -136,6 +142,8 @@ pub(super) fn command(program: &str, version: Option<&str>) -> clap::Command {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use clap::FromArgMatches as _;
     use clap::error::ErrorKind;
     use mcp_core::TrustLevel;
@@ -172,12 +180,13 @@ mod tests {
             }))
         );
         assert_eq!(
-            read(&["serve", "--stdio", "--trust=untrusted"]),
+            read(&["serve", "--stdio", "--trust=untrusted", "--drain-timeout", "1m 30s"]),
             Ok(Some(Command::Serve {
                 stdio: true,
                 #[cfg(feature = "http")]
                 http: super::HttpArguments::default(),
-                trust: Some(TrustLevel::Untrusted)
+                trust: Some(TrustLevel::Untrusted),
+                drain_timeout: Some(Duration::from_secs(90)),
             }))
         );
         assert_eq!(read(&["lint", "--strict"]), Ok(Some(Command::Lint { strict: true })));
@@ -187,7 +196,9 @@ mod tests {
     #[test]
     fn http_is_read() {
         let line = ["serve", "--http", "3000", "--token=t", "--allow-host", "a", "--allow-host=b", "--auth-outside"];
-        let Ok(Some(Command::Serve { http, stdio: false, trust: None })) = read(&line) else { panic!("it is read") };
+        let Ok(Some(Command::Serve { http, stdio: false, trust: None, .. })) = read(&line) else {
+            panic!("it is read")
+        };
         assert_eq!((http.address.as_deref(), http.token.as_deref()), (Some("3000"), Some("t")));
         assert_eq!((http.allow_host, http.auth_outside), (vec!["a".to_owned(), "b".to_owned()], true));
         assert_eq!(read(&["serve", "--http", "3000", "--stdio"]), Err(ErrorKind::ArgumentConflict));
@@ -200,6 +211,7 @@ mod tests {
         assert_eq!(read(&["schema"]), Err(ErrorKind::MissingRequiredArgument));
         assert_eq!(read(&["list", "--yaml"]), Err(ErrorKind::UnknownArgument));
         assert_eq!(read(&["serve", "--trust", "fully"]), Err(ErrorKind::InvalidValue));
+        assert_eq!(read(&["serve", "--drain-timeout", "soon"]), Err(ErrorKind::ValueValidation));
         assert_eq!(read(&["--version"]), Err(ErrorKind::DisplayVersion));
     }
 

@@ -1,6 +1,6 @@
 //! `tools/call`, and the older `call_tool`.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcp_core::{
@@ -15,6 +15,7 @@ use super::request::{Asked, SERVER_INFO, either, invalid, same_json, unknown_lev
 use super::write::{append_text_of, begin, notification, respond, respond_error};
 use super::{Outcome, Peer, Rest, Server};
 use crate::call::Form;
+use crate::call::run::CANCELLED;
 
 /// A call that was asked for.
 struct Wanted<'a> {
@@ -113,7 +114,7 @@ impl Server {
         out: &mut Vec<u8>,
         respond: impl FnOnce(&Self, &Id<'static>, Result<ToolResult, Error>, &mut Vec<u8>) + Send + 'static,
     ) -> Option<Rest> {
-        let owned = id.clone().into_owned();
+        let (owned, name) = (id.clone().into_owned(), Arc::from(wanted.name));
         let of_call = match options.of_call(peer) {
             Ok(options) => options,
             Err(error) => {
@@ -122,7 +123,7 @@ impl Server {
             }
         };
         let token = options.token.as_ref().map(Value::to_string);
-        let flight = match peer.begin(Some(id), token, self.0.settings.max_in_flight) {
+        let flight = match peer.begin(Some(id), &name, token, self.0.settings.max_in_flight) {
             Ok(flight) => flight,
             Err(NotBegun::TooMany) => {
                 let busy = busy(peer.in_flight()).into();
@@ -137,10 +138,13 @@ impl Server {
             }
         };
         let server = self.clone();
-        let (name, arguments) = (wanted.name.to_owned(), wanted.arguments.to_owned());
+        let arguments = wanted.arguments.to_owned();
         let options = of_call.cancel(flight.cancel());
         let rest = Box::pin(async move {
-            let answer = server.0.registry.try_call_json(&name, &arguments, &options).await;
+            let mut answer = server.0.registry.try_call_json(&name, &arguments, &options).await;
+            if matches!(&answer, Err(Error::Tool(error)) if *error.error_type() == CANCELLED) && flight.is_shut_down() {
+                answer = Err(shutting_down(&name).into());
+            }
             // Whoever has cancelled it waits for nothing.
             if !flight.end() {
                 return None;
@@ -239,6 +243,13 @@ pub(super) fn id_in_use() -> RpcError {
 
 fn token_in_use() -> RpcError {
     invalid("a request with this `progressToken` is still in flight; give each request its own")
+}
+
+/// The error of a call that was cancelled since the server does not wait for it any longer.
+pub(super) fn shutting_down(tool: &str) -> ToolError {
+    let message =
+        format!("`{tool}` was cancelled because the server is shutting down; call it again once the server is back");
+    ToolError::new(CANCELLED, message)
 }
 
 pub(super) fn busy(in_flight: usize) -> ToolError {

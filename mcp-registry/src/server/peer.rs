@@ -53,20 +53,27 @@ struct Flights {
     /// The progress tokens of those that have one, as JSON.
     tokens: HashSet<String>,
     next: u64,
+    /// The server is shutting down: what is in flight, and what begins, is cancelled.
+    shut_down: bool,
 }
 
 /// One of them.
 struct Flying {
     cancel: CancelToken,
+    /// The tool that it calls.
+    tool: Arc<str>,
     token: Option<String>,
 }
 
 impl Flights {
-    fn begin(&mut self, id: Option<Id<'static>>, token: Option<String>) -> (u64, CancelToken) {
+    fn begin(&mut self, id: Option<Id<'static>>, tool: &Arc<str>, token: Option<String>) -> (u64, CancelToken) {
         let (number, cancel) = (self.next, CancelToken::new());
         self.next += 1;
+        if self.shut_down {
+            cancel.cancel();
+        }
         self.tokens.extend(token.clone());
-        self.by_number.insert(number, Flying { cancel: cancel.clone(), token });
+        self.by_number.insert(number, Flying { cancel: cancel.clone(), tool: Arc::clone(tool), token });
         if let Some(id) = id {
             self.numbers.insert(id, number);
         }
@@ -82,7 +89,7 @@ impl Flights {
     }
 
     fn remove(&mut self, number: u64) -> Option<CancelToken> {
-        let Flying { cancel, token } = self.by_number.remove(&number)?;
+        let Flying { cancel, token, .. } = self.by_number.remove(&number)?;
         if let Some(token) = token {
             self.tokens.remove(&token);
         }
@@ -136,6 +143,11 @@ pub(super) struct Flight {
 impl Flight {
     pub(super) fn cancel(&self) -> CancelToken {
         self.cancel.clone()
+    }
+
+    /// Whether the server is shutting down, which is why the request may have been cancelled.
+    pub(super) fn is_shut_down(&self) -> bool {
+        self.peer.0.in_flight().shut_down
     }
 
     /// The request is over. False if it was cancelled meanwhile, and nobody waits for an answer.
@@ -261,11 +273,30 @@ impl Peer {
 
     /// The client is gone: cancels what is under way.
     pub fn close(&self) {
-        let flights = std::mem::take(&mut *self.0.in_flight());
-        for flying in flights.by_number.into_values() {
+        let mut flights = self.0.in_flight();
+        flights.numbers.clear();
+        flights.tokens.clear();
+        let cancelled = std::mem::take(&mut flights.by_number);
+        drop(flights);
+        for flying in cancelled.into_values() {
             flying.cancel.cancel();
         }
         self.stop_listening(false);
+    }
+
+    /// The server is shutting down: cancels the calls that are in flight, and all that begin later. They are answered.
+    /// Returns the tools whose calls were in flight.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn shut_down(&self) -> Vec<Arc<str>> {
+        let mut flights = self.0.in_flight();
+        if std::mem::replace(&mut flights.shut_down, true) {
+            return Vec::new();
+        }
+        let (cancels, tools): (Vec<_>, Vec<_>) =
+            flights.by_number.values().map(|flying| (flying.cancel.clone(), Arc::clone(&flying.tool))).unzip();
+        drop(flights);
+        cancels.iter().for_each(CancelToken::cancel);
+        tools
     }
 
     /// The server ends, and answers those who listen to changes.
@@ -324,9 +355,15 @@ impl Peer {
         self.0.log_level.store(level as u8, Ordering::Relaxed);
     }
 
-    /// Notes a request as in flight, with its id and its progress token if it has them; an error if there are too many, or
+    /// Notes a call as in flight, with its id and its progress token if it has them; an error if there are too many, or
     /// another request has the id or the token.
-    pub(super) fn begin(&self, id: Option<&Id<'_>>, token: Option<String>, most: usize) -> Result<Flight, NotBegun> {
+    pub(super) fn begin(
+        &self,
+        id: Option<&Id<'_>>,
+        tool: &Arc<str>,
+        token: Option<String>,
+        most: usize,
+    ) -> Result<Flight, NotBegun> {
         self.0.had_flights.store(true, Ordering::Relaxed);
         let mut flights = self.0.in_flight();
         if flights.by_number.len() >= most {
@@ -339,7 +376,7 @@ impl Peer {
         if token.as_ref().is_some_and(|token| flights.tokens.contains(token)) {
             return Err(NotBegun::TokenInUse);
         }
-        let (number, cancel) = flights.begin(id.clone(), token);
+        let (number, cancel) = flights.begin(id.clone(), tool, token);
         Ok(Flight { peer: self.clone(), number, id, cancel })
     }
 
@@ -468,20 +505,38 @@ impl fmt::Debug for Peer {
 mod tests {
     use mcp_core::Id;
 
-    use super::Peer;
+    use super::{Flight, NotBegun, Peer};
+
+    fn begin(peer: &Peer, id: Option<&Id<'_>>, most: usize) -> Result<Flight, NotBegun> {
+        peer.begin(id, &"t.tool".into(), None, most)
+    }
+
+    #[test]
+    fn a_progress_token_is_free_again_when_its_request_is_over() {
+        let peer = Peer::new();
+        let begin = |id: i64| peer.begin(Some(&Id::from(id)), &"t.tool".into(), Some("7".to_owned()), 9);
+        let first = begin(1).ok().unwrap();
+        assert!(peer.uses_token("7") && peer.is_in_flight(&Id::from(1)));
+        assert!(begin(2).is_err());
+        peer.cancel(&Id::from(1));
+        assert!(!peer.uses_token("7") && !peer.is_in_flight(&Id::from(1)));
+        let second = begin(2).ok().unwrap();
+        drop(first);
+        assert!(peer.uses_token("7"), "it is the second one's");
+        assert!(second.end() && !peer.uses_token("7"));
+    }
 
     #[test]
     fn a_request_is_over_when_it_ends_or_is_dropped() {
         let peer = Peer::new();
         let (one, two) = (Id::from(1), Id::from(2));
-        let (first, second) =
-            (peer.begin(Some(&one), None, 3).ok().unwrap(), peer.begin(Some(&two), None, 3).ok().unwrap());
-        let flat = peer.begin(None, None, 3).ok().unwrap();
+        let (first, second) = (begin(&peer, Some(&one), 3).ok().unwrap(), begin(&peer, Some(&two), 3).ok().unwrap());
+        let flat = begin(&peer, None, 3).ok().unwrap();
         assert_eq!(peer.in_flight(), 3);
-        assert!(peer.begin(None, None, 3).is_err(), "there are as many as may be");
+        assert!(begin(&peer, None, 3).is_err(), "there are as many as may be");
         drop(second);
-        assert!(peer.begin(Some(&one), None, 3).is_err(), "the id is in use");
-        assert!(peer.begin(Some(&two), None, 3).is_ok());
+        assert!(begin(&peer, Some(&one), 3).is_err(), "the id is in use");
+        assert!(begin(&peer, Some(&two), 3).is_ok());
         assert!(first.end() && flat.end());
         assert_eq!(peer.in_flight(), 0);
     }
@@ -490,10 +545,10 @@ mod tests {
     fn the_end_of_a_cancelled_request_is_not_the_end_of_another_with_its_id() {
         let peer = Peer::new();
         let id = Id::from(1);
-        let first = peer.begin(Some(&id), None, 9).ok().unwrap();
+        let first = begin(&peer, Some(&id), 9).ok().unwrap();
         peer.cancel(&id);
         assert!(first.cancel().is_cancelled());
-        let second = peer.begin(Some(&id), None, 9).ok().unwrap();
+        let second = begin(&peer, Some(&id), 9).ok().unwrap();
         assert!(!first.end(), "nobody waits for it");
         assert_eq!(peer.in_flight(), 1);
         assert!(second.end());
@@ -502,25 +557,24 @@ mod tests {
     #[test]
     fn all_are_cancelled_when_the_client_is_gone() {
         let peer = Peer::new();
-        let (one, flat) =
-            (peer.begin(Some(&Id::from(1)), None, 9).ok().unwrap(), peer.begin(None, None, 9).ok().unwrap());
+        let (one, flat) = (begin(&peer, Some(&Id::from(1)), 9).ok().unwrap(), begin(&peer, None, 9).ok().unwrap());
         peer.close();
         assert!(one.cancel().is_cancelled() && flat.cancel().is_cancelled());
         assert!(!one.end() && !flat.end());
     }
 
+    #[cfg(feature = "stdio")]
     #[test]
-    fn a_progress_token_is_free_again_when_its_request_is_over() {
-        let (peer, token) = (Peer::new(), || Some("7".to_owned()));
-        let id = Id::from(1);
-        let first = peer.begin(Some(&id), token(), 9).ok().unwrap();
-        assert!(peer.uses_token("7") && peer.is_in_flight(&id));
-        assert!(peer.begin(Some(&Id::from(2)), token(), 9).is_err());
-        peer.cancel(&id);
-        assert!(!peer.uses_token("7") && !peer.is_in_flight(&id));
-        let second = peer.begin(Some(&Id::from(2)), token(), 9).ok().unwrap();
-        drop(first);
-        assert!(peer.uses_token("7"), "it is the second one's");
-        assert!(second.end() && !peer.uses_token("7"));
+    fn calls_that_the_server_cancels_to_shut_down_are_answered() {
+        let peer = Peer::new();
+        let one = begin(&peer, Some(&Id::from(1)), 9).ok().unwrap();
+        assert!(!one.is_shut_down());
+        assert_eq!(peer.shut_down(), ["t.tool".into()]);
+        let late = begin(&peer, None, 9).ok().unwrap();
+        assert_eq!(peer.shut_down(), []);
+        for flight in [one, late] {
+            assert!(flight.cancel().is_cancelled() && flight.is_shut_down());
+            assert!(flight.end());
+        }
     }
 }

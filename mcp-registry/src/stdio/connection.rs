@@ -12,8 +12,8 @@ use crate::server::{Peer, Server};
 /// What the side that reads and the side that writes share.
 #[derive(Clone)]
 pub(super) struct Connection {
-    server: Server,
-    peer: Peer,
+    pub(super) server: Server,
+    pub(super) peer: Peer,
     pub(super) outbox: Arc<Outbox>,
     runtime: Handle,
 }
@@ -68,6 +68,8 @@ pub(super) struct Closing<'a>(pub(super) &'a Connection);
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.0.outbox.close();
+        // What the thread that reads is about to begin is cancelled too.
+        self.0.peer.shut_down();
         self.0.peer.close();
     }
 }

@@ -27,6 +27,8 @@ struct State {
     queue: Queue,
     /// How many answers are still to come.
     under_way: usize,
+    /// Whether answers that are still to come are not waited for.
+    forgotten: bool,
     phase: Phase,
     failed: Option<io::Error>,
     /// Where to write, for threads that may block; not here while one of them does.
@@ -59,7 +61,8 @@ impl State {
 
     fn is_over(&self) -> bool {
         let is_read = self.phase != Phase::Reading;
-        self.is_closed() || (is_read && self.under_way == 0 && self.queue.is_empty() && !self.writing)
+        let is_answered = self.under_way == 0 || self.forgotten;
+        self.is_closed() || (is_read && is_answered && self.queue.is_empty() && !self.writing)
     }
 }
 
@@ -78,6 +81,7 @@ impl Outbox {
         let state = State {
             queue: Queue::new(NOTICES, append),
             under_way: 0,
+            forgotten: false,
             phase: Phase::Reading,
             failed: None,
             writer,
@@ -143,7 +147,20 @@ impl Outbox {
         if state.phase == Phase::Reading {
             state.phase = Phase::Ending;
         }
-        end(state);
+        // Even if this is not the end, the time that calls have left begins to run.
+        let waker = state.on_end.take();
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether nothing more is read.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.lock().phase != Phase::Reading
+    }
+
+    /// Answers that are still to come are not waited for.
+    pub(super) fn forget(&self) {
+        self.lock().forgotten = true;
     }
 
     /// Nothing more is read or written; what waits is thrown away.

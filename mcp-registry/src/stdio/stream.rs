@@ -9,6 +9,7 @@ use mcp_core::{CallOptions, TransportError};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connection::{Closing, Connection};
+use super::drain::Drain;
 use super::lines::Lines;
 use super::outbox::{Outbox, WAITING, is_gone};
 use super::runtime;
@@ -17,9 +18,10 @@ use crate::server::Server;
 /// Serves a client that writes one message a line, and reads one a line: over a pipe, a socket, or in memory. Each call
 /// brings the options along: the caller, trust, extensions.
 ///
-/// Ends when the input does, and all that was asked for is answered; or when nothing can be written any more. To end it
-/// from this side, end the input. Where it is dropped before, what is under way is cancelled. It is to run in a tokio
-/// runtime.
+/// Ends when the input does, and all that was asked for is answered; or when nothing can be written any more. Calls that
+/// go on for longer than [`Server::drain_timeout`] after the end of the input are cancelled, and answered with an error.
+/// To end it from this side, end the input. Where it is dropped before, what is under way is cancelled. It is to run in a
+/// tokio runtime.
 ///
 /// ```standalone_crate
 /// use mcp_registry::{CallOptions, Registry, Server, mcp_tool, serve_lines};
@@ -51,6 +53,7 @@ pub async fn serve_lines(
     let (reader, writer) = (pin!(reader), pin!(writer));
     let mut both = Both {
         connection: &connection,
+        drain: Drain::new(&connection),
         reader,
         writer,
         lines: connection.lines(),
@@ -70,6 +73,7 @@ pub async fn serve_lines(
 /// Both directions.
 struct Both<'a, R, W> {
     connection: &'a Connection,
+    drain: Drain<'a>,
     reader: Pin<&'a mut R>,
     writer: Pin<&'a mut W>,
     lines: Lines,
@@ -92,6 +96,9 @@ impl<R: AsyncRead, W: AsyncWrite> Both<'_, R, W> {
             let written = self.poll_write(context)?.is_ready();
             if written && !self.has_lines && outbox.poll_over(context)?.is_ready() {
                 return Poll::Ready(Ok(()));
+            }
+            if self.drain.poll(context).is_ready() {
+                continue;
             }
             if self.out.len() - self.written >= WAITING || outbox.is_full() {
                 return Poll::Pending;
