@@ -16,6 +16,9 @@ use crate::server::TREE_DEADLINE;
 /// How much later than it should an answer may come; others share the machine.
 const TOLERANCE: Duration = Duration::from_secs(1);
 
+/// How long an answer is waited for.
+const LONG: Duration = Duration::from_secs(100);
+
 /// How deep the tree is that is slow to parse: 2^24 attempts.
 const DEPTH: usize = 24;
 
@@ -106,6 +109,7 @@ fn call(tool: &str, arguments: &str, meta: &str) -> Vec<u8> {
 /// Sends a message over a connection of its own, and reads the answer.
 fn ask(address: SocketAddr, message: &[u8]) -> io::Result<(Duration, Vec<u8>)> {
     let (mut connection, mut out) = (Connection::open(address)?, Vec::new());
+    connection.wait_at_most(LONG)?;
     request(&mut out, VERSIONS[1], "", None, message);
     let started = Instant::now();
     connection.send(&out)?;
@@ -119,13 +123,17 @@ fn zeros(bytes: usize) -> String {
 }
 
 /// Appends the table, and what went wrong.
-pub(crate) fn measure(out: &mut String, problems: &mut Vec<String>) -> io::Result<()> {
+pub(crate) fn measure(out: &mut String, problems: &mut Vec<String>) {
     out.push_str(HEAD);
-    rejected(out, problems)?;
-    let meanwhile = slow_to_parse(out, problems)?;
-    meta(out, problems)?;
+    let mut meanwhile = String::new();
+    for (what, measured) in [
+        ("16 MiB of zeros", rejected(out, problems)),
+        ("trees that are slow to parse", slow_to_parse(out, &mut meanwhile, problems)),
+        ("much `_meta`", meta(out, problems)),
+    ] {
+        problems.extend(measured.err().map(|error| format!("{what}: {error}")));
+    }
     out.push_str(&meanwhile);
-    Ok(())
 }
 
 /// A message as long as it may be, in which nothing fits.
@@ -142,7 +150,7 @@ fn rejected(out: &mut String, problems: &mut Vec<String>) -> io::Result<()> {
 }
 
 /// Messages that are slow to parse, as many as keep all processors busy, while others ask.
-fn slow_to_parse(out: &mut String, problems: &mut Vec<String>) -> io::Result<String> {
+fn slow_to_parse(out: &mut String, meanwhile: &mut String, problems: &mut Vec<String>) -> io::Result<()> {
     let times = thread::available_parallelism().map_or(2, usize::from) + 1;
     let what = format!("{times} trees that are slow to parse");
     let case = Case::start(&what)?;
@@ -170,9 +178,8 @@ fn slow_to_parse(out: &mut String, problems: &mut Vec<String>) -> io::Result<Str
         }
     }
     case.write(&what, &answers, out)?;
-    let mut text = String::new();
     let _ = writeln!(
-        text,
+        meanwhile,
         "\nThe trees have a deadline of {}; the largest |answer − deadline| was {}. Meanwhile {asked} requests for \
          `/health` and as many other calls were answered, the slowest after {} and {}.",
         shown(TREE_DEADLINE),
@@ -180,7 +187,7 @@ fn slow_to_parse(out: &mut String, problems: &mut Vec<String>) -> io::Result<Str
         shown(health),
         shown(add)
     );
-    Ok(text)
+    Ok(())
 }
 
 /// Asks for the server's health and calls a tool, again and again; the longest time of each, and how often.

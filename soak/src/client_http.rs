@@ -37,9 +37,15 @@ impl Connection {
     pub(crate) fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, buffer: vec![0; 4096], filled: 0 })
+        let connection = Self { stream, buffer: vec![0; 4096], filled: 0 };
+        connection.wait_at_most(PATIENCE)?;
+        Ok(connection)
+    }
+
+    /// Sets how long reads and writes may take.
+    pub(crate) fn wait_at_most(&self, time: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(time))?;
+        self.stream.set_write_timeout(Some(time))
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {

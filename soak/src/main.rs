@@ -108,16 +108,14 @@ fn run(options: &Options) -> io::Result<bool> {
     all_vitals.iter().for_each(|vitals| vitals.write(&mut tables, &mut problems));
     tables.push('\n');
     let took = started.elapsed();
-    if let Err(error) = amplification::measure(&mut tables, &mut problems) {
-        problems.push(format!("amplification: {error}"));
-    }
+    amplification::measure(&mut tables, &mut problems);
 
     let mut report = format!("{}\n{calls} calls in {}.\n\n{tables}\n", origin(), shown(took));
     match problems.as_slice() {
         [] => report.push_str("Nothing was lost, duplicated or wrong, and nothing grows.\n"),
         problems => {
             report.push_str("**Failed:**\n\n");
-            problems.iter().for_each(|problem| drop(writeln!(report, "- {problem}")));
+            report.extend(problems.iter().map(|problem| format!("- {problem}\n")));
         }
     }
     println!("{report}");
@@ -139,7 +137,7 @@ fn origin() -> String {
         command.join(" "),
         String::from_utf8_lossy(&commit).trim(),
         thread::available_parallelism().map_or(0, usize::from),
-        (memory * 1024).div_ceil(1_000_000_000)
+        memory / (1024 * 1024)
     )
 }
 

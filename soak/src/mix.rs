@@ -124,7 +124,7 @@ impl Call {
                 !result.is_error && structured == sum && result.text() == text && self.fits_version(result)
             }),
             Kind::Bad => failed(if self.tool() == "soak_letters" { "words" } else { "`a`" }),
-            Kind::Panicking => failed("panicked"),
+            Kind::Panicking => failed("ToolExecutionError"),
             Kind::Slow | Kind::Cancelled | Kind::Disconnecting => failed("TimeoutError"),
             Kind::Unknown => code == Some(-32602),
             Kind::Malformed => code == Some(-32700) && answer.id.is_none(),

@@ -36,6 +36,10 @@ impl Process {
     pub(crate) fn start(how: &str, max_message: Option<usize>) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(how).args(max_message.map(|bytes| bytes.to_string()));
+        if how == "serve-http" {
+            // Clients are not told why a tool panicked; the server logs it, for each call.
+            command.stderr(Stdio::null());
+        }
         Ok(Self(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?))
     }
 
