@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::ops::Range;
 use std::process::{ChildStdin, ChildStdout};
-use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use crate::mix::{Answer, Call, Kind, MAX_MESSAGE, VERSIONS, number_in, write_cal
 use crate::process::{PATIENCE, Process, progress, until_none_runs, waiting_for};
 use crate::report::{Tallies, Vitals};
 
-/// How many calls are in flight at most.
+/// How many calls are in flight at most. More are sent when half of them have been answered.
 const WINDOW: usize = 256;
 /// A call is cancelled when so many others have been sent that are to be cancelled.
 const CANCEL_AFTER: usize = 4;
@@ -21,11 +20,49 @@ const CANCEL_AFTER: usize = 4;
 /// A server and its pipes.
 struct Connection {
     process: Process,
-    input: Option<ChildStdin>,
-    output: Receiver<Vec<u8>>,
-    /// What was read and is no whole line yet.
-    rest: Vec<u8>,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Connection {
+    fn start(version: &str) -> io::Result<Self> {
+        let mut process = Process::start("serve-stdio", Some(MAX_MESSAGE))?;
+        let pipes = process.0.stdin.take().zip(process.0.stdout.take());
+        let (input, output) = pipes.ok_or_else(|| io::Error::other("the server has no pipes"))?;
+        let mut connection = Self { process, input, output: BufReader::with_capacity(64 * 1024, output) };
+        if version != VERSIONS[0] {
+            let mut message = Vec::new();
+            write_initialize(&mut message, version);
+            connection.ask(message)?;
+            connection.input.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        }
+        Ok(connection)
+    }
+
+    /// Sends one message and reads one line.
+    fn ask(&mut self, mut message: Vec<u8>) -> io::Result<Vec<u8>> {
+        message.push(b'\n');
+        self.input.write_all(&message)?;
+        let mut line = Vec::new();
+        self.output.read_until(b'\n', &mut line)?;
+        Ok(line)
+    }
+
+    /// Asks until no call is running.
+    fn left_running(&mut self, version: &str) -> io::Result<i64> {
+        let mut message = Vec::new();
+        write_call(&mut message, 0, version, "soak_running", format_args!("{{}}"));
+        until_none_runs(|| number_in(&self.ask(message.clone())?))
+    }
+}
+
+/// A quarter of the calls.
+struct Quarter {
+    numbers: Range<u64>,
     version: &'static str,
+    in_flight: Mutex<InFlight>,
+    /// Half of the calls in flight, or all of them, have been answered.
+    room: Condvar,
 }
 
 /// What has been sent and not been answered.
@@ -46,212 +83,120 @@ impl InFlight {
     }
 }
 
-/// Starts a server that speaks the version.
-fn open(version: &str) -> io::Result<(Process, ChildStdin, BufReader<ChildStdout>)> {
-    let mut process = Process::start("serve-stdio", Some(MAX_MESSAGE))?;
-    let pipes = process.0.stdin.take().zip(process.0.stdout.take());
-    let (mut input, output) = pipes.ok_or_else(|| io::Error::other("the server has no pipes"))?;
-    let mut output = BufReader::new(output);
-    if version != VERSIONS[0] {
-        let mut message = Vec::new();
-        write_initialize(&mut message, version);
-        message.push(b'\n');
-        input.write_all(&message)?;
-        output.read_line(&mut String::new())?;
-        input.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
-    }
-    Ok((process, input, output))
-}
-
-impl Connection {
-    fn start(version: &'static str) -> io::Result<Self> {
-        let (process, input, output) = open(version)?;
-        Ok(Self { process, input: Some(input), output: read_all(output), rest: Vec::new(), version })
+impl Quarter {
+    fn new(numbers: Range<u64>, version: &'static str) -> Self {
+        Self { numbers, version, in_flight: Mutex::default(), room: Condvar::new() }
     }
 
-    fn send(&mut self, mut message: Vec<u8>) -> io::Result<()> {
-        message.push(b'\n');
-        self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&message)
+    fn call(&self, number: u64) -> Call {
+        let call = Call::new(number, self.version);
+        // The last call has to be answered, and disconnecting takes servers of its own.
+        let is_good = number + 1 == self.numbers.end || call.kind == Kind::Disconnecting;
+        Call { kind: if is_good { Kind::Good } else { call.kind }, ..call }
     }
 
-    /// Reads one line.
-    fn line(&mut self) -> io::Result<Vec<u8>> {
-        loop {
-            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-                return Ok(self.rest.drain(..=end).collect());
-            }
-            let more = self.output.recv_timeout(PATIENCE).map_err(io::Error::other)?;
-            self.rest.extend_from_slice(&more);
+    fn locked(&self) -> MutexGuard<'_, InFlight> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until at most so many calls are in flight.
+    fn wait_for(&self, most: usize) -> io::Result<MutexGuard<'_, InFlight>> {
+        let waited = self.room.wait_timeout_while(self.locked(), PATIENCE, |state| state.len() > most);
+        let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            return Err(io::Error::other(format!("no answers to {} calls for {} s", state.len(), PATIENCE.as_secs())));
         }
+        Ok(state)
     }
 
-    /// Sends calls that are part of the mix, and reads until each is answered.
-    fn run(&mut self, numbers: Range<u64>, tallies: &mut Tallies) -> io::Result<()> {
-        let (in_flight, room, version) = (Mutex::new(InFlight::default()), Condvar::new(), self.version);
-        let call = |number| {
-            let mut call = Call::new(number, version);
-            // The last one is answered after all others were read. Disconnecting takes servers of its own.
-            if number + 1 == numbers.end || call.kind == Kind::Disconnecting {
-                call.kind = Kind::Good;
-            }
-            call
-        };
-        let mut input = self.input.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    /// Makes the calls.
+    fn run(&self, connection: &mut Connection, tallies: &mut Tallies) -> io::Result<()> {
+        let Connection { process, input, output } = connection;
         let (mut sent, mut got) = (Tallies::default(), Tallies::default());
-        let done = thread::scope(|scope| {
-            let writing = scope.spawn(|| write_calls(numbers.clone(), &call, &mut input, &in_flight, &room, &mut sent));
-            let read = read_answers(&self.output, &mut self.rest, &call, &in_flight, &room, &mut got);
-            if read.is_err() {
-                // The other thread may wait for a server that reads nothing.
-                self.process.0.kill()?;
-                locked(&in_flight).all_sent = true;
-                room.notify_one();
-            }
-            let written = writing.join().map_err(|_| io::Error::other("the writing thread panicked"))?;
-            read.and(written)
+        let (written, read) = thread::scope(|scope| {
+            let reading = scope.spawn(|| self.read(output, &mut got));
+            // Whoever reads finds the end then.
+            let written = self.write(input, &mut sent).or_else(|error| process.0.kill().and(Err(error)));
+            (written, reading.join())
         });
         tallies.merge(sent);
         tallies.merge(got);
-        self.input = Some(input);
-        done
+        written.and(read.unwrap_or_else(|_| Err(io::Error::other("the reading thread panicked"))))
     }
 
-    /// Asks until no call is running.
-    fn left_running(&mut self) -> io::Result<i64> {
-        let mut message = Vec::new();
-        write_call(&mut message, 0, self.version, "soak_running", format_args!("{{}}"));
-        until_none_runs(|| {
-            self.send(message.clone())?;
-            number_in(&self.line()?)
-        })
-    }
-}
-
-/// Reads in a thread of its own, so that one can stop waiting.
-fn read_all(mut stdout: BufReader<ChildStdout>) -> Receiver<Vec<u8>> {
-    let (send, receive) = channel();
-    thread::spawn(move || {
-        let mut buffer = vec![0; 64 * 1024];
-        while let Ok(bytes @ 1..) = stdout.read(&mut buffer) {
-            if send.send(buffer[..bytes].to_vec()).is_err() {
-                break;
-            }
-        }
-    });
-    receive
-}
-
-fn locked(in_flight: &Mutex<InFlight>) -> MutexGuard<'_, InFlight> {
-    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write_calls(
-    mut numbers: Range<u64>,
-    call: &impl Fn(u64) -> Call,
-    input: &mut ChildStdin,
-    in_flight: &Mutex<InFlight>,
-    room: &Condvar,
-    tallies: &mut Tallies,
-) -> io::Result<()> {
-    let (mut out, mut to_cancel) = (Vec::new(), VecDeque::new());
-    loop {
-        let mut state = room
-            .wait_while(locked(in_flight), |state| state.len() >= WINDOW && !state.all_sent)
-            .unwrap_or_else(PoisonError::into_inner);
-        if state.all_sent {
-            return Ok(());
-        }
-        let now = Instant::now();
-        while state.len() < WINDOW && out.len() < 32 * 1024 {
-            let Some(number) = numbers.next() else { break };
-            let call = call(number);
-            if numbers.is_empty() {
-                // What is left to cancel goes before the last call.
-                to_cancel.drain(..).for_each(|number| cancel(number, &mut out));
-                state.all_sent = true;
-            }
-            tallies.sent(call);
-            call.write(&mut out);
-            out.push(b'\n');
-            match call.kind {
-                Kind::Malformed => state.malformed.push_back((number, now)),
-                Kind::Oversized => state.oversized.push_back((number, now)),
-                Kind::Cancelled => {
-                    to_cancel.push_back(number);
-                    if to_cancel.len() > CANCEL_AFTER {
-                        to_cancel.pop_front().into_iter().for_each(|number| cancel(number, &mut out));
-                    }
+    /// Sends the calls, and waits for the last answer.
+    fn write(&self, input: &mut ChildStdin, tallies: &mut Tallies) -> io::Result<()> {
+        let (mut numbers, mut out, mut to_cancel) = (self.numbers.clone(), Vec::new(), VecDeque::new());
+        while !numbers.is_empty() {
+            let mut state = self.wait_for(WINDOW / 2)?;
+            let now = Instant::now();
+            while state.len() < WINDOW {
+                let Some(number) = numbers.next() else { break };
+                let call = self.call(number);
+                tallies.sent(call);
+                call.write(&mut out);
+                out.push(b'\n');
+                match call.kind {
+                    Kind::Malformed => state.malformed.push_back((number, now)),
+                    Kind::Oversized => state.oversized.push_back((number, now)),
+                    Kind::Cancelled => to_cancel.push_back(number),
+                    _ => drop(state.calls.insert(number, now)),
                 }
-                _ => drop(state.calls.insert(number, now)),
+                state.all_sent = numbers.is_empty();
+                while to_cancel.len() > if state.all_sent { 0 } else { CANCEL_AFTER } {
+                    to_cancel.pop_front().into_iter().for_each(|number| write_cancel(&mut out, number));
+                    out.push(b'\n');
+                }
+            }
+            drop(state);
+            input.write_all(&out)?;
+            out.clear();
+        }
+        self.wait_for(0).map(drop)
+    }
+
+    /// Reads until every call is answered.
+    fn read(&self, output: &mut BufReader<ChildStdout>, tallies: &mut Tallies) -> io::Result<()> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            if output.read_until(b'\n', &mut line)? == 0 {
+                return Err(io::Error::other("the server closed its output"));
+            }
+            progress();
+            self.count(&line, tallies);
+            let state = self.locked();
+            if state.len() <= WINDOW / 2 {
+                self.room.notify_one();
+            }
+            if state.all_sent && state.len() == 0 {
+                return Ok(());
             }
         }
-        let is_last = state.all_sent;
+    }
+
+    /// Counts an answer.
+    fn count(&self, line: &[u8], tallies: &mut Tallies) {
+        let Ok(answer) = serde_json::from_slice::<Answer<'_>>(line) else {
+            return tallies.problem(format!("not an answer: {}", String::from_utf8_lossy(line)));
+        };
+        let mut state = self.locked();
+        let found = match (answer.id, answer.error.as_ref().map(|error| error.code)) {
+            (Some(id), _) => Some((id, state.calls.remove(&id))),
+            (None, Some(-32700)) => state.malformed.pop_front().map(|(number, sent)| (number, Some(sent))),
+            (None, _) => state.oversized.pop_front().map(|(number, sent)| (number, Some(sent))),
+        };
+        let Some((number, sent)) = found else {
+            return tallies.problem(format!("an answer to nothing: {answer:?}"));
+        };
+        let call = self.call(number);
+        let came_late = sent.is_none() && call.kind == Kind::Cancelled && state.late.insert(number);
         drop(state);
-        input.write_all(&out)?;
-        out.clear();
-        if is_last {
-            return Ok(());
+        match sent {
+            Some(sent) => tallies.answered(call, sent.elapsed(), call.check(&answer)),
+            None if came_late => tallies.answered(call, Duration::ZERO, call.check(&answer)),
+            None => tallies.duplicated(call),
         }
-    }
-}
-
-fn cancel(number: u64, out: &mut Vec<u8>) {
-    write_cancel(out, number);
-    out.push(b'\n');
-}
-
-fn read_answers(
-    output: &Receiver<Vec<u8>>,
-    rest: &mut Vec<u8>,
-    call: &impl Fn(u64) -> Call,
-    in_flight: &Mutex<InFlight>,
-    room: &Condvar,
-    tallies: &mut Tallies,
-) -> io::Result<()> {
-    loop {
-        let more = output.recv_timeout(PATIENCE).map_err(io::Error::other)?;
-        rest.extend_from_slice(&more);
-        let now = Instant::now();
-        progress();
-        let mut state = locked(in_flight);
-        let mut start = 0;
-        while let Some(length) = rest[start..].iter().position(|byte| *byte == b'\n') {
-            let line = &rest[start..start + length];
-            start += length + 1;
-            match serde_json::from_slice::<Answer<'_>>(line) {
-                Ok(answer) => settle(&answer, call, &mut state, now, tallies),
-                Err(error) => tallies.problem(format!("{error}: {}", String::from_utf8_lossy(line))),
-            }
-        }
-        rest.drain(..start);
-        if state.all_sent && state.len() == 0 {
-            return Ok(());
-        }
-        room.notify_one();
-    }
-}
-
-/// Counts an answer.
-fn settle(answer: &Answer<'_>, call: &impl Fn(u64) -> Call, state: &mut InFlight, now: Instant, tallies: &mut Tallies) {
-    let (number, sent) = match (answer.id, answer.error.as_ref().map(|error| error.code)) {
-        (Some(id), _) => (id, state.calls.remove(&id)),
-        (None, Some(code)) => {
-            let in_order = if code == -32700 { &mut state.malformed } else { &mut state.oversized };
-            match in_order.pop_front() {
-                Some((number, sent)) => (number, Some(sent)),
-                None => return tallies.problem(format!("an answer to nothing: {answer:?}")),
-            }
-        }
-        (None, None) => return tallies.problem(format!("neither an answer nor an error: {answer:?}")),
-    };
-    let call = call(number);
-    match sent {
-        Some(sent) => tallies.answered(call, now - sent, call.check(answer)),
-        // Cancelled too late.
-        None if call.kind == Kind::Cancelled && state.late.insert(number) => {
-            tallies.answered(call, Duration::ZERO, call.check(answer));
-        }
-        None => tallies.duplicated(call),
     }
 }
 
@@ -259,18 +204,25 @@ fn settle(answer: &Answer<'_>, call: &impl Fn(u64) -> Call, state: &mut InFlight
 pub(crate) fn soak(version: &'static str, calls: u64, tallies: &mut Tallies) -> io::Result<Vitals> {
     let server = format!("stdio, {version}");
     let mut connection = Connection::start(version)?;
+    connection.left_running(version)?;
     let mut samples = vec![connection.process.sample()?];
     for quarter in 0..4 {
         waiting_for(format!("{calls} calls over {server}, quarter {}", quarter + 1));
-        connection.run(calls * quarter / 4..calls * (quarter + 1) / 4, tallies)?;
+        Quarter::new(calls * quarter / 4..calls * (quarter + 1) / 4, version).run(&mut connection, tallies)?;
         connection.process.sample_quarter(&mut samples)?;
     }
-    let left_running = connection.left_running()?;
-    drop(connection.input.take());
-    if !connection.process.end()?.success() {
+    let left_running = connection.left_running(version)?;
+    let Connection { mut process, input, mut output } = connection;
+    drop(input);
+    let (mut line, all) = (Vec::new(), Quarter::new(0..calls, version));
+    // Whatever still comes was answered before.
+    while output.read_until(b'\n', &mut line)? > 0 {
+        all.count(&line, tallies);
+        line.clear();
+    }
+    if !process.end()?.success() {
         tallies.problem("the server does not end well with its input".to_owned());
     }
-    tallies.silent_cancelled();
     Ok(Vitals { server, samples, left_running })
 }
 
@@ -284,12 +236,10 @@ pub(crate) fn disconnect(version: &'static str, times: u64, tallies: &mut Tallie
         let (mut message, mut cut) = (Vec::new(), Vec::new());
         good.write(&mut message);
         gone.write(&mut cut);
-        let (mut process, mut input, mut output) = open(version)?;
-        let (started, mut line) = (Instant::now(), Vec::new());
+        let mut connection = Connection::start(version)?;
+        let started = Instant::now();
         tallies.sent(good);
-        message.push(b'\n');
-        input.write_all(&message)?;
-        output.read_until(b'\n', &mut line)?;
+        let mut line = connection.ask(message)?;
         tallies.answered(good, started.elapsed(), good.check(&serde_json::from_slice(&line)?));
         tallies.sent(gone);
         let how = number % 3;
@@ -298,6 +248,7 @@ pub(crate) fn disconnect(version: &'static str, times: u64, tallies: &mut Tallie
         } else {
             cut.push(b'\n');
         }
+        let Connection { mut process, mut input, mut output } = connection;
         input.write_all(&cut)?;
         if how == 2 {
             drop(output);
@@ -318,4 +269,38 @@ pub(crate) fn disconnect(version: &'static str, times: u64, tallies: &mut Tallie
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::Quarter;
+    use crate::mix::{Kind, VERSIONS};
+    use crate::report::Tallies;
+
+    /// The lost, duplicated and wrong calls of ten good ones, each answered so many times.
+    fn counts(times: usize, sum: impl Fn(u64) -> i64) -> [u64; 3] {
+        let (quarter, mut tallies) = (Quarter::new(0..1000, VERSIONS[1]), Tallies::default());
+        let good = |number: &u64| quarter.call(*number).kind == Kind::Good;
+        for number in (0..1000).filter(good).take(10) {
+            tallies.sent(quarter.call(number));
+            quarter.locked().calls.insert(number, Instant::now());
+            let sum = sum(number);
+            let answer = format!(
+                r#"{{"jsonrpc":"2.0","id":{number},"result":{{"content":[{{"type":"text","text":"{sum}"}}],"structuredContent":{{"result":{sum}}}}}}}"#
+            );
+            (0..times).for_each(|_| quarter.count(answer.as_bytes(), &mut tallies));
+        }
+        tallies.failures()
+    }
+
+    #[test]
+    fn lost_duplicated_and_wrong_answers_are_counted() {
+        let sum = |number| Quarter::new(0..1000, VERSIONS[1]).call(number).sum();
+        assert_eq!(counts(1, sum), [0, 0, 0]);
+        assert_eq!(counts(0, sum), [10, 0, 0]);
+        assert_eq!(counts(3, sum), [0, 20, 0]);
+        assert_eq!(counts(1, |number| sum(number) + 1), [0, 0, 10]);
+    }
 }

@@ -86,6 +86,7 @@ fn run(options: &Options) -> io::Result<bool> {
         });
         problems.extend(soaked.err().map(|error| format!("stdio, {version}: {error}")));
     }
+    stdio.silent_cancelled();
     match client_http::soak(options.calls - 3 * share, &mut http) {
         Ok(vitals) => all_vitals.push(vitals),
         Err(error) => problems.push(format!("HTTP: {error}")),

@@ -109,6 +109,11 @@ impl Call {
         i64::try_from(scramble(self.number) >> 16).unwrap_or_default()
     }
 
+    /// What a good call has to return.
+    pub(crate) fn sum(&self) -> i64 {
+        self.addend().saturating_add_unsigned(self.number)
+    }
+
     /// Says what is wrong with the answer, if anything is.
     pub(crate) fn check(&self, answer: &Answer<'_>) -> Result<(), String> {
         let failed = |word: &str| match &answer.result {
@@ -118,10 +123,9 @@ impl Call {
         let code = answer.error.as_ref().map(|error| error.code);
         let is_right = match self.kind {
             Kind::Good => answer.result.as_ref().is_some_and(|result| {
-                let sum = i64::try_from(self.number).ok().map(|number| number + self.addend());
-                let text = sum.map(|sum| sum.to_string()).unwrap_or_default();
-                let structured = result.structured_content.as_ref().and_then(|content| content.result);
-                !result.is_error && structured == sum && result.text() == text && self.fits_version(result)
+                let sum = result.structured_content.as_ref().and_then(|content| content.result);
+                let is_sum = sum == Some(self.sum()) && result.text() == self.sum().to_string();
+                is_sum && !result.is_error && self.fits_version(result)
             }),
             Kind::Bad => failed(if self.tool() == "soak_letters" { "words" } else { "`a`" }),
             Kind::Panicking => failed("ToolExecutionError"),

@@ -138,12 +138,18 @@ impl Tallies {
             row(out, &[transport, name, &counts.map(|count| count.to_string()).join(" | "), &p50, &p99, &p999]);
         }
         row(out, &[transport, "**all**", &all.map(|count| count.to_string()).join(" | "), "", "", ""]);
-        for (count, what) in all[3..].iter().zip(["lost", "duplicated", "wrong"]) {
+        for (count, what) in self.failures().iter().zip(["lost", "duplicated", "wrong"]) {
             if *count > 0 {
                 problems.push(format!("{transport}: {count} {what}"));
             }
         }
         problems.extend(self.problems.into_iter().map(|problem| format!("{transport}: {problem}")));
+    }
+
+    /// How many calls are lost, duplicated and wrong.
+    pub(crate) fn failures(&self) -> [u64; 3] {
+        let sum = |count: fn(&Tally) -> u64| self.by_kind.iter().map(count).sum();
+        [sum(Tally::lost), sum(|tally| tally.duplicated), sum(|tally| tally.wrong)]
     }
 
     pub(crate) fn off_deadline(&self) -> Duration {
