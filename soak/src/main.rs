@@ -106,7 +106,9 @@ fn run(options: &Options) -> io::Result<bool> {
         shown(off_http)
     );
     tables.push_str(SERVERS);
-    all_vitals.iter().for_each(|vitals| vitals.write(&mut tables, &mut problems));
+    for vitals in &all_vitals {
+        vitals.write(&mut tables, &mut problems);
+    }
     tables.push('\n');
     let took = started.elapsed();
     amplification::measure(&mut tables, &mut problems);

@@ -87,12 +87,12 @@ impl Call {
         let (n, b) = (self.number, self.addend());
         match (self.kind, self.variant(3)) {
             (Kind::Malformed, 0) => {
-                append(out, format_args!(r#"{{"jsonrpc":"2.0","id":{n},"method":"tools/call","par"#))
+                append(out, format_args!(r#"{{"jsonrpc":"2.0","id":{n},"method":"tools/call","par"#));
             }
             (Kind::Malformed, 1) => append(out, format_args!("not JSON {n}")),
             (Kind::Malformed, _) => out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"),
             (Kind::Bad, _) if self.tool() == "soak_letters" => {
-                self.write_call(out, format_args!(r#"{{"words":["ab",{n}]}}"#))
+                self.write_call(out, format_args!(r#"{{"words":["ab",{n}]}}"#));
             }
             (Kind::Bad, _) => self.write_call(out, format_args!(r#"{{"a":"one","b":null}}"#)),
             (Kind::Oversized, _) => self.write_call(out, format_args!(r#"{{"a":"{:MAX_MESSAGE$}"}}"#, "")),

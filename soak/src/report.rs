@@ -18,9 +18,9 @@ impl Default for Histogram {
 
 impl Histogram {
     fn record(&mut self, time: Duration) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(32);
-        let shift = nanos.ilog2() - 5;
-        self.0[(shift as usize) * 32 + (nanos >> shift) as usize - 32] += 1;
+        let nanos = usize::try_from(time.as_nanos()).unwrap_or(usize::MAX).max(32);
+        let shift = nanos.ilog2() as usize - 5;
+        self.0[shift * 32 + (nanos >> shift) - 32] += 1;
     }
 
     /// The latency that this share of the calls, in thousandths, does not exceed.
