@@ -172,7 +172,7 @@ fn slow_to_parse(out: &mut String, meanwhile: &mut String, problems: &mut Vec<St
     if late > TOLERANCE {
         problems.push(format!("{what}: answered after {}, with a deadline of 1 s", shown(answers.slowest)));
     }
-    for (who, time) in [("`/health`", health), ("`soak_add`", add)] {
+    for (who, time) in [("`/health`", health), ("`soak_add_in_future`", add)] {
         if time > TOLERANCE {
             problems.push(format!("{what}: {who} took {} meanwhile", shown(time)));
         }

@@ -140,7 +140,7 @@ fn origin() -> String {
         command.join(" "),
         String::from_utf8_lossy(&commit).trim(),
         thread::available_parallelism().map_or(0, usize::from),
-        memory / (1024 * 1024)
+        memory.div_ceil(1024 * 1024)
     )
 }
 
