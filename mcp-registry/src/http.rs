@@ -107,7 +107,8 @@ pub fn router(server: Server) -> Router {
 ///
 /// Without a word, requests are answered that come to a name of this machine (`localhost`, `127.0.0.1`, `[::1]`), and
 /// from pages of it or from no page at all: a page from elsewhere cannot reach it, not even by making its own name lead
-/// here.
+/// here, or by loading it as an image: what a browser marks as from another site (`Sec-Fetch-Site`) needs an origin that
+/// is allowed. Only `http` and `https` origins count as this machine's; others are allowed by name.
 ///
 /// ```no_run
 /// # async fn serve(server: mcp_registry::Server) -> mcp_registry::Result<()> {
@@ -129,6 +130,12 @@ pub fn router(server: Server) -> Router {
 /// Clients of the older versions get a session at `initialize`, by which they can call requests off and are told of
 /// changes; one that does not send it along is served as well. Errors that come from elsewhere are masked, unless the
 /// registry or [`call_options`](Self::call_options) says otherwise.
+///
+/// A session belongs to the caller that began it: the [caller](mcp_core::CallOptions::caller) that
+/// [`call_options`](Self::call_options) names, together with the token that was sent. For anyone else it does not exist.
+/// Where neither is given, as behind [`auth_outside`](Self::auth_outside) without `call_options`, all requests have the
+/// same caller. There are at most 10,000 sessions; beyond that, the caller that has the most loses its least recently
+/// used one. A session that was not used for an hour expires.
 ///
 /// (That a client is gone is not seen while bytes of a next request wait behind the one that is answered: such a call runs
 /// to its end, or to its deadline.)

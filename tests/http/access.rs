@@ -22,6 +22,8 @@ fn d2_a_page_from_elsewhere_is_refused() {
             "https://app.example.evil.example",
             "https://app.example:444",
             "http://me@localhost",
+            "evil://127.0.0.1",
+            "file://localhost",
             "null",
             "",
             "\u{e9}",
@@ -36,6 +38,74 @@ fn d2_a_page_from_elsewhere_is_refused() {
     for method in ["GET", "DELETE", "PUT", "OPTIONS"] {
         assert_eq!(served.ask(&Ask::new(method).with("Origin", "https://evil.example")).status, 403, "{method}");
     }
+}
+
+#[test]
+fn an_origin_of_any_scheme_can_be_allowed_by_name() {
+    let served = Served::with(|http| http.allow_origin("app-shell://localhost").allow_host("tools.example"));
+    let list = in_version("2026-07-28", "tools/list", json!({}));
+    for (origin, status) in [
+        ("app-shell://localhost", 200),
+        ("app-shell://127.0.0.1", 403),
+        ("https://tools.example", 200),
+        ("ftp://tools.example", 403),
+    ] {
+        assert_eq!(served.ask(&list.clone().with("Origin", origin)).status, status, "{origin}");
+    }
+}
+
+#[test]
+fn what_a_browser_sends_for_another_site_is_refused_unless_its_origin_is_allowed() {
+    let served = Served::with(|http| http.allow_origin("https://app.example"));
+    let get = Ask::new("GET").with("Accept", "text/event-stream").with("MCP-Protocol-Version", "2025-11-25");
+    let status = |ask: &Ask| {
+        let mut wire = served.wire();
+        wire.send(ask.bytes());
+        wire.head().status
+    };
+    for ask in [in_version("2026-07-28", "tools/list", json!({})), get] {
+        for (site, origin, expected) in [
+            ("cross-site", None, 403),
+            ("same-site", None, 403),
+            ("CROSS-SITE", None, 403),
+            ("something-new", None, 403),
+            ("", None, 403),
+            ("cross-site", Some("https://evil.example"), 403),
+            ("same-origin", Some("https://evil.example"), 403),
+            ("cross-site", Some("https://app.example"), 200),
+            ("cross-site", Some("http://localhost:5173"), 200),
+            ("same-site", Some("http://localhost:5173"), 200),
+            ("same-origin", None, 200),
+            ("none", None, 200),
+        ] {
+            let mut ask = ask.clone().with("Sec-Fetch-Site", site);
+            if let Some(origin) = origin {
+                ask = ask.with("Origin", origin);
+            }
+            assert_eq!(status(&ask), expected, "{} {site} {origin:?}", ask.line);
+        }
+        let two = ask.clone().and("Sec-Fetch-Site", "none").and("Sec-Fetch-Site", "cross-site");
+        assert_eq!(status(&two), 403);
+    }
+}
+
+#[test]
+fn a_stream_is_opened_only_for_who_asks_for_events_by_name() {
+    let served = Served::start();
+    let status = |accept: Option<&str>| {
+        let get = Ask::new("GET").with("MCP-Protocol-Version", "2025-11-25");
+        let mut wire = served.wire();
+        wire.send(accept.map_or(get.clone(), |accept| get.with("Accept", accept)).bytes());
+        wire.head().status
+    };
+    for accept in ["text/event-stream", "application/json, Text/Event-Stream;q=0.5", "*/*, text/event-stream"] {
+        assert_eq!(status(Some(accept)), 200, "{accept}");
+    }
+    let image = "image/avif,image/webp,image/*,*/*;q=0.8";
+    for accept in ["*/*", "text/*", image, "text/event-stream;q=0, */*", "application/json", ""] {
+        assert_eq!(status(Some(accept)), 406, "{accept}");
+    }
+    assert_eq!(status(None), 406);
 }
 
 #[test]

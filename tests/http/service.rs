@@ -172,7 +172,7 @@ async fn d17_a_silent_stream_is_kept_alive() {
     let mut service = Http::new(server).service();
     let listen = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
     let get = Ask::new("GET").with("Accept", "text/event-stream");
-    for ask in [listen, get, call_told("2026-07-28", "t_step", json!({}))] {
+    for ask in [listen, get.clone(), call_told("2026-07-28", "t_step", json!({}))] {
         let mut body = opened(&mut service, &ask).await;
         for _ in 0..3 {
             let started = tokio::time::Instant::now();
@@ -185,7 +185,7 @@ async fn d17_a_silent_stream_is_kept_alive() {
         frame(&mut body).await.unwrap();
         assert!(started.elapsed() >= Duration::from_secs(10), "it is no chatter");
     }
-    let mut body = opened(&mut service, &Ask::new("GET")).await;
+    let mut body = opened(&mut service, &get).await;
     registry.register(new_tool("t.one")).unwrap();
     assert!(frame(&mut body).await.unwrap().contains("list_changed"), "at once");
 }

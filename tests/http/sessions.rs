@@ -2,10 +2,11 @@
 
 use std::thread;
 
+use mcp_registry::CallOptions;
 use serde_json::{Value, json};
 
-use crate::served::{Served, initialize, notification_in};
-use crate::wire::{Ask, OLDER, call, call_told, in_version, modern, older};
+use crate::served::{Served, initialize, new_tool, notification_in};
+use crate::wire::{Ask, OLDER, Reply, call, call_told, in_version, modern, older};
 
 #[test]
 fn d8_a_session_begins_with_initialize() {
@@ -252,5 +253,104 @@ fn d11_a_session_ends_in_no_version_that_is_not_spoken() {
     let id = served.session("2025-11-25");
     let end = Ask::new("DELETE").with("Mcp-Session-Id", &id).with("MCP-Protocol-Version", "1999-01-01");
     assert_eq!(served.ask(&end).refusal(), (400, -32022));
+    assert_eq!(served.ask(&older("ping", &json!({})).with("Mcp-Session-Id", &id)).status, 200);
+}
+
+/// A server that knows its callers by a header.
+fn with_callers() -> Served {
+    Served::with(|http| {
+        http.call_options(|request| {
+            let caller = request.headers.get("x-caller").and_then(|name| name.to_str().ok());
+            caller.map_or_else(CallOptions::new, |name| CallOptions::new().caller(name))
+        })
+    })
+}
+
+/// The requests that name a session: each of them in the name of another caller.
+fn named_in(id: &str) -> Vec<Ask> {
+    let level = older("logging/setLevel", &json!({ "level": "debug" }));
+    let requests = vec![
+        older("ping", &json!({})),
+        level,
+        notification_in(id, "notifications/cancelled", &json!({ "requestId": 1 })),
+        Ask::new("GET").with("Accept", "text/event-stream"),
+        Ask::new("DELETE"),
+    ];
+    requests.into_iter().map(|ask| ask.with("Mcp-Session-Id", id)).collect()
+}
+
+/// Asks for a session that is not there; a stream, which has no end, is not read.
+fn refused(served: &Served, ask: &Ask) -> Reply {
+    let mut wire = served.wire();
+    wire.send(ask.bytes());
+    let mut reply = wire.head();
+    assert_eq!(reply.status, 404, "{}", ask.line);
+    reply.body = wire.part().unwrap();
+    reply
+}
+
+/// Begins a session with the headers, and checks that nobody with the other headers can use it.
+fn only_its_caller_uses_a_session(served: &Served, own: (&str, &str), others: &[Option<(&str, &str)>]) {
+    let reply = served.ask(&initialize("2025-11-25").with(own.0, own.1));
+    let id = reply.header("mcp-session-id").expect("a session").to_owned();
+    let mut wire = served.wire();
+    wire.send(call("2025-11-25", "t_wait", json!({})).with("Mcp-Session-Id", &id).with(own.0, own.1).bytes());
+    served.log.wait_for("began", 1);
+    let mut stream = served.wire();
+    let listen = Ask::new("GET").with("Accept", "text/event-stream").with("Mcp-Session-Id", &id);
+    stream.send(listen.with(own.0, own.1).bytes());
+    assert!(stream.head().is_events());
+    for other in others {
+        for (known, unknown) in named_in(&id).into_iter().zip(named_in("00000000000000000000000000000000")) {
+            let with = |ask: Ask| match other {
+                Some((name, value)) => ask.with(name, value),
+                None => ask,
+            };
+            let [known, unknown] = [known, unknown].map(|ask| refused(served, &with(ask)));
+            assert_eq!(known.body, unknown.body, "{other:?}");
+            let names = |reply: &Reply| reply.headers.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+            assert_eq!(names(&known), names(&unknown), "{other:?}");
+        }
+    }
+    served.registry.register(new_tool("t.one")).unwrap();
+    assert_eq!(stream.message().unwrap()["method"], "notifications/tools/list_changed", "the stream is its own");
+    let logs = call("2025-11-25", "t_logs", json!({})).with("Mcp-Session-Id", &id).with(own.0, own.1);
+    assert_eq!(levels(served, &logs), ["warning"], "so is the level");
+    served.log.release();
+    assert_eq!(wire.reply().result(), "released", "nobody has cancelled the call");
+    let end = Ask::new("DELETE").with("Mcp-Session-Id", &id).with(own.0, own.1);
+    assert_eq!(served.ask(&end).status, 204);
+}
+
+#[test]
+fn a_session_is_unknown_to_every_other_caller() {
+    let others = [Some(("X-Caller", "eve")), Some(("X-Caller", "Ada")), Some(("X-Caller", "")), None];
+    only_its_caller_uses_a_session(&with_callers(), ("X-Caller", "ada"), &others);
+}
+
+#[test]
+fn a_session_is_unknown_to_whoever_has_another_token() {
+    let served = Served::with(|http| http.token("one").token("two"));
+    only_its_caller_uses_a_session(
+        &served,
+        ("Authorization", "Bearer one"),
+        &[Some(("Authorization", "Bearer two")), Some(("Authorization", "bearer  two"))],
+    );
+}
+
+#[test]
+fn a_caller_who_cannot_be_found_out_uses_no_session() {
+    let options = |request: &axum::http::request::Parts| {
+        assert!(!request.headers.contains_key("x-panic"), "on purpose");
+        CallOptions::new()
+    };
+    let served = Served::with(|http| http.call_options(options));
+    let id = served.session("2025-11-25");
+    for method in ["GET", "DELETE"] {
+        let ask = Ask::new(method).with("Accept", "text/event-stream").with("Mcp-Session-Id", &id);
+        let mut wire = served.wire();
+        wire.send(ask.with("X-Panic", "yes").bytes());
+        assert_eq!(wire.head().status, 500, "{method}");
+    }
     assert_eq!(served.ask(&older("ping", &json!({})).with("Mcp-Session-Id", &id)).status, 200);
 }

@@ -14,6 +14,15 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
+    /// Whether the client asks for events by name: a browser that loads an image does not.
+    pub(super) fn names_events(headers: &HeaderMap) -> bool {
+        let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(EVENTS)) && !parts.any(is_refusal)
+        })
+    }
+
     /// Who says nothing takes anything.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         const ANY: Accepted = Accepted { json: true, events: true };

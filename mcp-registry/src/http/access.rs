@@ -3,8 +3,11 @@
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, Uri};
-use subtle::ConstantTimeEq as _;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
+
+/// Where a browser says whether a request comes from a page of the same site. Pages cannot set it.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What is asked of a request before its message is read.
 #[derive(Clone, Default)]
@@ -21,12 +24,15 @@ pub(super) struct Access {
 pub(super) enum Refused {
     Host(String),
     Origin(String),
+    /// A browser says that the request comes from another site, and not from which.
+    Site(String),
     NoToken,
     WrongToken,
 }
 
 impl Access {
-    pub(super) fn check(&self, request: &Parts) -> Result<(), Refused> {
+    /// Lets a request in, and says which of the tokens it has sent.
+    pub(super) fn check(&self, request: &Parts) -> Result<Option<usize>, Refused> {
         self.check_host(request)?;
         self.check_origin(&request.headers)?;
         self.check_token(&request.headers)
@@ -51,24 +57,35 @@ impl Access {
     }
 
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let mut origins = headers.get_all(ORIGIN).iter();
+        let mut origins = headers.get_all(ORIGIN).iter().peekable();
+        // An image or a link of a page is asked for without an origin.
+        if origins.peek().is_none() {
+            let site = headers.get_all(SITE).iter().find(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
+            return site.map_or(Ok(()), |site| Err(Refused::Site(text(site))));
+        }
         match origins.find(|origin| !origin.to_str().is_ok_and(|origin| self.is_origin(origin))) {
-            Some(origin) => Err(Refused::Origin(String::from_utf8_lossy(origin.as_bytes()).into_owned())),
+            Some(origin) => Err(Refused::Origin(text(origin))),
             None => Ok(()),
         }
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    fn check_token(&self, headers: &HeaderMap) -> Result<Option<usize>, Refused> {
         if self.tokens.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let given = headers.get(AUTHORIZATION).ok_or(Refused::NoToken)?;
         let given = given.to_str().ok().and_then(|given| given.split_once(' '));
         let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).ok_or(Refused::NoToken)?;
         let given = given.1.trim_matches(' ').as_bytes();
         // All of them, so that the time does not tell which one is close.
-        let known = self.tokens.iter().fold(false, |known, token| known | bool::from(token.as_bytes().ct_eq(given)));
-        if known && !given.is_empty() { Ok(()) } else { Err(Refused::WrongToken) }
+        let mut known = 0_u64;
+        for (number, token) in (1..).zip(&self.tokens) {
+            known.conditional_assign(&number, token.as_bytes().ct_eq(given));
+        }
+        match usize::try_from(known).ok().and_then(|known: usize| known.checked_sub(1)) {
+            Some(known) if !given.is_empty() => Ok(Some(known)),
+            _ => Err(Refused::WrongToken),
+        }
     }
 
     /// Whether a host, with or without a port, is a name of this server.
@@ -90,9 +107,15 @@ impl Access {
         if self.origins.iter().any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(origin)) {
             return true;
         }
-        let uri = Uri::try_from(origin).ok();
-        uri.is_some_and(|uri| uri.scheme().is_some() && uri.authority().is_some_and(|host| self.is_host(host.as_str())))
+        let Ok(uri) = Uri::try_from(origin) else { return false };
+        // Other schemes are not of the web: whoever answers them may call itself by any name.
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.authority().is_some_and(|host| self.is_host(host.as_str()))
     }
+}
+
+fn text(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
 fn has_port(host: &str) -> bool {
@@ -116,7 +139,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        access.check(&request.body(()).unwrap().into_parts().0)
+        access.check(&request.body(()).unwrap().into_parts().0).map(drop)
     }
 
     #[test]
@@ -151,7 +174,7 @@ mod tests {
         let request = Request::builder().uri("http://evil.example/mcp").header("host", "localhost").body(()).unwrap();
         assert_eq!(Access::default().check(&request.into_parts().0), Err(Refused::Host("evil.example".to_owned())));
         let request = Request::builder().uri("http://localhost/mcp").body(()).unwrap();
-        assert_eq!(Access::default().check(&request.into_parts().0), Ok(()));
+        assert_eq!(Access::default().check(&request.into_parts().0), Ok(None));
     }
 
     #[test]
@@ -169,9 +192,12 @@ mod tests {
     #[test]
     fn a_token_is_compared_as_a_whole() {
         let access = Access { tokens: vec!["s3cret".to_owned(), "other".to_owned()], ..Access::default() };
-        let check = |value| check(&access, &[("authorization", value)]);
-        for value in ["Bearer s3cret", "bearer other", "BEARER  s3cret "] {
-            assert_eq!(check(value), Ok(()), "{value}");
+        let check = |value: &str| {
+            let request = Request::builder().uri("/mcp").header("authorization", value).body(()).unwrap();
+            access.check(&request.into_parts().0)
+        };
+        for (value, token) in [("Bearer s3cret", 0), ("bearer other", 1), ("BEARER  s3cret ", 0)] {
+            assert_eq!(check(value), Ok(Some(token)), "{value}");
         }
         for value in ["Bearer s3cre", "Bearer s3crett", "Bearer S3CRET", "Bearer ", "Bearer s3cret,other"] {
             assert_eq!(check(value), Err(Refused::WrongToken), "{value}");

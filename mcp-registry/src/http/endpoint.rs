@@ -20,7 +20,7 @@ use super::read::{Room, read};
 use super::reply::{
     Reply, bad_version, broken_version, busy, events, failure, no_session, not_let_in, streamed, whole,
 };
-use super::session::{Session, Sessions};
+use super::session::{Caller, NoSession, Session, Sessions};
 use super::stream::{Events, Outlet, Stream, append_answer};
 use super::under::{Ended, Permit, Under, until};
 use crate::call::guard::guard;
@@ -46,9 +46,6 @@ pub(super) struct Endpoint {
     /// How many bytes of messages are kept.
     pub(super) buffered: AtomicUsize,
 }
-
-/// The session that a message names is not there.
-struct NoSession;
 
 /// Calls a request off when nobody waits for it any more.
 struct Waiting<'a>(Option<&'a Peer>);
@@ -121,15 +118,26 @@ impl Endpoint {
         B::Data: Send,
     {
         let (request, body) = request.into_parts();
-        if let Err(refused) = self.access.check(&request) {
-            return not_let_in(&refused);
-        }
+        let token = match self.access.check(&request) {
+            Ok(token) => token,
+            Err(refused) => return not_let_in(&refused),
+        };
         match request.method {
-            Method::POST => self.post(request, body).await,
-            Method::GET => self.listen(&request),
-            Method::DELETE if self.sessions.is_some() => self.end_session(&request),
+            Method::POST => self.post(request, body, token).await,
+            Method::GET => self.listen(&request, token).unwrap_or_else(|reply| *reply),
+            Method::DELETE if self.sessions.is_some() => {
+                self.end_session(&request, token).unwrap_or_else(|reply| *reply)
+            }
             _ => self.no_method(&request.method),
         }
+    }
+
+    /// What the calls of a request bring along.
+    fn options(&self, request: &Parts) -> Result<CallOptions, Box<Reply>> {
+        guard(|| (self.options)(request)).map_err(|_| {
+            let message = "what belongs to the call could not be found out; tell whoever runs the server";
+            Box::new(failure(StatusCode::INTERNAL_SERVER_ERROR, message))
+        })
     }
 
     fn no_method(&self, method: &Method) -> Reply {
@@ -140,7 +148,7 @@ impl Endpoint {
         reply
     }
 
-    async fn post<B>(self: &Arc<Self>, request: Parts, body: B) -> Reply
+    async fn post<B>(self: &Arc<Self>, request: Parts, body: B, token: Option<usize>) -> Reply
     where
         B: Body<Error: Into<BoxError>> + Send + 'static,
         B::Data: Send,
@@ -162,13 +170,19 @@ impl Endpoint {
         let Some(permit) = Permit::take(self, |endpoint| &endpoint.in_flight, self.max_in_flight) else {
             return busy("as many requests are under way as may be; try again in a moment");
         };
-        self.message(request, &message, accepted, permit).await
+        self.message(request, &message, (accepted, token), permit).await
     }
 
-    async fn message(self: &Arc<Self>, request: Parts, message: &[u8], accepted: Accepted, permit: Permit) -> Reply {
-        let Ok(mut options) = guard(|| (self.options)(&request)) else {
-            let message = "what belongs to the call could not be found out; tell whoever runs the server";
-            return failure(StatusCode::INTERNAL_SERVER_ERROR, message);
+    async fn message(
+        self: &Arc<Self>,
+        request: Parts,
+        message: &[u8],
+        (accepted, token): (Accepted, Option<usize>),
+        permit: Permit,
+    ) -> Reply {
+        let mut options = match self.options(&request) {
+            Ok(options) => options,
+            Err(reply) => return *reply,
         };
         if options.get_mask_errors().is_none() {
             options = options.mask_errors(true);
@@ -178,9 +192,9 @@ impl Endpoint {
             return failure(StatusCode::INTERNAL_SERVER_ERROR, "the request is lost; tell whoever runs the server");
         };
         let headers = Headers::of(&request.headers);
-        let session = match self.session_of(&headers, &request.headers) {
+        let session = match self.session_of(&headers, &request.headers, &options, token) {
             Ok(session) => session,
-            Err(NoSession) => return no_session(),
+            Err(reply) => return *reply,
         };
         let outlet = Arc::new(Outlet::default());
         let mut peer = Peer::new().options(options.clone()).only_answers();
@@ -193,7 +207,8 @@ impl Endpoint {
             (None, Version::Spoken(era)) if !era.is_stateless() => peer.set_era(era),
             _ => {}
         }
-        let answering = Answering { endpoint: self, peer: &peer, session: session.as_deref(), accepted };
+        let answering =
+            Answering { endpoint: self, peer: &peer, session: session.as_deref(), options: &options, token, accepted };
         let mut out = Vec::with_capacity(ANSWER);
         let Some(rest) = self.server.begin_in(&headers, message, &peer, &mut out) else {
             return if out.is_empty() { answering.notified(message, &headers) } else { answering.reply(&outlet, out) };
@@ -230,32 +245,37 @@ impl Endpoint {
     }
 
     /// The session that a message of the older versions belongs to, if it names one.
-    fn session_of(&self, headers: &Headers<'_>, all: &HeaderMap) -> Result<Option<Arc<Session>>, NoSession> {
+    fn session_of(
+        &self,
+        headers: &Headers<'_>,
+        all: &HeaderMap,
+        options: &CallOptions,
+        token: Option<usize>,
+    ) -> Result<Option<Arc<Session>>, Box<Reply>> {
         match headers.version() {
             Version::Spoken(era) if era.is_stateless() => return Ok(None),
             _ => {}
         }
         let (Some(sessions), Some(id)) = (&self.sessions, all.get(SESSION)) else { return Ok(None) };
-        id.to_str().ok().and_then(|id| sessions.get(id)).map(Some).ok_or(NoSession)
+        let session = match id.to_str() {
+            Ok(id) => sessions.get(id, &caller(options, token)),
+            Err(_) => Err(NoSession::Unknown),
+        };
+        session.map(Some).map_err(|_| Box::new(no_session()))
     }
 
     /// A client of an older version listens to what concerns none of its requests.
-    fn listen(self: &Arc<Self>, request: &Parts) -> Reply {
+    fn listen(self: &Arc<Self>, request: &Parts, token: Option<usize>) -> Result<Reply, Box<Reply>> {
         let headers = Headers::of(&request.headers);
-        let era = match self.older_version(request, &headers) {
-            Ok(era) => era,
-            Err(reply) => return *reply,
-        };
-        if !Accepted::of(&request.headers).events {
+        let era = self.older_version(request, &headers)?;
+        if !Accepted::names_events(&request.headers) {
             let message = "what is told here comes as events; send `Accept: text/event-stream`";
-            return failure(StatusCode::NOT_ACCEPTABLE, message);
+            return Err(Box::new(failure(StatusCode::NOT_ACCEPTABLE, message)));
         }
-        let session = match self.session_of(&headers, &request.headers) {
-            Ok(session) => session,
-            Err(NoSession) => return no_session(),
-        };
+        let options = self.options(request)?;
+        let session = self.session_of(&headers, &request.headers, &options, token)?;
         let Some(permit) = Permit::take(self, |endpoint| &endpoint.streams, self.max_streams) else {
-            return busy("as many clients listen as may; try again later");
+            return Err(Box::new(busy("as many clients listen as may; try again later")));
         };
         let outlet = Arc::new(Outlet::default());
         let told = Arc::clone(&outlet);
@@ -269,7 +289,7 @@ impl Endpoint {
         peer.set_initialized();
         self.server.tell_of_changes(&peer);
         let rest = Under::way(until(over.cancelled()), permit);
-        events(Events::new(rest, Stream { peer, outlet, named: false }, self.stopping.cancelled()))
+        Ok(events(Events::new(rest, Stream { peer, outlet, named: false }, self.stopping.cancelled())))
     }
 
     /// The version of a request that only the older versions have.
@@ -283,21 +303,27 @@ impl Endpoint {
         }
     }
 
-    fn end_session(&self, request: &Parts) -> Reply {
-        if let Err(reply) = self.older_version(request, &Headers::of(&request.headers)) {
-            return *reply;
-        }
+    fn end_session(&self, request: &Parts, token: Option<usize>) -> Result<Reply, Box<Reply>> {
+        self.older_version(request, &Headers::of(&request.headers))?;
         let Some(id) = request.headers.get(SESSION) else {
             let message = "there is no `Mcp-Session-Id`; send the one of the session that is to end";
-            return failure(StatusCode::BAD_REQUEST, message);
+            return Err(Box::new(failure(StatusCode::BAD_REQUEST, message)));
         };
-        let sessions = self.sessions.as_ref();
-        if id.to_str().is_ok_and(|id| sessions.is_some_and(|sessions| sessions.end(id))) {
-            whole(StatusCode::NO_CONTENT, JSON, Vec::new())
-        } else {
-            no_session()
+        let caller = caller(&self.options(request)?, token);
+        let ended = match (id.to_str(), &self.sessions) {
+            (Ok(id), Some(sessions)) => sessions.end(id, &caller),
+            _ => Err(NoSession::Unknown),
+        };
+        match ended {
+            Ok(()) => Ok(whole(StatusCode::NO_CONTENT, JSON, Vec::new())),
+            Err(_) => Err(Box::new(no_session())),
         }
     }
+}
+
+/// Who sent a request, as far as sessions are concerned.
+fn caller(options: &CallOptions, token: Option<usize>) -> Caller {
+    Caller { name: options.get_caller().map(str::to_owned), token }
 }
 
 /// What an answer is made of, beside the message.
@@ -305,6 +331,8 @@ struct Answering<'a> {
     endpoint: &'a Endpoint,
     peer: &'a Peer,
     session: Option<&'a Session>,
+    options: &'a CallOptions,
+    token: Option<usize>,
     accepted: Accepted,
 }
 
@@ -323,7 +351,10 @@ impl Answering<'_> {
             Outcome::NoMethod => StatusCode::NOT_FOUND,
             Outcome::Initialized => {
                 let sessions = self.endpoint.sessions.as_ref().zip(self.peer.era());
-                session = sessions.and_then(|(sessions, era)| HeaderValue::try_from(sessions.begin(era)?).ok());
+                session = sessions.and_then(|(sessions, era)| {
+                    let id = sessions.begin(&caller(self.options, self.token), era)?;
+                    HeaderValue::try_from(id).ok()
+                });
                 StatusCode::OK
             }
             Outcome::LevelSet => {

@@ -100,6 +100,13 @@ pub(super) fn not_let_in(refused: &Refused) -> Reply {
                 cut(origin, 64)
             ),
         ),
+        Refused::Site(site) => failure(
+            StatusCode::FORBIDDEN,
+            format!(
+                "the browser says `Sec-Fetch-Site: {}` and no origin; only pages of an origin that is allowed may ask",
+                cut(site, 64)
+            ),
+        ),
         Refused::NoToken => {
             unauthorized("Bearer", "there is no token; send `Authorization: Bearer` with the token of this server")
         }
