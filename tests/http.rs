@@ -6,6 +6,8 @@
 mod access;
 #[path = "clients/rmcp.rs"]
 mod clients;
+#[path = "http/crowd.rs"]
+mod crowd;
 #[path = "http/gone.rs"]
 mod gone;
 #[path = "http/headers.rs"]

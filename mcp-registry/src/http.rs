@@ -4,6 +4,9 @@ mod accept;
 mod access;
 mod endpoint;
 mod headers;
+mod heads;
+mod life;
+mod listen;
 mod read;
 mod reply;
 mod serve;
@@ -131,6 +134,10 @@ pub fn router(server: Server) -> Router {
 /// changes; one that does not send it along is served as well. Errors that come from elsewhere are masked, unless the
 /// registry or [`call_options`](Self::call_options) says otherwise.
 ///
+/// A client has 60 s to send the head of a request, and 30 s for each part of the body; all of the body has to come within
+/// 30 s and a second for each 16 KiB. Lines of a head end in CR LF: one that ends in a bare line feed is refused, where
+/// [`serve`](Self::serve) reads it.
+///
 /// A session belongs to the caller that began it: the [caller](mcp_core::CallOptions::caller) that
 /// [`call_options`](Self::call_options) names, together with the token that was sent. For anyone else it does not exist.
 /// Where neither is given, as behind [`auth_outside`](Self::auth_outside) without `call_options`, all requests have the
@@ -247,7 +254,9 @@ impl Http {
         self
     }
 
-    /// Sets how many connections [`serve`](Self::serve) keeps open; 16,384 otherwise. Beyond that, others wait.
+    /// Sets how many connections [`serve`](Self::serve) keeps open (default: 16,384); at most three quarters of the files
+    /// that the process may open, so that tools can open some too. Beyond that, those are closed that have waited for a
+    /// request the longest, for at least a second, be it half-sent or idle; where there are none, others wait.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections.max(1);
         self
@@ -291,7 +300,7 @@ impl Http {
     /// An address that others can reach is refused without a token, unless [`auth_outside`](Self::auth_outside) was said.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), TransportError> {
         let addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
-        let listener = TcpListener::bind(&*addresses).await.map_err(|source| {
+        let listener = listen::bind(&addresses).map_err(|source| {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             TransportError::Bind { address: addresses.join(" or "), source }
         })?;
@@ -323,7 +332,7 @@ impl Http {
         self.check(&listener)?;
         // Without timers, every connection would end in a panic.
         TokioHost::current().map_err(std::io::Error::other)?;
-        let (path, stopping, most) = (self.path.clone(), self.stopping.clone(), self.max_connections);
+        let (path, stopping, most) = (self.path.clone(), self.stopping.clone(), listen::most(self.max_connections));
         serve::serve(Site::new(&path, self.service()), listener, most, &stopping, signal).await;
         Ok(())
     }

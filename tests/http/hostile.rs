@@ -157,6 +157,67 @@ fn headers_have_bounds() {
     served.is_well();
 }
 
+/// A request with a bare line feed in its head, in place of each line break in turn.
+fn with_bare_line_feeds(ask: &Ask) -> Vec<Vec<u8>> {
+    let head = String::from_utf8(ask.head()).unwrap();
+    let breaks = head.match_indices("\r\n").map(|(at, _)| [&head[..at], &head[at + 1..]].concat());
+    let mut heads: Vec<String> = breaks.collect();
+    heads.push(head.replace("\r\n", "\n"));
+    heads.push(format!("\n{head}"));
+    heads.into_iter().map(|head| [head.as_bytes(), &ask.body].concat()).collect()
+}
+
+#[test]
+fn a_head_with_a_bare_line_feed_is_refused_wherever_it_stands() {
+    let served = Served::start();
+    // A body may have them.
+    let mut good = call("2026-07-28", "t_add", json!({ "a": 1, "b": 2 }));
+    let message: Value = serde_json::from_slice(&good.body).unwrap();
+    good.body = serde_json::to_vec_pretty(&message).unwrap();
+    let bad = with_bare_line_feeds(&good);
+    assert!(bad.len() > 6);
+    let get = Ask::new("GET").line("GET /health HTTP/1.1").bytes();
+    for before in [vec![], get, good.bytes(), good.in_chunks(7), good.in_chunks(usize::MAX)] {
+        for bad in &bad {
+            // One after the other, in one write, and cut in two in the middle of the head.
+            for cut in [0, before.len(), before.len() + 10, before.len() + bad.len()] {
+                let bytes = [&before[..], bad].concat();
+                let mut wire = served.wire();
+                wire.send(&bytes[..cut]);
+                if cut == before.len() && cut > 0 {
+                    assert_eq!(wire.reply().status, 200);
+                }
+                wire.try_send(&bytes[cut..]);
+                if cut != before.len() && !before.is_empty() {
+                    assert_eq!(wire.reply().status, 200);
+                }
+                let text = String::from_utf8_lossy(&bytes);
+                assert_eq!(wire.reply().status, 400, "{text:?} cut at {cut}");
+                assert!(wire.is_over(), "{text:?} cut at {cut}");
+            }
+        }
+    }
+    served.is_well();
+}
+
+#[test]
+fn line_feeds_in_bodies_are_none_of_a_head() {
+    let served = Served::start();
+    let mut wire = served.wire();
+    let mut ask = call("2026-07-28", "t_add", json!({ "a": 1, "b": 2 }));
+    let message: Value = serde_json::from_slice(&ask.body).unwrap();
+    ask.body = serde_json::to_vec_pretty(&message).unwrap();
+    let one = [ask.bytes(), ask.in_chunks(5), b"\r\n".to_vec(), ask.in_chunks(100), ask.bytes()].concat();
+    for part in [1, 7, 100, 5000] {
+        for bytes in one.chunks(part) {
+            wire.send(bytes);
+        }
+        for _ in 0..4 {
+            assert_eq!(wire.reply().result(), 3, "in parts of {part}");
+        }
+    }
+}
+
 #[test]
 fn odd_requests_are_answered() {
     let served = Served::start();

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::crowd::is_answered_soon;
 use crate::shutdown::asks_until_told_to_go;
 use crate::wire::{Ask, LONG, VERSIONS, Wire, call};
 
@@ -21,7 +22,17 @@ struct Program {
 
 impl Program {
     fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_http-server")).stderr(Stdio::piped()).spawn().unwrap();
+        Self::run(&mut Command::new(env!("CARGO_BIN_EXE_http-server")))
+    }
+
+    /// A program that may open so many files.
+    fn with_files(files: u32) -> Self {
+        let program = env!("CARGO_BIN_EXE_http-server");
+        Self::run(Command::new("sh").args(["-c", &format!("ulimit -n {files} && exec \"$0\""), program]))
+    }
+
+    fn run(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let (send, errors) = channel();
         thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| send.send(line)));
@@ -120,4 +131,19 @@ fn without_a_request_a_signal_ends_it() {
     program.signal("-TERM");
     program.wait_for("the end");
     assert!(program.wait().success() && idle.is_over());
+}
+
+#[test]
+fn half_sent_requests_lock_nobody_out_where_few_files_may_be_open() {
+    let program = Program::with_files(64);
+    let half: Vec<Wire> = (0..80)
+        .map(|_| {
+            let mut wire = program.wire();
+            wire.send("POST /mcp HTTP/1.1\r\nHost: local");
+            wire
+        })
+        .collect();
+    assert!(is_answered_soon(program.address));
+    drop(half);
+    assert!(is_answered_soon(program.address));
 }

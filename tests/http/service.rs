@@ -199,6 +199,54 @@ async fn a_message_that_does_not_come_is_not_waited_for_forever() {
     assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_message_that_trickles_in_is_not_waited_for_forever() {
+    let mut service = Http::new(server()).service();
+    // Each part comes soon enough, and all of them never do.
+    for (pause, bytes) in [(1, 1), (20, 1), (29, 1000)] {
+        let mut slow = request(&modern("tools/list", json!({})));
+        let next = Box::pin(tokio::time::sleep(Duration::from_secs(pause)));
+        *slow.body_mut() = Body::new(Trickle { pause: Duration::from_secs(pause), bytes, next });
+        let started = tokio::time::Instant::now();
+        let response = service.call(slow).await.unwrap();
+        assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+        assert!(started.elapsed() < Duration::from_secs(120), "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_message_may_take_its_time() {
+    let mut service = Http::new(server()).service();
+    let mut long = request(&modern("tools/list", json!({})));
+    let pause = Duration::from_secs(5);
+    let next = Box::pin(tokio::time::sleep(pause));
+    *long.body_mut() = Body::new(Trickle { pause, bytes: 200_000, next });
+    // It goes on until it is too long.
+    assert_eq!(service.call(long).await.unwrap().status(), StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+/// Gives so many bytes after each pause, and has no end.
+struct Trickle {
+    pause: Duration,
+    bytes: usize,
+    next: Pin<Box<tokio::time::Sleep>>,
+}
+
+impl axum::body::HttpBody for Trickle {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        std::task::ready!(self.next.as_mut().poll(context));
+        let next = tokio::time::Instant::now() + self.pause;
+        self.next.as_mut().reset(next);
+        std::task::Poll::Ready(Some(Ok(Frame::data(vec![b' '; self.bytes].into()))))
+    }
+}
+
 /// Gives nothing, and has no end.
 struct Never;
 

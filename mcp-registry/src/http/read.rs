@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use hyper::body::{Body, Buf, Bytes, Frame};
 use mcp_core::BoxError;
 use tokio::time::error::Elapsed;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::accept::JSON;
 use super::reply::{Reply, busy, failure, whole};
@@ -22,6 +22,10 @@ const BUFFERED: usize = 512 * 1024 * 1024;
 
 /// How long a client may take for the next part of its message.
 const PAUSE: Duration = Duration::from_secs(30);
+
+/// How many bytes a client has to send each second, beyond the time for one pause: a bound on the time for all of a
+/// message.
+const RATE: usize = 16 * 1024;
 
 /// Reads a message, or answers why it cannot be.
 pub(super) async fn read<B>(
@@ -41,8 +45,9 @@ where
     let mut body = std::pin::pin!(body);
     let mut first = Bytes::new();
     let mut all = Vec::new();
+    let mut started = None;
     while !body.is_end_stream() {
-        let frame = match next(body.as_mut()).await {
+        let frame = match next(body.as_mut(), first.len() + all.len(), &mut started).await {
             Err(_) => {
                 let message = "the rest of the message did not come; send all of it";
                 return Err(Box::new(failure(StatusCode::REQUEST_TIMEOUT, message)));
@@ -104,8 +109,13 @@ impl Drop for Room<'_> {
 /// The message ended before its end.
 struct Broken;
 
-/// The next part of a body, unless it takes too long.
-async fn next<B: Body>(mut body: Pin<&mut B>) -> Result<Option<Result<Frame<B::Data>, Broken>>, Elapsed> {
+/// The next part of a body, unless it takes too long: by itself, or together with those before it since the first that
+/// had to be waited for.
+async fn next<B: Body>(
+    mut body: Pin<&mut B>,
+    read: usize,
+    started: &mut Option<Instant>,
+) -> Result<Option<Result<Frame<B::Data>, Broken>>, Elapsed> {
     let mut poll = |context: &mut Context<'_>| {
         let frame = body.as_mut().poll_frame(context);
         frame.map(|frame| frame.map(|frame| frame.map_err(|_| Broken)))
@@ -123,7 +133,13 @@ async fn next<B: Body>(mut body: Pin<&mut B>) -> Result<Option<Result<Frame<B::D
     });
     match soon.await {
         Some(frame) => Ok(frame),
-        None => timeout(PAUSE, poll_fn(poll)).await,
+        None => {
+            let now = Instant::now();
+            let seconds = u64::try_from(read / RATE).unwrap_or(u64::MAX);
+            let total = PAUSE.saturating_add(Duration::from_secs(seconds));
+            let left = total.saturating_sub(now - *started.get_or_insert(now));
+            timeout(left.min(PAUSE), poll_fn(poll)).await
+        }
     }
 }
 

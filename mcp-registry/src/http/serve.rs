@@ -8,23 +8,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::http::header::ALLOW;
-use axum::http::{HeaderValue, Method, Request, StatusCode};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mcp_core::CancelToken;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::sleep;
 
 use super::accept::JSON;
 use super::endpoint::HttpService;
+use super::heads::Heads;
+use super::life::{Busy, Life, Lives, Sent};
 use super::reply::{Reply, failure, whole};
 use super::stall::Stall;
 
-/// How long a client may take for the headers of a request, and how long a connection may be idle.
+/// How long a client may take for the whole head of a request, from when the server waits for it: also how long a
+/// connection may be idle.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// How soon one looks again whether there is room for another connection.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// How long a client may take nothing of what it is sent.
 const STALL: Duration = Duration::from_secs(30);
@@ -70,12 +76,16 @@ impl Site {
         }
     }
 
-    async fn answer(self, request: Request<Incoming>) -> Result<Reply, Infallible> {
+    async fn answer(self, request: Request<Incoming>, busy: Busy) -> Result<Response<Sent>, Infallible> {
+        Ok(self.reply(request).await.map(|body| Sent { body, busy }))
+    }
+
+    async fn reply(self, request: Request<Incoming>) -> Reply {
         let Self { path, service, .. } = &self;
         if request.uri().path() == &**path {
-            return Ok(service.answer(request).await);
+            return service.answer(request).await;
         }
-        Ok(match (request.uri().path(), request.method()) {
+        match (request.uri().path(), request.method()) {
             ("/health", &(Method::GET | Method::HEAD)) => health(service.is_stopping()),
             ("/health", _) => {
                 let mut reply = failure(StatusCode::METHOD_NOT_ALLOWED, "`/health` is asked for with GET");
@@ -83,7 +93,7 @@ impl Site {
                 reply
             }
             _ => failure(StatusCode::NOT_FOUND, format!("there is nothing here; the tools are at `{path}`")),
-        })
+        }
     }
 }
 
@@ -104,21 +114,34 @@ pub(super) async fn serve(
     stopping: &CancelToken,
     mut signal: impl AsyncFnMut(),
 ) {
-    let closing = CancelToken::new();
-    let mut connections = JoinSet::new();
-    let accept = |connections: &mut JoinSet<()>, stream: TcpStream| {
-        connections.spawn(connection(site.clone(), stream, closing.clone()));
-    };
+    let mut crowd = Crowd { site, lives: Lives::new(most), closing: CancelToken::new(), tasks: JoinSet::new() };
     {
         let (mut first, mut told) = (pin!(signal()), pin!(stopping.cancelled()));
+        // Accepted when there was no room.
+        let mut at_the_door = None;
         loop {
             tokio::select! {
                 biased;
                 () = &mut first => break,
                 () = &mut told => break,
-                Some(_) = connections.join_next() => {}
-                stream = next(&listener), if connections.len() < most => accept(&mut connections, stream),
+                Some(ended) = crowd.tasks.join_next_with_id() => crowd.ended(&ended),
+                () = sleep(AGAIN), if at_the_door.is_some() => {}
+                accepted = next(&listener), if at_the_door.is_none() => match accepted {
+                    Some(stream) => at_the_door = Some(stream),
+                    None => crowd.lives.make_room(),
+                },
             }
+            if at_the_door.is_none() {
+                continue;
+            }
+            if !crowd.lives.has_room() {
+                crowd.lives.make_room();
+            } else if let Some(stream) = at_the_door.take() {
+                crowd.admit(stream);
+            }
+        }
+        if let Some(stream) = at_the_door {
+            crowd.admit(stream);
         }
     }
     stopping.cancel();
@@ -129,22 +152,22 @@ pub(super) async fn serve(
             tokio::select! {
                 biased;
                 () = &mut over => break,
-                Some(_) = connections.join_next() => {}
-                stream = next(&listener), if connections.len() < most => accept(&mut connections, stream),
+                Some(ended) = crowd.tasks.join_next_with_id() => crowd.ended(&ended),
+                Some(stream) = next(&listener), if crowd.lives.has_room() => crowd.admit(stream),
             }
         }
         // Who is connected by now is heard still.
         if let Ok(listener) = listener.into_std() {
             while let Ok((stream, _)) = listener.accept() {
                 if let Ok(stream) = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
-                    accept(&mut connections, stream);
+                    crowd.admit(stream);
                 }
             }
         }
-        closing.cancel();
+        crowd.closing.cancel();
         tokio::select! {
-            () = async { while connections.join_next().await.is_some() {} } => {}
-            () = site.patience() => {}
+            () = async { while crowd.tasks.join_next().await.is_some() {} } => {}
+            () = crowd.site.patience() => {}
         }
     };
     tokio::select! {
@@ -153,13 +176,40 @@ pub(super) async fn serve(
     }
 }
 
-/// The next connection. What fails is the client's, or lies at a lack of files that passes.
-async fn next(listener: &TcpListener) -> TcpStream {
+/// The connections that are open.
+struct Crowd {
+    site: Site,
+    lives: Lives,
+    closing: CancelToken,
+    tasks: JoinSet<()>,
+}
+
+impl Crowd {
+    fn admit(&mut self, stream: TcpStream) {
+        let life = self.lives.start();
+        let task = self.tasks.spawn(connection(self.site.clone(), stream, Arc::clone(&life), self.closing.clone()));
+        self.lives.add(task.id(), life);
+    }
+
+    fn ended(&mut self, ended: &Result<(Id, ()), JoinError>) {
+        let task = match ended {
+            Ok((task, ())) => *task,
+            Err(error) => error.id(),
+        };
+        self.lives.remove(task);
+    }
+}
+
+/// The next connection. What fails is the client's, or lies at a lack of files: then there is none, a little later.
+async fn next(listener: &TcpListener) -> Option<TcpStream> {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok((stream, _)) => return Some(stream),
             Err(error) if is_of_connection(&error) => {}
-            Err(_) => sleep(Duration::from_millis(100)).await,
+            Err(_) => {
+                sleep(AGAIN).await;
+                return None;
+            }
         }
     }
 }
@@ -169,25 +219,40 @@ fn is_of_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn connection(site: Site, stream: TcpStream, closing: CancelToken) {
+async fn connection(site: Site, stream: TcpStream, life: Arc<Life>, closing: CancelToken) {
     // Answers are whole, and wait for nothing.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(BUFFER);
     let taken = Arc::clone(&site.taken);
-    let service = service_fn(move |request| site.clone().answer(request));
+    let service = {
+        let life = Arc::clone(&life);
+        service_fn(move |request: Request<Incoming>| {
+            let busy = life.begin(request.body());
+            site.clone().answer(request, busy)
+        })
+    };
     // One that is new may have a request on its way.
     let heard = sleep(FAREWELL);
     let close = async {
         closing.cancelled().await;
         heard.await;
     };
-    let mut connection = pin!(builder.serve_connection(Stall::new(TokioIo::new(stream), STALL, taken), service));
+    let stream = TokioIo::new(Heads::new(stream, Arc::clone(&life)));
+    let stream = Stall::new(stream, STALL, taken, Arc::clone(&life));
+    let mut connection = pin!(builder.serve_connection(stream, service));
     // What becomes of a connection is its client's business.
     tokio::select! {
         biased;
         _ = connection.as_mut() => return,
         () = close => connection.as_mut().graceful_shutdown(),
+        () = life.evicted() => {
+            if life.is_waiting() {
+                return;
+            }
+            // A request has come meanwhile, and is answered.
+            connection.as_mut().graceful_shutdown();
+        }
     }
     let _ = connection.await;
 }

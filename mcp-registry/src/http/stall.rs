@@ -10,6 +10,8 @@ use std::time::Duration;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Sleep, sleep};
 
+use super::life::Life;
+
 /// A connection whose client has to take something of what it is sent within a time.
 pub(super) struct Stall<C> {
     connection: C,
@@ -18,11 +20,12 @@ pub(super) struct Stall<C> {
     waits: Option<Pin<Box<Sleep>>>,
     /// Moves on whenever something is.
     taken: Arc<AtomicUsize>,
+    life: Arc<Life>,
 }
 
 impl<C: Unpin> Stall<C> {
-    pub(super) fn new(connection: C, patience: Duration, taken: Arc<AtomicUsize>) -> Self {
-        Self { connection, patience, waits: None, taken }
+    pub(super) fn new(connection: C, patience: Duration, taken: Arc<AtomicUsize>, life: Arc<Life>) -> Self {
+        Self { connection, patience, waits: None, taken, life }
     }
 
     fn unless_late<T>(
@@ -31,6 +34,7 @@ impl<C: Unpin> Stall<C> {
         write: impl FnOnce(Pin<&mut C>, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         let done = write(Pin::new(&mut self.connection), context);
+        self.life.set_stalled(done.is_pending());
         if done.is_ready() {
             self.waits = None;
             self.taken.fetch_add(1, Ordering::Relaxed);
@@ -78,20 +82,21 @@ mod tests {
     use std::io::ErrorKind;
     use std::pin::Pin;
     use std::sync::Arc;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use hyper::rt::Write as _;
     use hyper_util::rt::TokioIo;
     use tokio::net::{TcpListener, TcpStream};
 
-    use super::Stall;
+    use super::{Life, Stall};
 
     #[tokio::test]
     async fn who_takes_nothing_is_given_up() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let stream = listener.accept().await.unwrap().0;
-        let mut stall = Stall::new(TokioIo::new(stream), Duration::from_millis(50), Arc::default());
+        let life = Arc::new(Life::new(Instant::now()));
+        let mut stall = Stall::new(TokioIo::new(stream), Duration::from_millis(50), Arc::default(), Arc::clone(&life));
         let bytes = vec![0; 1 << 20];
         let error = loop {
             let write = std::future::poll_fn(|context| Pin::new(&mut stall).poll_write(context, &bytes));
@@ -100,5 +105,6 @@ mod tests {
             }
         };
         assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(!life.is_waiting(), "something is still to be taken");
     }
 }
