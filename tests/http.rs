@@ -19,6 +19,8 @@ mod messages;
 #[cfg(unix)]
 #[path = "http/process.rs"]
 mod process;
+#[path = "http/rejections.rs"]
+mod rejections;
 #[path = "http/served.rs"]
 mod served;
 #[path = "http/service.rs"]

@@ -8,6 +8,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::iter;
+use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -18,7 +19,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::call::guard::guard;
 use crate::metrics::millis;
-use crate::observe::{CallOutcome, CallRecord, Observer};
+use crate::observe::{CallOutcome, CallRecord, Observer, Rejection, RejectionReason, short};
 
 /// The most records that are written before the next flush.
 const BATCH: usize = 256;
@@ -40,6 +41,9 @@ const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 /// - **No argument is in it**, only a keyed hash of them all, which is equal for equal arguments. Nor is the message of
 ///   an error, since that may quote arguments; an [`Observer`](crate::Observer), `tracing` or
 ///   stderr has it under the `correlation_id`.
+/// - **Requests that a server rejects** are in it too, such as those with a wrong token: a line
+///   `{"time": …, "rejected": "wrong_token", "client": "192.0.2.7:4711"}`, with a `count` where it stands for several.
+///   The token is never in it. [`rejections`](Self::rejections) has the last 1,024.
 /// - When the last handle is dropped, what is queued is written. That waits two seconds at most. Before
 ///   [`std::process::exit`], which drops nothing, call [`flush`](Self::flush).
 ///
@@ -84,6 +88,11 @@ impl AuditLog {
         self.0.shared.lock().records.iter().cloned().collect()
     }
 
+    /// The rejected requests in memory, oldest first.
+    pub fn rejections(&self) -> Vec<Arc<RejectionRecord>> {
+        self.0.shared.lock().rejections.iter().cloned().collect()
+    }
+
     /// How many records were not written, because the queue was full or the writer failed.
     pub fn dropped(&self) -> u64 {
         self.0.shared.lock().dropped
@@ -114,7 +123,11 @@ impl fmt::Debug for AuditLog {
 
 impl Observer for AuditLog {
     fn observe(&self, record: &CallRecord<'_>) {
-        self.0.add(Arc::new(AuditRecord::of(record, self.0.hasher)));
+        self.0.add(Line::Call(Arc::new(AuditRecord::of(record, self.0.hasher))));
+    }
+
+    fn rejected(&self, rejection: &Rejection<'_>) {
+        self.0.add(Line::Rejection(Arc::new(RejectionRecord::of(rejection))));
     }
 }
 
@@ -173,7 +186,7 @@ impl AuditLogBuilder {
         self.log(Some(sender), shared)
     }
 
-    fn log(self, queue: Option<SyncSender<Arc<AuditRecord>>>, shared: Arc<Shared>) -> AuditLog {
+    fn log(self, queue: Option<SyncSender<Line>>, shared: Arc<Shared>) -> AuditLog {
         let hasher = SipHasher24::new_with_key(&self.key.unwrap_or_else(random_key));
         AuditLog(Arc::new(Log { hasher, capacity: self.capacity, patience: self.patience, queue, shared }))
     }
@@ -254,10 +267,50 @@ impl AuditRecord {
     }
 }
 
+/// What is remembered of a request that a server rejected, or of several. As JSON it leaves out what is `None`, and the
+/// count of one.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct RejectionRecord {
+    /// When it was rejected; as JSON in RFC 3339 with milliseconds.
+    #[serde(serialize_with = "as_rfc3339")]
+    pub time: SystemTime,
+    /// Why; as JSON in [one word](RejectionReason::as_str), under the name `rejected`.
+    #[serde(rename = "rejected")]
+    pub reason: RejectionReason,
+    /// The host or origin that is not allowed, or the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The address that the request came from, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<SocketAddr>,
+    /// How many requests it stands for.
+    #[serde(skip_serializing_if = "is_one")]
+    pub count: u64,
+}
+
+impl RejectionRecord {
+    fn of(rejection: &Rejection<'_>) -> Self {
+        let Rejection { time, reason, detail, client, count } = *rejection;
+        Self { time, reason, detail: detail.map(|detail| short(detail).into_owned()), client, count }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_one(count: &u64) -> bool {
+    *count == 1
+}
+
 /// A clock that is set to before 1970 or after 9999 is shown as the nearest time that has four digits.
 fn as_rfc3339<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default().min(LAST_SECOND);
     serializer.collect_str(&humantime::format_rfc3339_millis(UNIX_EPOCH + since))
+}
+
+impl Serialize for RejectionReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
 }
 
 impl Serialize for CallOutcome {
@@ -274,25 +327,49 @@ struct Log {
     capacity: usize,
     /// How long to wait for the writer.
     patience: Duration,
-    queue: Option<SyncSender<Arc<AuditRecord>>>,
+    queue: Option<SyncSender<Line>>,
     shared: Arc<Shared>,
 }
 
 impl Log {
-    fn add(&self, record: Arc<AuditRecord>) {
+    fn add(&self, line: Line) {
         // Queueing under the lock keeps the file in the order of the memory, and the counts in step with the queue.
         let mut state = self.shared.lock();
         if let Some(queue) = &self.queue {
-            if queue.try_send(Arc::clone(&record)).is_ok() {
+            if queue.try_send(line.clone()).is_ok() {
                 state.queued += 1;
             } else {
                 let queued = state.queued;
                 state.drop_records(1, queued);
             }
         }
-        state.records.push_back(record);
-        if state.records.len() > self.capacity {
-            state.records.pop_front();
+        match line {
+            Line::Call(record) => keep(&mut state.records, record, self.capacity),
+            Line::Rejection(record) => keep(&mut state.rejections, record, self.capacity),
+        }
+    }
+}
+
+/// Keeps the newest, and only so many.
+fn keep<T>(kept: &mut VecDeque<T>, record: T, capacity: usize) {
+    kept.push_back(record);
+    if kept.len() > capacity {
+        kept.pop_front();
+    }
+}
+
+/// What is written as one line.
+#[derive(Clone)]
+enum Line {
+    Call(Arc<AuditRecord>),
+    Rejection(Arc<RejectionRecord>),
+}
+
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Call(record) => record.as_ref().serialize(serializer),
+            Self::Rejection(record) => record.as_ref().serialize(serializer),
         }
     }
 }
@@ -317,6 +394,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     records: VecDeque<Arc<AuditRecord>>,
+    rejections: VecDeque<Arc<RejectionRecord>>,
     /// How many records were queued.
     queued: u64,
     /// How many of those were written or dropped.
@@ -372,7 +450,7 @@ impl Drop for Over {
 /// The writer's thread.
 struct Writing {
     sink: Sink,
-    queue: Receiver<Arc<AuditRecord>>,
+    queue: Receiver<Line>,
     shared: Arc<Shared>,
 }
 
@@ -383,7 +461,7 @@ impl Writing {
         while let Ok(first) = self.queue.recv() {
             let mut count = 0;
             for record in iter::once(first).chain(self.queue.try_iter()).take(BATCH) {
-                add_line(&mut lines, &*record);
+                add_line(&mut lines, &record);
                 count += 1;
             }
             self.write(&lines, count);

@@ -8,6 +8,7 @@ mod heads;
 mod life;
 mod listen;
 mod read;
+mod reject;
 mod reply;
 mod serve;
 mod session;
@@ -28,6 +29,7 @@ use self::access::Access;
 use self::endpoint::Endpoint;
 pub use self::endpoint::HttpService;
 pub(crate) use self::headers::Mirrored;
+use self::reject::Rejections;
 use self::serve::Site;
 use self::session::Sessions;
 pub use self::stream::HttpBody;
@@ -137,6 +139,13 @@ pub fn router(server: Server) -> Router {
 /// A client has 60 s to send the head of a request, and 30 s for each part of the body; all of the body has to come within
 /// 30 s and a second for each 16 KiB. Lines of a head end in CR LF: one that ends in a bare line feed is refused, where
 /// [`serve`](Self::serve) reads it.
+///
+/// Requests that are rejected for their host, origin, token or session, or for a limit of the server (503), are reported:
+/// to the registry's observers ([`Observer::rejected`](crate::Observer::rejected)), among them the
+/// [`AuditLog`](crate::AuditLog), and as events of `tracing`. In a flood, eight of each reason are reported by themselves
+/// in a second, and the others together. The answer to a wrong token is delayed, for 100 ms at first and up to 2 s when
+/// there are many; other answers are not. (The address of the client is known to [`serve`](Self::serve); elsewhere it is
+/// taken from a [`SocketAddr`] in the request's extensions.)
 ///
 /// A session belongs to the caller that began it: the [caller](mcp_core::CallOptions::caller) that
 /// [`call_options`](Self::call_options) names, together with the token that was sent. For anyone else it does not exist.
@@ -273,6 +282,7 @@ impl Http {
     /// The endpoint alone, as a tower service for whatever path it is mounted at.
     pub fn service(self) -> HttpService {
         HttpService::new(Endpoint {
+            rejections: Rejections::new(self.server.clone()),
             server: self.server,
             access: self.access,
             options: self.options,

@@ -80,7 +80,7 @@ pub use mcp_core::*;
 /// `mcp-registry` alone.
 pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
 
-pub use self::audit::{AuditLog, AuditLogBuilder, AuditRecord};
+pub use self::audit::{AuditLog, AuditLogBuilder, AuditRecord, RejectionRecord};
 pub use self::builder::RegistryBuilder;
 pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
 pub use self::gate::{Decision, Gate, GateCall, LevelGate};
@@ -96,7 +96,7 @@ pub use self::limit::RateLimit;
 pub use self::lint::{Finding, LintPolicy, Severity};
 pub use self::made::{IntoToolResult, Tool};
 pub use self::metrics::{Metrics, ToolMetrics};
-pub use self::observe::{CallOutcome, CallRecord, Notice, Observer};
+pub use self::observe::{CallOutcome, CallRecord, Notice, Observer, Rejection, RejectionReason};
 pub use self::registry::{Registry, Watcher};
 pub use self::server::{Peer, Rest, Server};
 pub use self::settings::OutputCheck;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::Hasher;
+use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -13,6 +14,60 @@ use crate::validate::LARGE;
 pub trait Observer: Send + Sync + 'static {
     /// The call is over.
     fn observe(&self, record: &CallRecord<'_>);
+
+    /// A server has rejected a request before any tool was called: a wrong token, an origin that is not allowed, too many
+    /// requests in flight. Does nothing by default.
+    fn rejected(&self, rejection: &Rejection<'_>) {
+        let _ = rejection;
+    }
+}
+
+/// Why a server rejected a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RejectionReason {
+    /// It was sent to a host name that is not allowed.
+    Host,
+    /// It came from a web page whose origin is not allowed, or not given.
+    Origin,
+    /// It had no token.
+    MissingToken,
+    /// It had a wrong token.
+    WrongToken,
+    /// It named a session of another caller.
+    ForeignSession,
+    /// The server is at one of its limits.
+    Busy,
+}
+
+impl RejectionReason {
+    /// The reason in one word, such as `wrong_token`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Origin => "origin",
+            Self::MissingToken => "missing_token",
+            Self::WrongToken => "wrong_token",
+            Self::ForeignSession => "foreign_session",
+            Self::Busy => "busy",
+        }
+    }
+}
+
+/// A request, or several, that a server rejected. Tokens and session ids are not part of it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Rejection<'a> {
+    /// When it was rejected.
+    pub time: SystemTime,
+    /// Why.
+    pub reason: RejectionReason,
+    /// The host or origin that is not allowed, or the limit; at most 256 bytes of it.
+    pub detail: Option<&'a str>,
+    /// The address that the request came from, if it is known.
+    pub client: Option<SocketAddr>,
+    /// How many requests it stands for: in a flood, not every one is reported by itself.
+    pub count: u64,
 }
 
 /// How a call ended.

@@ -112,6 +112,16 @@ impl Settings {
         [own, options.get_timeout()].into_iter().flatten().min()
     }
 
+    /// Tells the observers of requests that a server rejected.
+    #[cfg(feature = "http")]
+    pub(crate) fn rejected(&self, rejection: &crate::observe::Rejection<'_>) {
+        crate::trace::rejected(rejection);
+        for observer in &self.stack.observers {
+            // An observer that panics is not the request's concern.
+            let _ = crate::call::guard::guard(|| observer.rejected(rejection));
+        }
+    }
+
     pub(crate) fn host(&self) -> Arc<dyn Host> {
         match &self.host {
             Some(host) => Arc::clone(host),

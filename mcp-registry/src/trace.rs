@@ -9,6 +9,8 @@ mod imp {
     use tracing::instrument::Instrumented;
     use tracing::{Instrument as _, Span, field};
 
+    #[cfg(feature = "http")]
+    use crate::observe::Rejection;
     use crate::observe::{CallRecord, short};
 
     /// The span of a call, with the W3C context that came in its `_meta`.
@@ -53,6 +55,18 @@ mod imp {
         }
     }
 
+    /// Reports requests that a server rejected.
+    #[cfg(feature = "http")]
+    pub(crate) fn rejected(rejection: &Rejection<'_>) {
+        tracing::warn!(
+            reason = rejection.reason.as_str(),
+            detail = rejection.detail,
+            client = rejection.client.map(field::display),
+            count = rejection.count,
+            "the request was rejected",
+        );
+    }
+
     /// Whether someone listens.
     pub(crate) fn is_on() -> bool {
         tracing::enabled!(tracing::Level::WARN)
@@ -75,11 +89,16 @@ mod imp {
 
     pub(crate) fn ended(_: &CallRecord<'_>) {}
 
+    #[cfg(feature = "http")]
+    pub(crate) fn rejected(_: &crate::observe::Rejection<'_>) {}
+
     pub(crate) const fn is_on() -> bool {
         false
     }
 }
 
+#[cfg(feature = "http")]
+pub(crate) use self::imp::rejected;
 pub(crate) use self::imp::{ended, in_call_span, in_span, is_on};
 
 /// Warns whoever runs the program: by an event if somebody listens, else on stderr.

@@ -6,6 +6,8 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
+use crate::observe::RejectionReason;
+
 /// Where a browser says whether a request comes from a page of the same site. Pages cannot set it.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -28,6 +30,19 @@ pub(super) enum Refused {
     Site(String),
     NoToken,
     WrongToken,
+}
+
+impl Refused {
+    /// The reason, and what was refused; never a token.
+    pub(super) fn reason(&self) -> (RejectionReason, Option<&str>) {
+        match self {
+            Self::Host(host) => (RejectionReason::Host, Some(host)),
+            Self::Origin(origin) => (RejectionReason::Origin, Some(origin)),
+            Self::Site(_) => (RejectionReason::Origin, None),
+            Self::NoToken => (RejectionReason::MissingToken, None),
+            Self::WrongToken => (RejectionReason::WrongToken, None),
+        }
+    }
 }
 
 impl Access {

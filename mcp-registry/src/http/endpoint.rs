@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -14,9 +15,10 @@ use mcp_core::{BoxError, BoxFuture, CallOptions, CancelToken, Era};
 use tower_service::Service;
 
 use super::accept::{Accepted, EVENTS, JSON, content_type, is_json};
-use super::access::Access;
+use super::access::{Access, Refused};
 use super::headers::{Headers, SESSION, Version};
 use super::read::{Room, read};
+use super::reject::Rejections;
 use super::reply::{
     Reply, bad_version, broken_version, busy, events, failure, no_session, not_let_in, streamed, whole,
 };
@@ -24,7 +26,10 @@ use super::session::{Caller, NoSession, Session, Sessions};
 use super::stream::{Events, Outlet, Stream, append_answer};
 use super::under::{Ended, Permit, Under, until};
 use crate::call::guard::guard;
+use crate::observe::RejectionReason;
 use crate::server::{Envelope as _, Outcome, Peer, Server};
+
+const STREAMS_TAKEN: &str = "as many clients listen as may; try again later";
 
 /// How many bytes most answers have at most.
 const ANSWER: usize = 512;
@@ -45,6 +50,15 @@ pub(super) struct Endpoint {
     pub(super) streams: AtomicUsize,
     /// How many bytes of messages are kept.
     pub(super) buffered: AtomicUsize,
+    pub(super) rejections: Rejections,
+}
+
+/// What is known of who sent a request, before its message is read.
+#[derive(Clone, Copy)]
+struct Sender {
+    /// Which of the server's tokens was sent.
+    token: Option<usize>,
+    client: Option<SocketAddr>,
 }
 
 /// Calls a request off when nobody waits for it any more.
@@ -72,12 +86,12 @@ impl HttpService {
         self.0.stopping.is_cancelled()
     }
 
-    pub(super) async fn answer<B>(&self, request: Request<B>) -> Reply
+    pub(super) async fn answer<B>(&self, request: Request<B>, client: Option<SocketAddr>) -> Reply
     where
         B: Body<Error: Into<BoxError>> + Send + 'static,
         B::Data: Send,
     {
-        let mut reply = self.0.answer(request).await;
+        let mut reply = self.0.answer(request, client).await;
         if self.is_stopping() {
             // The client hears of it, and loses nothing that it sends next.
             reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -107,29 +121,62 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { Ok(service.answer(request).await) })
+        let client = request.extensions().get::<SocketAddr>().copied();
+        Box::pin(async move { Ok(service.answer(request, client).await) })
     }
 }
 
 impl Endpoint {
-    async fn answer<B>(self: &Arc<Self>, request: Request<B>) -> Reply
+    async fn answer<B>(self: &Arc<Self>, request: Request<B>, client: Option<SocketAddr>) -> Reply
     where
         B: Body<Error: Into<BoxError>> + Send + 'static,
         B::Data: Send,
     {
         let (request, body) = request.into_parts();
-        let token = match self.access.check(&request) {
-            Ok(token) => token,
-            Err(refused) => return not_let_in(&refused),
+        let sender = match self.access.check(&request) {
+            Ok(token) => Sender { token, client },
+            Err(refused) => return self.refuse(&refused, client).await,
         };
         match request.method {
-            Method::POST => self.post(request, body, token).await,
-            Method::GET => self.listen(&request, token).unwrap_or_else(|reply| *reply),
+            Method::POST => self.post(request, body, sender).await,
+            Method::GET => self.listen(&request, sender).unwrap_or_else(|reply| *reply),
             Method::DELETE if self.sessions.is_some() => {
-                self.end_session(&request, token).unwrap_or_else(|reply| *reply)
+                self.end_session(&request, sender).unwrap_or_else(|reply| *reply)
             }
             _ => self.no_method(&request.method),
         }
+    }
+
+    /// Reports a request that is not let in. Wrong tokens are answered after a delay.
+    async fn refuse(&self, refused: &Refused, client: Option<SocketAddr>) -> Reply {
+        let (reason, detail) = refused.reason();
+        self.rejections.report(reason, detail, client);
+        let mut reply = not_let_in(refused);
+        if *refused == Refused::WrongToken {
+            let was_delayed = tokio::select! {
+                was_delayed = self.rejections.delay() => was_delayed,
+                () = self.stopping.cancelled() => true,
+            };
+            if !was_delayed {
+                // Another guess takes another connection at least.
+                reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+        }
+        reply
+    }
+
+    /// Reports a request that meets a limit.
+    fn busy(&self, limit: &str, message: &str, sender: Sender) -> Reply {
+        self.rejections.report(RejectionReason::Busy, Some(limit), sender.client);
+        busy(message)
+    }
+
+    /// Reports a session of someone else. The client is told the same as for one that does not exist.
+    fn no_session(&self, why: NoSession, sender: Sender) -> Box<Reply> {
+        if why == NoSession::Foreign {
+            self.rejections.report(RejectionReason::ForeignSession, None, sender.client);
+        }
+        Box::new(no_session())
     }
 
     /// What the calls of a request bring along.
@@ -148,7 +195,7 @@ impl Endpoint {
         reply
     }
 
-    async fn post<B>(self: &Arc<Self>, request: Parts, body: B, token: Option<usize>) -> Reply
+    async fn post<B>(self: &Arc<Self>, request: Parts, body: B, sender: Sender) -> Reply
     where
         B: Body<Error: Into<BoxError>> + Send + 'static,
         B::Data: Send,
@@ -165,19 +212,25 @@ impl Endpoint {
         let mut room = Room::new(&self.buffered);
         let message = match read(&self.server, &request.headers, body, &mut room).await {
             Ok(message) => message,
-            Err(reply) => return *reply,
+            Err(reply) => {
+                if reply.status() == StatusCode::SERVICE_UNAVAILABLE {
+                    self.rejections.report(RejectionReason::Busy, Some("bytes of messages"), sender.client);
+                }
+                return *reply;
+            }
         };
         let Some(permit) = Permit::take(self, |endpoint| &endpoint.in_flight, self.max_in_flight) else {
-            return busy("as many requests are under way as may be; try again in a moment");
+            let message = "as many requests are under way as may be; try again in a moment";
+            return self.busy("requests in flight", message, sender);
         };
-        self.message(request, &message, (accepted, token), permit).await
+        self.message(request, &message, (accepted, sender), permit).await
     }
 
     async fn message(
         self: &Arc<Self>,
         request: Parts,
         message: &[u8],
-        (accepted, token): (Accepted, Option<usize>),
+        (accepted, sender): (Accepted, Sender),
         permit: Permit,
     ) -> Reply {
         let mut options = match self.options(&request) {
@@ -192,7 +245,7 @@ impl Endpoint {
             return failure(StatusCode::INTERNAL_SERVER_ERROR, "the request is lost; tell whoever runs the server");
         };
         let headers = Headers::of(&request.headers);
-        let session = match self.session_of(&headers, &request.headers, &options, token) {
+        let session = match self.session_of(&headers, &request.headers, &options, sender) {
             Ok(session) => session,
             Err(reply) => return *reply,
         };
@@ -208,7 +261,7 @@ impl Endpoint {
             _ => {}
         }
         let answering =
-            Answering { endpoint: self, peer: &peer, session: session.as_deref(), options: &options, token, accepted };
+            Answering { endpoint: self, peer: &peer, session: session.as_deref(), options: &options, sender, accepted };
         let mut out = Vec::with_capacity(ANSWER);
         let Some(rest) = self.server.begin_in(&headers, message, &peer, &mut out) else {
             return if out.is_empty() { answering.notified(message, &headers) } else { answering.reply(&outlet, out) };
@@ -231,7 +284,7 @@ impl Endpoint {
             None => {
                 if peer.is_listening() {
                     let Some(permit) = Permit::take(self, |endpoint| &endpoint.streams, self.max_streams) else {
-                        return busy("as many clients listen as may; try again later");
+                        return self.busy("streams", STREAMS_TAKEN, sender);
                     };
                     rest = rest.counted_by(permit);
                 }
@@ -250,7 +303,7 @@ impl Endpoint {
         headers: &Headers<'_>,
         all: &HeaderMap,
         options: &CallOptions,
-        token: Option<usize>,
+        sender: Sender,
     ) -> Result<Option<Arc<Session>>, Box<Reply>> {
         match headers.version() {
             Version::Spoken(era) if era.is_stateless() => return Ok(None),
@@ -258,14 +311,14 @@ impl Endpoint {
         }
         let (Some(sessions), Some(id)) = (&self.sessions, all.get(SESSION)) else { return Ok(None) };
         let session = match id.to_str() {
-            Ok(id) => sessions.get(id, &caller(options, token)),
+            Ok(id) => sessions.get(id, &caller(options, sender)),
             Err(_) => Err(NoSession::Unknown),
         };
-        session.map(Some).map_err(|_| Box::new(no_session()))
+        session.map(Some).map_err(|why| self.no_session(why, sender))
     }
 
     /// A client of an older version listens to what concerns none of its requests.
-    fn listen(self: &Arc<Self>, request: &Parts, token: Option<usize>) -> Result<Reply, Box<Reply>> {
+    fn listen(self: &Arc<Self>, request: &Parts, sender: Sender) -> Result<Reply, Box<Reply>> {
         let headers = Headers::of(&request.headers);
         let era = self.older_version(request, &headers)?;
         if !Accepted::names_events(&request.headers) {
@@ -273,9 +326,9 @@ impl Endpoint {
             return Err(Box::new(failure(StatusCode::NOT_ACCEPTABLE, message)));
         }
         let options = self.options(request)?;
-        let session = self.session_of(&headers, &request.headers, &options, token)?;
+        let session = self.session_of(&headers, &request.headers, &options, sender)?;
         let Some(permit) = Permit::take(self, |endpoint| &endpoint.streams, self.max_streams) else {
-            return Err(Box::new(busy("as many clients listen as may; try again later")));
+            return Err(Box::new(self.busy("streams", STREAMS_TAKEN, sender)));
         };
         let outlet = Arc::new(Outlet::default());
         let told = Arc::clone(&outlet);
@@ -303,27 +356,27 @@ impl Endpoint {
         }
     }
 
-    fn end_session(&self, request: &Parts, token: Option<usize>) -> Result<Reply, Box<Reply>> {
+    fn end_session(&self, request: &Parts, sender: Sender) -> Result<Reply, Box<Reply>> {
         self.older_version(request, &Headers::of(&request.headers))?;
         let Some(id) = request.headers.get(SESSION) else {
             let message = "there is no `Mcp-Session-Id`; send the one of the session that is to end";
             return Err(Box::new(failure(StatusCode::BAD_REQUEST, message)));
         };
-        let caller = caller(&self.options(request)?, token);
+        let caller = caller(&self.options(request)?, sender);
         let ended = match (id.to_str(), &self.sessions) {
             (Ok(id), Some(sessions)) => sessions.end(id, &caller),
             _ => Err(NoSession::Unknown),
         };
         match ended {
             Ok(()) => Ok(whole(StatusCode::NO_CONTENT, JSON, Vec::new())),
-            Err(_) => Err(Box::new(no_session())),
+            Err(why) => Err(self.no_session(why, sender)),
         }
     }
 }
 
 /// Who sent a request, as far as sessions are concerned.
-fn caller(options: &CallOptions, token: Option<usize>) -> Caller {
-    Caller { name: options.get_caller().map(str::to_owned), token }
+fn caller(options: &CallOptions, sender: Sender) -> Caller {
+    Caller { name: options.get_caller().map(str::to_owned), token: sender.token }
 }
 
 /// What an answer is made of, beside the message.
@@ -332,7 +385,7 @@ struct Answering<'a> {
     peer: &'a Peer,
     session: Option<&'a Session>,
     options: &'a CallOptions,
-    token: Option<usize>,
+    sender: Sender,
     accepted: Accepted,
 }
 
@@ -352,7 +405,7 @@ impl Answering<'_> {
             Outcome::Initialized => {
                 let sessions = self.endpoint.sessions.as_ref().zip(self.peer.era());
                 session = sessions.and_then(|(sessions, era)| {
-                    let id = sessions.begin(&caller(self.options, self.token), era)?;
+                    let id = sessions.begin(&caller(self.options, self.sender), era)?;
                     HeaderValue::try_from(id).ok()
                 });
                 StatusCode::OK

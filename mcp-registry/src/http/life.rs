@@ -123,6 +123,7 @@ impl Drop for Busy {
 /// The body of an answer; the request is in flight until it has been sent.
 pub(super) struct Sent {
     pub(super) body: HttpBody,
+    #[allow(dead_code, reason = "kept until the body is dropped")]
     pub(super) busy: Busy,
 }
 

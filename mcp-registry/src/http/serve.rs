@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -76,14 +77,19 @@ impl Site {
         }
     }
 
-    async fn answer(self, request: Request<Incoming>, busy: Busy) -> Result<Response<Sent>, Infallible> {
-        Ok(self.reply(request).await.map(|body| Sent { body, busy }))
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+        client: SocketAddr,
+        busy: Busy,
+    ) -> Result<Response<Sent>, Infallible> {
+        Ok(self.reply(request, client).await.map(|body| Sent { body, busy }))
     }
 
-    async fn reply(self, request: Request<Incoming>) -> Reply {
+    async fn reply(self, request: Request<Incoming>, client: SocketAddr) -> Reply {
         let Self { path, service, .. } = &self;
         if request.uri().path() == &**path {
-            return service.answer(request).await;
+            return service.answer(request, Some(client)).await;
         }
         match (request.uri().path(), request.method()) {
             ("/health", &(Method::GET | Method::HEAD)) => health(service.is_stopping()),
@@ -158,9 +164,9 @@ pub(super) async fn serve(
         }
         // Who is connected by now is heard still.
         if let Ok(listener) = listener.into_std() {
-            while let Ok((stream, _)) = listener.accept() {
+            while let Ok((stream, client)) = listener.accept() {
                 if let Ok(stream) = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
-                    crowd.admit(stream);
+                    crowd.admit((stream, client));
                 }
             }
         }
@@ -185,7 +191,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn admit(&mut self, stream: TcpStream) {
+    fn admit(&mut self, stream: (TcpStream, SocketAddr)) {
         let life = self.lives.start();
         let task = self.tasks.spawn(connection(self.site.clone(), stream, Arc::clone(&life), self.closing.clone()));
         self.lives.add(task.id(), life);
@@ -201,10 +207,10 @@ impl Crowd {
 }
 
 /// The next connection. What fails is the client's, or lies at a lack of files: then there is none, a little later.
-async fn next(listener: &TcpListener) -> Option<TcpStream> {
+async fn next(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return Some(stream),
+            Ok(accepted) => return Some(accepted),
             Err(error) if is_of_connection(&error) => {}
             Err(_) => {
                 sleep(AGAIN).await;
@@ -219,7 +225,7 @@ fn is_of_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn connection(site: Site, stream: TcpStream, life: Arc<Life>, closing: CancelToken) {
+async fn connection(site: Site, (stream, client): (TcpStream, SocketAddr), life: Arc<Life>, closing: CancelToken) {
     // Answers are whole, and wait for nothing.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
@@ -229,7 +235,7 @@ async fn connection(site: Site, stream: TcpStream, life: Arc<Life>, closing: Can
         let life = Arc::clone(&life);
         service_fn(move |request: Request<Incoming>| {
             let busy = life.begin(request.body());
-            site.clone().answer(request, busy)
+            site.clone().answer(request, client, busy)
         })
     };
     // One that is new may have a request on its way.
