@@ -131,16 +131,14 @@ async fn next<B: Body>(
             Poll::Pending
         }
     });
-    match soon.await {
-        Some(frame) => Ok(frame),
-        None => {
-            let now = Instant::now();
-            let seconds = u64::try_from(read / RATE).unwrap_or(u64::MAX);
-            let total = PAUSE.saturating_add(Duration::from_secs(seconds));
-            let left = total.saturating_sub(now - *started.get_or_insert(now));
-            timeout(left.min(PAUSE), poll_fn(poll)).await
-        }
+    if let Some(frame) = soon.await {
+        return Ok(frame);
     }
+    let now = Instant::now();
+    let seconds = u64::try_from(read / RATE).unwrap_or(u64::MAX);
+    let total = PAUSE.saturating_add(Duration::from_secs(seconds));
+    let left = total.saturating_sub(now - *started.get_or_insert(now));
+    timeout(left.min(PAUSE), poll_fn(poll)).await
 }
 
 fn too_long(server: &Server, bytes: usize) -> Reply {
