@@ -72,9 +72,11 @@ pub(crate) fn without_nulls(value: &Value, items_too: bool) -> Value {
             let kept = members.iter().filter(|(_, value)| !value.is_null());
             Value::Object(kept.map(|(key, value)| (key.clone(), without_nulls(value, items_too))).collect())
         }
-        Value::Array(items) => {
-            items.iter().filter(|item| !items_too || !item.is_null()).map(|item| without_nulls(item, items_too)).collect()
-        }
+        Value::Array(items) => items
+            .iter()
+            .filter(|item| !items_too || !item.is_null())
+            .map(|item| without_nulls(item, items_too))
+            .collect(),
         other => other.clone(),
     }
 }
@@ -132,7 +134,9 @@ fn check(tool: &Tool, text: &str) {
     if let Some(read) = (tool.typed.read)(text) {
         match &short {
             Ok(ran) => assert_eq!(*ran, read, "{name}, and serde: {text}"),
-            Err(error) => assert!(!tool.validator.is_valid(&value), "{name}, {error}, and serde and the schema accept {text}"),
+            Err(error) => {
+                assert!(!tool.validator.is_valid(&value), "{name}, {error}, and serde and the schema accept {text}")
+            }
         }
     }
     // As a value, keys stand there once.

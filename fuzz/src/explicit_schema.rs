@@ -108,7 +108,12 @@ fn root(dice: &mut Dice<'_>) -> Value {
         root.insert("$defs".to_owned(), json!({ "A": schema(dice, 2), "B": schema(dice, 2) }));
     }
     if dice.hits(16) {
-        let drafts = ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-04/schema#", "urn:x"];
+        let drafts = [
+            "https://json-schema.org/draft/2020-12/schema",
+            "http://json-schema.org/draft-07/schema#",
+            "http://json-schema.org/draft-04/schema#",
+            "urn:x",
+        ];
         root.insert("$schema".to_owned(), dice.one(&drafts).into());
     }
     root.into()
@@ -192,14 +197,33 @@ fn keyword(object: &mut Map<String, Value>, dice: &mut Dice<'_>, depth: usize) {
     let key = dice.one(&KEYWORDS);
     let value = match key {
         _ if dice.hits(24) => literal(dice),
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
-            dice.one(&[json!(1).as_f64(), Some(0.0), Some(-1.0), Some(10.0), Some(0.1), Some(1e308), Some(1e19)].map(|it| it.unwrap_or_default())).into()
-        }
-        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains" | "maxContains" => {
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => dice
+            .one(
+                &[json!(1).as_f64(), Some(0.0), Some(-1.0), Some(10.0), Some(0.1), Some(1e308), Some(1e19)]
+                    .map(|it| it.unwrap_or_default()),
+            )
+            .into(),
+        "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
+        | "maxContains" => {
             json!(dice.one(&[0_u64, 1, 2, 3, 1_000_000, u64::MAX]))
         }
         "pattern" => dice.one(&["^a", "^[a-z]+$", "b", "", "(", "(?=a)", "\\d", "^(a+)+$", "\\p{L}"]).into(),
-        "format" => dice.one(&["ipv4", "email", "date", "date-time", "uri", "uuid", "regex", "hostname", "json-pointer", "none", "duration", "idn-email"]).into(),
+        "format" => dice
+            .one(&[
+                "ipv4",
+                "email",
+                "date",
+                "date-time",
+                "uri",
+                "uuid",
+                "regex",
+                "hostname",
+                "json-pointer",
+                "none",
+                "duration",
+                "idn-email",
+            ])
+            .into(),
         "enum" => (0..dice.roll(4)).map(|_| literal(dice)).collect(),
         "const" | "default" => literal(dice),
         "allOf" | "anyOf" | "oneOf" | "prefixItems" => schemas(dice, depth),
@@ -208,7 +232,19 @@ fn keyword(object: &mut Map<String, Value>, dice: &mut Dice<'_>, depth: usize) {
         "patternProperties" => json!({ dice.one(&["^a", "k", "", "("]): schema(dice, depth + 1) }),
         "properties" | "dependentSchemas" => json!({ dice.one(&["a", "b", "k"]): schema(dice, depth + 1) }),
         "dependentRequired" | "dependencies" => json!({ dice.one(&["a", "b"]): [dice.one(&["b", "c"])] }),
-        "$ref" | "$dynamicRef" => dice.one(&["#/$defs/A", "#/$defs/B", "#", "#/properties/a", "#x", "#/nowhere", "urn:x", "http://json-schema.org/draft-07/schema#", ""]).into(),
+        "$ref" | "$dynamicRef" => dice
+            .one(&[
+                "#/$defs/A",
+                "#/$defs/B",
+                "#",
+                "#/properties/a",
+                "#x",
+                "#/nowhere",
+                "urn:x",
+                "http://json-schema.org/draft-07/schema#",
+                "",
+            ])
+            .into(),
         "$dynamicAnchor" | "$anchor" => "x".into(),
         "$id" => dice.one(&["urn:x", "http://x.example/", "#x", "a"]).into(),
         "type" => dice.one(&["integer", "string", "object", "float", "array"]).into(),

@@ -85,7 +85,11 @@ fn check<T: Message>(data: &[u8], value: Option<&Value>, schemas: &Schemas) {
                 let value = value.expect("a message is representable");
                 let by_value = T::read_value(value.clone(), strictness).expect("the same as a value");
                 assert_eq!(&by_value, message, "{}", shown(data));
-                assert!(schemas.of(strictness).is_valid(value), "{strictness:?} is read, but its schema refuses it: {}", shown(data));
+                assert!(
+                    schemas.of(strictness).is_valid(value),
+                    "{strictness:?} is read, but its schema refuses it: {}",
+                    shown(data)
+                );
                 if strictness == Strictness::Strict {
                     T::read(data, Strictness::Lenient).expect("strict messages are lenient ones");
                 }
@@ -95,7 +99,11 @@ fn check<T: Message>(data: &[u8], value: Option<&Value>, schemas: &Schemas) {
                 assert!(text.len() < 4096 && !text.contains(char::is_control), "{text:?}");
                 let Some(value) = value else { continue };
                 let is_accepted = schemas.of(strictness).is_valid(value);
-                assert!(!is_accepted || is_beyond_schema(error, value), "{strictness:?}, {text}, but its schema accepts it: {}", shown(data));
+                assert!(
+                    !is_accepted || is_beyond_schema(error, value),
+                    "{strictness:?}, {text}, but its schema accepts it: {}",
+                    shown(data)
+                );
             }
         }
     }

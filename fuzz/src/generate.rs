@@ -63,7 +63,8 @@ const DEEP: usize = 130;
 /// How deep values are made on purpose.
 const DEPTH: usize = 8;
 
-const WORDS: [&str; 12] = ["a", "b", "abc", "red", "", "x y", "127.0.0.1", "a@b.c", "2024-02-29", "é", "\\n", "\\ud83d\\ude00"];
+const WORDS: [&str; 12] =
+    ["a", "b", "abc", "red", "", "x y", "127.0.0.1", "a@b.c", "2024-02-29", "é", "\\n", "\\ud83d\\ude00"];
 
 /// A JSON text for a schema.
 pub(crate) fn text(schema: &Value, dice: &mut Dice<'_>) -> String {
@@ -103,7 +104,9 @@ impl Maker<'_> {
             210.. => return self.anything(dice, depth),
             _ => {}
         }
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|it| self.root.pointer(it.trim_start_matches('#'))) {
+        if let Some(target) =
+            schema.get("$ref").and_then(Value::as_str).and_then(|it| self.root.pointer(it.trim_start_matches('#')))
+        {
             // The root is one of its own parts at most as often as the depth allows.
             return self.value(&target.clone(), dice, depth + 1);
         }
@@ -248,7 +251,10 @@ impl Maker<'_> {
                 written += 1;
             }
         }
-        let others = ["additionalProperties", "unevaluatedProperties"].iter().find_map(|key| schema.get(key)).filter(|it| it.is_object());
+        let others = ["additionalProperties", "unevaluatedProperties"]
+            .iter()
+            .find_map(|key| schema.get(key))
+            .filter(|it| it.is_object());
         let patterns = schema.get("patternProperties").and_then(Value::as_object);
         let more = if others.is_some() || patterns.is_some() { dice.roll(3) } else { usize::from(dice.hits(10)) };
         for _ in 0..if as_list { 0 } else { more } {
@@ -301,8 +307,22 @@ pub(crate) fn message(tools: &[(String, Value)], dice: &mut Dice<'_>) -> String 
         "tools\\/call",
         "",
     ];
-    const IDS: [&str; 14] =
-        ["1", "2", "\"a\"", "0", "-1", "null", "1.0", "\"\\ud800\"", "18446744073709551615", "18446744073709551616", "-0", "\"\\u0031\"", "[]", "1e999"];
+    const IDS: [&str; 14] = [
+        "1",
+        "2",
+        "\"a\"",
+        "0",
+        "-1",
+        "null",
+        "1.0",
+        "\"\\ud800\"",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-0",
+        "\"\\u0031\"",
+        "[]",
+        "1e999",
+    ];
     let (name, schema) = &tools[dice.roll(tools.len())];
     let mut params = Vec::new();
     let method = dice.one(&METHODS);
@@ -337,7 +357,11 @@ pub(crate) fn message(tools: &[(String, Value)], dice: &mut Dice<'_>) -> String 
     match dice.roll(10) {
         9 => return format!("{{\"tool_name\":\"{name}\",\"arguments\":{}}}", object(schema, dice)),
         8 => return format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{{params}}}}}"),
-        7 => return format!("{{\"id\":{id},\"x\":[{params}],\"params\":{{{params}}},\"method\":\"{method}\",\"jsonrpc\":\"2.0\"}}"),
+        7 => {
+            return format!(
+                "{{\"id\":{id},\"x\":[{params}],\"params\":{{{params}}},\"method\":\"{method}\",\"jsonrpc\":\"2.0\"}}"
+            );
+        }
         6 => return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{params}}}}}"),
         _ => {}
     }

@@ -65,7 +65,8 @@ impl Rule {
         let headers = request.headers();
         let is_known = matches!(self, Self::Token) || self.knows_host(request);
         let mut origins = headers.get_all(ORIGIN).iter();
-        let is_granted = is_known && origins.all(|it| it.to_str().is_ok_and(|it| self.is_origin(it))) && self.has_token(headers);
+        let is_granted =
+            is_known && origins.all(|it| it.to_str().is_ok_and(|it| self.is_origin(it))) && self.has_token(headers);
         Access { is_granted }
     }
 
@@ -73,16 +74,20 @@ impl Rule {
         let named: Vec<_> = request.headers().get_all(HOST).iter().collect();
         let named_is_known = named.iter().all(|it| it.to_str().is_ok_and(|it| self.is_host(it)));
         let target = request.uri().authority();
-        named.len() <= 1 && named_is_known && target.is_none_or(|it| self.is_host(it.as_str())) && (named.len() == 1 || target.is_some())
+        named.len() <= 1
+            && named_is_known
+            && target.is_none_or(|it| self.is_host(it.as_str()))
+            && (named.len() == 1 || target.is_some())
     }
 
     fn is_host(self, host: &str) -> bool {
         if host.contains(['@', '/', '\\', ' ', '?', '#', '%']) {
             return false;
         }
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => host,
+        // Only the name is looked at: no page has a name by its port.
+        let name = match host.find(']') {
+            Some(end) => &host[..=end],
+            None => host.split(':').next().unwrap_or_default(),
         };
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         name.eq_ignore_ascii_case("localhost")
@@ -182,7 +187,8 @@ fn check(input: &[u8], output: &[u8]) {
         let parsed = response.parse(rest).unwrap_or_else(|error| panic!("{error}; {}", told()));
         let httparse::Status::Complete(head) = parsed else { return };
         let status = response.code.unwrap_or_default();
-        let known = [100, 200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 413, 414, 415, 417, 431, 500, 501, 503, 505];
+        let known =
+            [100, 200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 413, 414, 415, 417, 431, 500, 501, 503, 505];
         assert!(known.contains(&status) && status != 500, "{status}; {}", told());
         let header = |name: &str| {
             let found = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
@@ -223,7 +229,10 @@ fn request(dice: &mut Dice<'_>, out: &mut Vec<u8>) {
         of.get(roll).copied().unwrap_or(of[0])
     }
     let method = pick(dice, &["POST", "GET", "DELETE", "PUT", "HEAD", "OPTIONS", "post"]);
-    let path = pick(dice, &["/mcp", "http://localhost/mcp", "http://evil.example/mcp", "*", "/", "/mcp?x=1", "http://me@localhost/"]);
+    let path = pick(
+        dice,
+        &["/mcp", "http://localhost/mcp", "http://evil.example/mcp", "*", "/", "/mcp?x=1", "http://me@localhost/"],
+    );
     let mut head = format!("{method} {path} HTTP/1.{}\r\n", pick(dice, &["1", "0"]));
     let lines: [&[&str]; 9] = [
         &[
@@ -253,7 +262,13 @@ fn request(dice: &mut Dice<'_>, out: &mut Vec<u8>) {
             "Origin: http://localhost@evil.example",
             "Origin: ",
         ],
-        &["Authorization: Bearer s3cret", "Authorization: bearer  s3cret ", "Authorization: Bearer s3cre", "Authorization: Basic s3cret", "X: y"],
+        &[
+            "Authorization: Bearer s3cret",
+            "Authorization: bearer  s3cret ",
+            "Authorization: Bearer s3cre",
+            "Authorization: Basic s3cret",
+            "X: y",
+        ],
         &[
             "Content-Type: application/json",
             "Content-Type: application/json; charset=utf-8",
@@ -277,15 +292,29 @@ fn request(dice: &mut Dice<'_>, out: &mut Vec<u8>) {
             "MCP-Protocol-Version: 1999-01-01",
             "MCP-Protocol-Version: \u{e9}",
         ],
-        &["X: y", "Mcp-Method: tools/call", "Mcp-Method: tools/list", "Mcp-Method: server/discover", "Mcp-Method: subscriptions/listen"],
+        &[
+            "X: y",
+            "Mcp-Method: tools/call",
+            "Mcp-Method: tools/list",
+            "Mcp-Method: server/discover",
+            "Mcp-Method: subscriptions/listen",
+        ],
         &["X: y", "Mcp-Name: fuzz.guarded", "Mcp-Name: fuzz_add", "Mcp-Name: =?base64?ZnV6ei5hZGQ=?="],
-        &["X: y", "Mcp-Session-Id: x", "Connection: close", "Expect: 100-continue", "Content-Encoding: gzip", "Transfer-Encoding: gzip"],
+        &[
+            "X: y",
+            "Mcp-Session-Id: x",
+            "Connection: close",
+            "Expect: 100-continue",
+            "Content-Encoding: gzip",
+            "Transfer-Encoding: gzip",
+        ],
     ];
     for choices in lines {
         let _ = write!(head, "{}\r\n", pick(dice, choices));
     }
     let body = match dice.roll(4) {
-        0 => br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fuzz.guarded","arguments":{}}}"#.to_vec(),
+        0 => br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fuzz.guarded","arguments":{}}}"#
+            .to_vec(),
         1 => dice.rest().to_vec(),
         _ => generate::message(&TOOLS, dice).into_bytes(),
     };

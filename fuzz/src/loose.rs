@@ -85,7 +85,9 @@ impl Parser<'_> {
     }
 
     fn number(&mut self) -> Option<Value> {
-        let length = self.bytes[self.at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+        let length = self.bytes[self.at..]
+            .iter()
+            .take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
         let end = self.at + length.count();
         let text = std::str::from_utf8(&self.bytes[self.at..end]).ok().filter(|text| !text.is_empty())?;
         self.at = end;

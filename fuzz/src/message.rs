@@ -52,7 +52,8 @@ pub(crate) fn due(message: &[u8], most: usize) -> Due {
     if message.len() > most {
         return unreadable();
     }
-    let Some(Members(members)) = std::str::from_utf8(message).ok().and_then(|text| serde_json::from_str(text).ok()) else {
+    let Some(Members(members)) = std::str::from_utf8(message).ok().and_then(|text| serde_json::from_str(text).ok())
+    else {
         return unreadable();
     };
     let has = |name: &str| members.iter().any(|(key, _)| key == name);

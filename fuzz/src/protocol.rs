@@ -14,7 +14,7 @@ use crate::dice::Dice;
 use crate::generate;
 use crate::message::{self, Due, Sent};
 use crate::served::{LONGEST, SERVER, TOOLS};
-use crate::{loose, shown};
+use crate::shown;
 
 /// A request in flight.
 struct Flight {
@@ -111,8 +111,8 @@ pub fn run(data: &[u8]) {
         };
         plain.send(message);
         // White space makes no difference. The place of a fault is told, though, and a thread of the pool may be quick.
-        let is_json = std::str::from_utf8(message).is_ok_and(loose::is_json);
-        is_same &= is_json && message.len() < LONGEST && !message.windows(4).any(|window| window == b"pool");
+        let is_value = serde_json::from_slice::<Value>(message).is_ok();
+        is_same &= is_value && message.len() < LONGEST && !message.windows(4).any(|window| window == b"pool");
         if is_same {
             spaced.send(&[b" ", message].concat());
         }

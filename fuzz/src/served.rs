@@ -66,7 +66,10 @@ fn pool(text: String) -> usize {
 #[mcp_tool(module = "fuzz", inline)]
 fn guarded(#[ctx] cx: &ToolContext) -> bool {
     let access = cx.extensions().get::<Access>();
-    assert!(access.is_none_or(|access| access.is_granted), "a request that is not to be let in runs a tool: {access:?}");
+    assert!(
+        access.is_none_or(|access| access.is_granted),
+        "a request that is not to be let in runs a tool: {access:?}"
+    );
     true
 }
 
