@@ -72,16 +72,16 @@ impl Parser<'_> {
                 Some(items.into())
             }
             b'"' => self.string().map(Value::String),
-            b't' => self.word(4, true.into()),
-            b'f' => self.word(5, false.into()),
-            b'n' => self.word(4, Value::Null),
+            b't' => Some(self.word(4, true.into())),
+            b'f' => Some(self.word(5, false.into())),
+            b'n' => Some(self.word(4, Value::Null)),
             _ => self.number(),
         }
     }
 
-    fn word(&mut self, length: usize, value: Value) -> Option<Value> {
+    fn word(&mut self, length: usize, value: Value) -> Value {
         self.at += length;
-        Some(value)
+        value
     }
 
     fn number(&mut self) -> Option<Value> {

@@ -1,10 +1,10 @@
 //! Messages to [`Server::begin`](mcp_registry::Server::begin), several on one connection.
 //!
 //! The input is cut at line breaks. A line that begins with the byte 1 stands for a message that is made from the bytes
-//! after it; an empty one has the requests in flight answered.
+//! after it; an empty one has the requests in flight answered that wait for nothing else.
 
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use mcp_registry::testing::block_on;
 use mcp_registry::{Peer, Rest};
@@ -15,6 +15,9 @@ use crate::generate;
 use crate::message::{self, Due, Sent};
 use crate::served::{LONGEST, SERVER, TOOLS};
 use crate::shown;
+
+/// More turns than any tool takes.
+const TURNS: usize = 8;
 
 /// A request in flight.
 struct Flight {
@@ -52,10 +55,9 @@ impl Connection {
             None => self.answer(message, &due, (!out.is_empty()).then_some(out), false),
             Some(mut rest) => {
                 assert!(out.is_empty(), "a request in flight is answered already: {}", shown(message));
-                let poll = rest.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                match poll {
-                    std::task::Poll::Ready(answer) => self.answer(message, &due, answer, false),
-                    std::task::Poll::Pending => {
+                match rest.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Ready(answer) => self.answer(message, &due, answer, false),
+                    Poll::Pending => {
                         self.flights.push(Flight { message: message.to_vec(), due, rest, cancelled: false });
                     }
                 }
@@ -74,16 +76,23 @@ impl Connection {
         self.answers.push(answer);
     }
 
+    /// Answers the requests in flight that wait for nothing but their turn.
     fn settle(&mut self) {
-        for Flight { message, due, rest, cancelled } in std::mem::take(&mut self.flights) {
-            let answer = block_on(rest);
-            self.answer(&message, &due, answer, cancelled);
+        for mut flight in std::mem::take(&mut self.flights) {
+            let mut polls = (0..TURNS).map(|_| flight.rest.as_mut().poll(&mut Context::from_waker(Waker::noop())));
+            match polls.find(Poll::is_ready) {
+                Some(Poll::Ready(answer)) => self.answer(&flight.message, &flight.due, answer, flight.cancelled),
+                _ => self.flights.push(flight),
+            }
         }
     }
 
     fn end(&mut self) {
         self.peer.finish();
-        self.settle();
+        for Flight { message, due, rest, cancelled } in std::mem::take(&mut self.flights) {
+            let answer = block_on(rest);
+            self.answer(&message, &due, answer, cancelled);
+        }
         assert_eq!(self.peer.in_flight(), 0);
         for message in self.told.lock().expect("nothing panics").iter() {
             assert!(matches!(message::sent(message), Sent::Notification), "{}", shown(message));

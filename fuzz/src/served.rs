@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::http::Access;
 
 /// How many bytes a message may have.
-pub(crate) const LONGEST: usize = 2048;
+pub(crate) const LONGEST: usize = 1024;
 
 /// Adds two numbers.
 #[mcp_tool(module = "fuzz", inline)]
@@ -58,8 +58,8 @@ fn fail(message: String) -> Result<(), ToolError> {
 
 /// Runs on a thread of the pool.
 #[mcp_tool(module = "fuzz")]
-fn pool(text: String) -> usize {
-    text.len()
+fn pool(text: String) -> String {
+    text
 }
 
 /// Notes that the request was to be let in.
@@ -73,7 +73,7 @@ fn guarded(#[ctx] cx: &ToolContext) -> bool {
     true
 }
 
-/// The server, with messages of at most [`LONGEST`] bytes and two tools on a page.
+/// The server, with messages of at most [`LONGEST`] bytes and four tools on a page.
 pub(crate) static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let entries = mcp_registry::entries().filter(|entry| entry.name.starts_with("fuzz."));
     let registry = Registry::builder_of(entries).build().expect("the tools are sound");
