@@ -60,7 +60,7 @@ pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
             false,
             &mut [__a0.slot(), __a1.slot(), __a2.slot()],
         )?;
-        if __args.check {
+        if __args.is_read() {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
         let __a0 = __a0.take();

@@ -28,8 +28,11 @@ static __mcp_tool_search: ::mcp_core::__private::ToolEntry = {
                 false,
                 &mut [__a0.slot()],
             )?;
-            if __args.check {
+            if __args.is_read() {
                 return __mcp::Ok(__mcp::Returned::Nothing);
+            }
+            if __args.pause {
+                __mcp::pause().await;
             }
             let __c0 = __mcp::CtxRef::<ToolContext>::NEW.get(__cx)?;
             let __c1 = __mcp::CtxRef::<Db>::NEW.get(__cx)?;

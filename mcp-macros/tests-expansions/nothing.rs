@@ -18,7 +18,7 @@ static __mcp_tool_nothing: ::mcp_core::__private::ToolEntry = {
         __out: &mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
         __mcp::read_arguments(__args.json, &[], false, &mut [])?;
-        if __args.check {
+        if __args.is_read() {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
         let __returned = nothing();
