@@ -1,27 +1,26 @@
 //! Tools of many signatures. Each notes what it was called with, and has a struct of the same shape for serde.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroI8, NonZeroU8, NonZeroU64};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use mcp_registry::mcp_tool;
 use mcp_registry::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-thread_local! {
-    /// What the last call ran with.
-    static RAN: RefCell<Option<Value>> = const { RefCell::new(None) };
-}
+/// What the tool that ran last ran with. It may have run on another thread.
+static RAN: Mutex<Option<Value>> = Mutex::new(None);
 
 /// What the last call ran with, once.
 pub(crate) fn ran() -> Option<Value> {
-    RAN.take()
+    RAN.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 fn note(arguments: impl Serialize) -> bool {
-    RAN.set(Some(serde_json::to_value(arguments).expect("arguments become JSON")));
+    let arguments = serde_json::to_value(arguments).expect("arguments become JSON");
+    *RAN.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
     true
 }
 

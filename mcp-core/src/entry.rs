@@ -94,8 +94,8 @@ pub struct Input<'a> {
     /// Whether the future of an `async` tool is pending once when they are read, before the tool runs: so that they can be
     /// read on one thread and the tool can run on another.
     pub pause: bool,
-    /// Called when they are read.
-    on_read: Option<&'a (dyn Fn() + Sync)>,
+    /// Called when they are read; says whether the tool is to run.
+    on_read: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
 impl<'a> Input<'a> {
@@ -111,9 +111,9 @@ impl<'a> Input<'a> {
         self
     }
 
-    /// Calls this when the arguments are read, before the tool runs.
+    /// Calls this when the arguments are read. The tool runs only if it returns true.
     #[must_use]
-    pub const fn on_read(mut self, call: &'a (dyn Fn() + Sync)) -> Self {
+    pub const fn on_read(mut self, call: &'a (dyn Fn() -> bool + Sync)) -> Self {
         self.on_read = Some(call);
         self
     }
@@ -122,10 +122,8 @@ impl<'a> Input<'a> {
     #[doc(hidden)]
     #[inline]
     pub fn is_read(&self) -> bool {
-        if let Some(on_read) = self.on_read {
-            on_read();
-        }
-        self.check
+        let goes_on = self.on_read.is_none_or(|on_read| on_read());
+        self.check || !goes_on
     }
 }
 

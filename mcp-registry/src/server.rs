@@ -262,10 +262,10 @@ impl Server {
             return self.request_guarded(envelope, (&id, method, Ok(params)), peer, out);
         }
         if let Some(name) = FlatHead::of_large(message) {
-            return self.flat_in(envelope, peer, out, |out| self.large_flat(&name, message, peer, out));
+            return flat_in(envelope, peer, out, |out| self.large_flat(&name, message, peer, out));
         }
         match Incoming::parse(message) {
-            Ok(Incoming::Flat(call)) => self.flat_in(envelope, peer, out, |out| self.flat(call, peer, out)),
+            Ok(Incoming::Flat(call)) => flat_in(envelope, peer, out, |out| self.flat(call, peer, out)),
             Ok(Incoming::Rpc(RpcMessage::Request(request))) => {
                 self.request_guarded(envelope, (&request.id, &request.method, Params::read(&request)), peer, out)
             }
@@ -321,25 +321,6 @@ impl Server {
         let most = self.0.settings.max_message;
         let message = format!("the message has {bytes} bytes and may have {most}; send less at a time");
         RpcError::new(code::INVALID_REQUEST, message).data(json!({ "error_type": "ValidationError" }))
-    }
-
-    /// Answers a flat call, if its envelope lets it. It has no version, and the envelope repeats nothing of it.
-    fn flat_in(
-        &self,
-        envelope: &impl Envelope,
-        peer: &Peer,
-        out: &mut Vec<u8>,
-        answer: impl FnOnce(&mut Vec<u8>) -> Option<Rest>,
-    ) -> Option<Rest> {
-        let fits = if envelope.is_stateless() { Err(version_missing()) } else { envelope.agrees(None) };
-        match fits {
-            Ok(()) => answer(out),
-            Err(error) => {
-                peer.note(Outcome::Refused);
-                respond_error(None, &error, out);
-                None
-            }
-        }
     }
 
     /// Answers a large flat call, which is read on the pool.
@@ -527,6 +508,24 @@ impl Server {
             }
         }
         result
+    }
+}
+
+/// Answers a flat call, if its envelope lets it. It has no version, and the envelope repeats nothing of it.
+fn flat_in(
+    envelope: &impl Envelope,
+    peer: &Peer,
+    out: &mut Vec<u8>,
+    answer: impl FnOnce(&mut Vec<u8>) -> Option<Rest>,
+) -> Option<Rest> {
+    let fits = if envelope.is_stateless() { Err(version_missing()) } else { envelope.agrees(None) };
+    match fits {
+        Ok(()) => answer(out),
+        Err(error) => {
+            peer.note(Outcome::Refused);
+            respond_error(None, &error, out);
+            None
+        }
     }
 }
 

@@ -97,7 +97,10 @@ impl Case {
             ],
         );
         if peak as f64 > most * sent {
-            return Err(io::Error::other(format!("it took {} of memory, more than {most} bytes per byte", bytes(peak))));
+            return Err(io::Error::other(format!(
+                "it took {} of memory, more than {most} bytes per byte",
+                bytes(peak)
+            )));
         }
         Ok(())
     }

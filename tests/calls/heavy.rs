@@ -1,5 +1,6 @@
 //! Arguments that take long to read or check: the deadline holds, and nobody else waits.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -89,6 +90,31 @@ fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_n
         assert_eq!(results[1].data, Some(json!({ "result": "quick" })), "{tool}");
         assert!(started.elapsed() < Duration::from_secs(30), "{tool}");
     }
+}
+
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+
+/// Takes a tree, and counts.
+#[mcp_tool(module = "heavy")]
+fn counted(node: Node) -> bool {
+    RUNS.fetch_add(1, Ordering::SeqCst);
+    matches!(node, Node::Leaf(true))
+}
+
+#[test]
+fn a_tool_does_not_run_after_its_caller_was_answered_at_the_deadline() {
+    let registry = build(of(tools![counted]));
+    // It fits, and is read in the end.
+    let levels = 16;
+    let tree = format!(r#"{{"node": {}true{}}}"#, r#"{"next":"#.repeat(levels), r#","right":true}"#.repeat(levels));
+    let arguments: Value = serde_json::from_str(&tree).unwrap();
+    let options = CallOptions::new().timeout(Duration::from_millis(20));
+    let late = registry.call_blocking_with(&ToolCall::new("heavy.counted", arguments), &options);
+    assert_eq!(failure(&late).0, "TimeoutError");
+    // It waits until the other is read.
+    let result = registry.call_blocking(&ToolCall::new("heavy.counted", json!({ "node": true })));
+    assert_eq!(result.data, Some(json!({ "result": true })));
+    assert_eq!(RUNS.load(Ordering::SeqCst), 1);
 }
 
 #[test]

@@ -73,18 +73,15 @@ impl Future for Acquire {
             state.is_taken = true;
             return Poll::Ready(Turn(this.lane.clone()));
         }
-        match this.ticket {
-            Some(ticket) => {
-                // Those who have left are gone, and the others are in order.
-                if let Ok(place) = state.waiting.binary_search_by_key(&ticket, |(ticket, _)| *ticket) {
-                    state.waiting[place].1.clone_from(context.waker());
-                }
+        if let Some(ticket) = this.ticket {
+            // Those who have left are gone, and the others are in order.
+            if let Ok(place) = state.waiting.binary_search_by_key(&ticket, |(ticket, _)| *ticket) {
+                state.waiting[place].1.clone_from(context.waker());
             }
-            None => {
-                this.ticket = Some(state.next);
-                state.waiting.push_back((state.next, context.waker().clone()));
-                state.next += 1;
-            }
+        } else {
+            this.ticket = Some(state.next);
+            state.waiting.push_back((state.next, context.waker().clone()));
+            state.next += 1;
         }
         Poll::Pending
     }

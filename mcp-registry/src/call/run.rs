@@ -231,7 +231,11 @@ impl<'a> Run<'a> {
                 let job = move || -> Ran {
                     let mut out = Vec::new();
                     let turn = Mutex::new(Some(turn));
-                    let on_read = || drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+                    let on_read = || {
+                        drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+                        // Whoever was answered at the deadline is not to find later that the tool ran all the same.
+                        !cx.is_cancelled()
+                    };
                     validate::admit(&tool, &json)?;
                     let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
                     Ok((self::returned(&tool, Ok(returned), &json)?, out))
@@ -244,7 +248,10 @@ impl<'a> Run<'a> {
                     let reading = tool.clone();
                     let mut future: BoxFuture<'static, Ran> = Box::pin(async move {
                         let turn = Mutex::new(Some(turn));
-                        let on_read = || drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+                        let on_read = || {
+                            drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+                            true
+                        };
                         validate::admit(&reading, &json)?;
                         let mut out = Vec::new();
                         let input = Input::new(&json).pause().on_read(&on_read);

@@ -68,7 +68,9 @@ fn each_reference<'a>(schema: &'a Value, in_union: bool, see: &mut dyn FnMut(&'a
                     ("$defs" | "definitions", _) => {}
                     ("anyOf", Value::Array(alternatives)) => {
                         let in_union = in_union || is_untagged(alternatives);
-                        alternatives.iter().for_each(|alternative| each_reference(alternative, in_union, see));
+                        for alternative in alternatives {
+                            each_reference(alternative, in_union, see);
+                        }
                     }
                     (_, inner) => each_reference(inner, in_union, see),
                 }
@@ -97,6 +99,7 @@ mod tests {
 
     use super::recursive_union;
 
+    #[allow(clippy::needless_pass_by_value, reason = "it is made for this")]
     fn found(node: Value) -> Option<String> {
         let schema = json!({
             "type": "object",
