@@ -150,9 +150,10 @@ fn keywords_at_the_root_of_a_written_schema_are_enforced() {
 #[test]
 fn a_schema_that_makes_the_validator_panic_is_refused() {
     let schema = json!({
-        "type": "object",
-        "properties": { "a": { "$id": "urn:x", "$dynamicRef": "#y" } },
         "additionalProperties": { "$id": "urn:x", "$anchor": "y" },
+        "properties": { "a": { "$dynamicRef": "#y", "$id": "urn:x", "definitions": { "A": {} } } },
+        "$dynamicRef": "#x",
+        "type": "object",
     });
     let compiled = std::panic::catch_unwind(|| jsonschema::validator_for(&schema).is_ok());
     assert!(compiled.is_err(), "the compiler takes it by now; find another schema");
