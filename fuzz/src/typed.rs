@@ -3,24 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroI8, NonZeroU8, NonZeroU64};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use mcp_registry::mcp_tool;
 use mcp_registry::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What the tool that ran last ran with. It may have run on another thread.
+/// What the last call ran with, on whichever thread.
 static RAN: Mutex<Option<Value>> = Mutex::new(None);
 
 /// What the last call ran with, once.
 pub(crate) fn ran() -> Option<Value> {
-    RAN.lock().unwrap_or_else(PoisonError::into_inner).take()
+    RAN.lock().expect("nothing panics").take()
 }
 
 fn note(arguments: impl Serialize) -> bool {
     let arguments = serde_json::to_value(arguments).expect("arguments become JSON");
-    *RAN.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
+    *RAN.lock().expect("nothing panics") = Some(arguments);
     true
 }
 
