@@ -16,15 +16,25 @@ pub(crate) fn is_json(text: &str) -> bool {
 /// The value of a text that is JSON by its grammar, with the nearest that there is for what a `Value` cannot represent:
 /// U+FFFD for half a surrogate pair, the greatest number for one beyond it. Of a key that stands twice the last counts.
 pub(crate) fn value(text: &str) -> Option<Value> {
-    let mut parser = Parser { bytes: text.as_bytes(), at: 0 };
+    read(text).map(|(value, _)| value)
+}
+
+/// Whether a key of an object stands twice in a text that is JSON by its grammar.
+pub(crate) fn has_key_twice(text: &str) -> bool {
+    read(text).is_some_and(|(_, has_key_twice)| has_key_twice)
+}
+
+fn read(text: &str) -> Option<(Value, bool)> {
+    let mut parser = Parser { bytes: text.as_bytes(), at: 0, has_key_twice: false };
     let value = parser.value(0)?;
     parser.space();
-    (parser.at == parser.bytes.len()).then_some(value)
+    (parser.at == parser.bytes.len()).then_some((value, parser.has_key_twice))
 }
 
 struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
+    has_key_twice: bool,
 }
 
 impl Parser<'_> {
@@ -57,7 +67,8 @@ impl Parser<'_> {
                     self.space();
                     let key = self.string()?;
                     self.takes(b':');
-                    members.insert(key, self.value(depth + 1)?);
+                    let value = self.value(depth + 1)?;
+                    self.has_key_twice |= members.insert(key, value).is_some();
                     self.takes(b',');
                 }
                 Some(members.into())
