@@ -117,8 +117,16 @@ fn d2_only_names_of_this_machine_lead_here() {
         for host in ["localhost", "LocalHost:1", "127.0.0.1", "[::1]:80", &format!("127.0.0.1:{port}")] {
             assert_eq!(served.ask(&list.clone().with("Host", host)).status, 200, "{version} {host}");
         }
-        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "me@localhost", "0.0.0.0", ""]
-        {
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "me@localhost",
+            "localhost:le",
+            "localhost:99999",
+            "0.0.0.0",
+            "",
+        ] {
             let reply = served.ask(&list.clone().with("Host", host));
             assert_eq!(reply.refusal(), (403, -32600), "{version} {host}");
         }

@@ -109,8 +109,10 @@ impl Access {
             return true;
         }
         let Ok(authority) = Authority::try_from(host) else { return false };
+        let has_sound_port = authority.host().len() == host.len() || authority.port_u16().is_some();
         // A name of a user in front is no part of a host.
         !host.contains('@')
+            && has_sound_port
             && (is_this_machine(authority.host())
                 || self.hosts.iter().any(|known| {
                     known.eq_ignore_ascii_case(host)
