@@ -148,8 +148,19 @@ fn c29_the_strict_policy_makes_errors_of_errors() {
 #[serde(untagged)]
 #[allow(dead_code, reason = "only its schema is looked at")]
 enum Tree {
-    Branch { left: Box<Tree>, right: Box<Tree> },
+    Left { next: Box<Tree>, left: bool },
+    Right { next: Box<Tree>, right: bool },
     Leaf(i64),
+}
+
+/// Of each JSON type there is one variant.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum Any {
+    List(Vec<Any>),
+    Map(HashMap<String, Any>),
+    Text(String),
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -172,6 +183,12 @@ fn hidden_tree(#[arg(schema = json!({ "type": "object" }))] tree: Tree) {
     let _ = tree;
 }
 
+/// Takes anything.
+#[mcp_tool(module = "slow")]
+fn any(any: Any) {
+    let _ = any;
+}
+
 /// Takes a tree that reads in linear time.
 #[mcp_tool(module = "slow")]
 fn tagged(tree: Tagged) {
@@ -188,4 +205,16 @@ fn types_that_do_not_read_in_linear_time_are_named() {
     assert!(slow("slow.tree").unwrap().contains("`Tree`"));
     assert!(slow("slow.hidden_tree").is_some());
     assert_eq!(slow("slow.tagged"), None);
+    assert_eq!(slow("slow.any"), None);
+    let registry = Registry::builder().build().unwrap();
+    let schema = json!({
+        "type": "object",
+        "properties": { "tree": { "$ref": "#/$defs/Tree" } },
+        "$defs": { "Tree": { "anyOf": [
+            { "type": "array", "items": { "$ref": "#/$defs/Tree" } },
+            { "type": "array", "prefixItems": [{ "$ref": "#/$defs/Tree" }] },
+        ] } },
+    });
+    registry.register(Tool::new("slow.made", schema, |_, _| async {}).description("Takes a tree.")).unwrap();
+    assert!(registry.catalog().lint().iter().any(|it| it.tool == "slow.made" && it.rule == "slow-union"));
 }

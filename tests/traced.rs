@@ -1,11 +1,15 @@
 //! Spans and events of calls. (Alone in its program: who listens, listens to all of it.)
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use axum::body::Body;
+use axum::extract::Request;
 use mcp_core::__private::block_on;
-use mcp_registry::{CallOptions, Registry, ToolCall, mcp_tool, tools};
+use mcp_registry::{CallOptions, Http, Registry, Server, ToolCall, mcp_tool, tools};
 use serde_json::{Value, json};
+use tower_service::Service as _;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -51,7 +55,7 @@ impl Lines {
 }
 
 #[test]
-fn a_call_has_a_span_and_an_event_of_its_outcome() {
+fn a_call_has_a_span_and_an_event_and_a_rejection_has_an_event() {
     let lines = Lines::default();
     let subscriber = tracing_subscriber::fmt().json().with_span_events(FmtSpan::CLOSE).with_writer(lines.clone());
     subscriber.init();
@@ -92,4 +96,18 @@ fn a_call_has_a_span_and_an_event_of_its_outcome() {
     let told = lines.take();
     let bytes = told.iter().map(|line| line.to_string().len()).sum::<usize>();
     assert!(bytes < 10_000, "names and ids are cut: {bytes} bytes");
+
+    let mut service = Http::new(Server::new(registry)).token("s3cret").service();
+    let guess = Request::post("/mcp").header("Host", "localhost").header("Authorization", "Bearer gue55");
+    let mut guess = guess.body(Body::empty()).unwrap();
+    let client: SocketAddr = "192.0.2.7:4711".parse().unwrap();
+    guess.extensions_mut().insert(client);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    assert_eq!(runtime.block_on(service.call(guess)).unwrap().status(), 401);
+    let told = lines.take();
+    let [rejected] = told.as_slice() else { panic!("{told:#?}") };
+    assert_eq!((&rejected["level"], &rejected["fields"]["reason"]), (&json!("WARN"), &json!("wrong_token")));
+    assert_eq!((&rejected["fields"]["client"], &rejected["fields"]["count"]), (&json!("192.0.2.7:4711"), &json!(1)));
+    let text = rejected.to_string();
+    assert!(!text.contains("gue55") && !text.contains("s3cret"), "{text}");
 }

@@ -205,21 +205,3 @@ async fn a_server_that_ends_delays_nothing() {
     assert_eq!(status(&mut service, "guess", "localhost").await, StatusCode::UNAUTHORIZED);
     assert_eq!(started.elapsed(), Duration::ZERO);
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_rejection_is_an_event_of_tracing() {
-    let written = Written::default();
-    let writer = written.clone();
-    let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
-    let mut service = Http::new(Server::new(builder(&Log::new()).build().unwrap())).token("s3cret").service();
-    let mut guess = request("gue55", "localhost");
-    let client: std::net::SocketAddr = "192.0.2.7:4711".parse().unwrap();
-    guess.extensions_mut().insert(client);
-    assert_eq!(service.call(guess).await.unwrap().status(), StatusCode::UNAUTHORIZED);
-    let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
-    let event: Value = serde_json::from_str(text.trim()).unwrap();
-    assert_eq!((&event["level"], &event["fields"]["reason"]), (&json!("WARN"), &json!("wrong_token")));
-    assert_eq!((&event["fields"]["client"], &event["fields"]["count"]), (&json!("192.0.2.7:4711"), &json!(1)));
-    assert!(!text.contains("gue55") && !text.contains("s3cret"), "{text}");
-}

@@ -1,7 +1,8 @@
-//! Types whose values take more than linear time to read.
+//! Types whose values take more than linear time to read or to check.
 //!
-//! serde reads a value of an untagged enum by trying one variant after the other. Where a variant holds the enum again,
-//! each level of nesting multiplies the time: a few hundred bytes can take years.
+//! serde reads a value of an untagged enum by trying one variant after the other, and the validator checks it so. Where two
+//! variants of one JSON type hold the enum again, each level of nesting doubles the time: a few hundred bytes can take
+//! years.
 
 use std::collections::HashSet;
 
@@ -11,12 +12,19 @@ use serde_json::Value;
 use super::sample::Document;
 use crate::tool::{RegisteredTool, Source};
 
-/// The type of a tool's parameters whose values may take more than linear time to read, if there is one.
+/// The type of a tool's arguments whose values may take more than linear time to read or to check, if there is one.
 pub(crate) fn slow_type(tool: &RegisteredTool) -> Option<String> {
-    let Source::Linked(entry) = tool.source() else { return None };
-    let is_written = entry.input_schema.is_some() || entry.params.iter().any(|param| param.explicit_schema.is_some());
-    let types = is_written.then(|| schema::types_of(entry));
-    let union = recursive_union(types.as_ref().unwrap_or(tool.input_schema()))?;
+    let types = match tool.source() {
+        // What stands in the published schema is not what serde reads.
+        Source::Linked(entry)
+            if entry.input_schema.is_some() || entry.params.iter().any(|param| param.explicit_schema.is_some()) =>
+        {
+            Some(schema::types_of(entry))
+        }
+        Source::Linked(_) | Source::Made(_) => None,
+    };
+    let mut schemas = types.iter().chain([&**tool.input_schema()]);
+    let union = schemas.find_map(recursive_union)?;
     Some(union.rsplit('/').next().unwrap_or(union).to_owned())
 }
 
@@ -67,9 +75,8 @@ fn each_reference<'a>(schema: &'a Value, in_union: bool, see: &mut dyn FnMut(&'a
                     // They are seen by reference.
                     ("$defs" | "definitions", _) => {}
                     ("anyOf", Value::Array(alternatives)) => {
-                        let in_union = in_union || is_untagged(alternatives);
                         for alternative in alternatives {
-                            each_reference(alternative, in_union, see);
+                            each_reference(alternative, in_union || has_rival(alternative, alternatives), see);
                         }
                     }
                     (_, inner) => each_reference(inner, in_union, see),
@@ -81,16 +88,28 @@ fn each_reference<'a>(schema: &'a Value, in_union: bool, see: &mut dyn FnMut(&'a
     }
 }
 
-/// Whether several alternatives have no tag by which the right one is known.
-fn is_untagged(alternatives: &[Value]) -> bool {
+/// Whether a value that is tried as this alternative may be tried as another one that looks into it as well: nothing tells
+/// the two apart.
+fn has_rival(alternative: &Value, alternatives: &[Value]) -> bool {
+    let may_meet = |other: &Value| match (&alternative["type"], &other["type"]) {
+        (Value::String(own), Value::String(other)) => own == other,
+        _ => true,
+    };
+    let looks_inside = |other: &Value| {
+        let mut has_reference = false;
+        each_reference(other, false, &mut |_, _| has_reference = true);
+        has_reference
+    };
+    let is_rival = |other: &&Value| !std::ptr::eq(*other, alternative) && may_meet(other) && looks_inside(other);
+    !is_tagged(alternative) && alternatives.iter().filter(|other| !is_tagged(other)).any(|other| is_rival(&other))
+}
+
+/// Whether the alternative is known by a tag.
+fn is_tagged(schema: &Value) -> bool {
     let is_constant =
         |schema: &Value| schema.get("const").is_some() || schema["enum"].as_array().is_some_and(|it| it.len() == 1);
-    let is_tagged = |schema: &&Value| {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        is_constant(schema) || properties.is_some_and(|properties| properties.values().any(is_constant))
-    };
-    let is_null = |schema: &&Value| schema["type"] == "null";
-    alternatives.iter().filter(|schema| !is_null(schema) && !is_tagged(schema)).count() > 1
+    let properties = schema.get("properties").and_then(Value::as_object);
+    is_constant(schema) || properties.is_some_and(|properties| properties.values().any(is_constant))
 }
 
 #[cfg(test)]
@@ -110,11 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn an_untagged_enum_that_holds_itself_is_found() {
+    fn an_untagged_enum_that_holds_itself_twice_is_found() {
         let list = json!({ "type": "array", "items": { "$ref": "#/$defs/Node" } });
-        let object = json!({ "type": "object", "properties": { "left": { "$ref": "#/$defs/Node" } } });
-        assert!(found(json!({ "anyOf": [list, { "type": "string" }] })).is_some());
-        assert!(found(json!({ "anyOf": [object, { "$ref": "#/$defs/Other" }] })).is_some(), "by another type");
+        let pair = json!({ "type": "array", "prefixItems": [{ "$ref": "#/$defs/Node" }, { "type": "string" }] });
+        assert!(found(json!({ "anyOf": [list, pair, { "type": "string" }] })).is_some());
+        assert!(found(json!({ "anyOf": [list, { "$ref": "#/$defs/Other" }] })).is_some(), "by another type");
+        let nested = json!({ "type": "object", "properties": { "in": { "anyOf": [list, pair] } } });
+        assert!(found(nested).is_some(), "in a member");
     }
 
     #[test]
@@ -122,6 +143,9 @@ mod tests {
         let node = json!({ "$ref": "#/$defs/Node" });
         assert_eq!(found(json!({ "type": "object", "properties": { "next": node } })), None);
         assert_eq!(found(json!({ "anyOf": [node, { "type": "null" }] })), None, "an option");
+        let (list, map) =
+            (json!({ "type": "array", "items": node }), json!({ "type": "object", "additionalProperties": node }));
+        assert_eq!(found(json!({ "anyOf": [list, map, { "type": "string" }] })), None, "any JSON");
         assert_eq!(
             found(json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }] })),
             None,
