@@ -16,6 +16,11 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Held by the test that counts.
 static COUNTING: Mutex<()> = Mutex::new(());
 
+/// The least of five counts: whoever runs the tests allocates now and then, too.
+fn of_five(count: impl FnMut() -> usize) -> usize {
+    std::iter::repeat_with(count).take(5).min().unwrap()
+}
+
 /// Adds two numbers.
 #[mcp_tool(module = "counted", inline)]
 fn add(a: i64, b: i64) -> i64 {
@@ -50,9 +55,12 @@ fn an_inline_tool_with_numbers_costs_no_memory_beyond_its_output() {
         };
         // What is made once for each tool is made by the first call; the comparison costs one allocation.
         call();
-        let region = Region::new(ALLOCATOR);
-        call();
-        assert_eq!(region.change().allocations, 1, "{name} {}", String::from_utf8_lossy(arguments));
+        let allocations = of_five(|| {
+            let region = Region::new(ALLOCATOR);
+            call();
+            region.change().allocations
+        });
+        assert_eq!(allocations, 1, "{name} {}", String::from_utf8_lossy(arguments));
     }
 }
 
@@ -91,12 +99,15 @@ fn a_call_that_panics_leaves_nothing_behind() {
         for _ in 0..10 {
             call().unwrap_err();
         }
-        let region = Region::new(ALLOCATOR);
-        for _ in 0..100 {
-            call().unwrap_err();
-        }
-        let change = region.change();
-        assert_eq!(change.bytes_allocated, change.bytes_deallocated, "panic {how}");
+        let kept = of_five(|| {
+            let region = Region::new(ALLOCATOR);
+            for _ in 0..100 {
+                call().unwrap_err();
+            }
+            let change = region.change();
+            change.bytes_allocated.abs_diff(change.bytes_deallocated)
+        });
+        assert_eq!(kept, 0, "panic {how}");
     }
 }
 

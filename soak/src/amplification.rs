@@ -69,6 +69,37 @@ impl Case {
         })
     }
 
+    /// Sends a message over so many connections at once while others ask, who must not have to wait.
+    fn send_while_others_ask(
+        &self,
+        what: &str,
+        message: &[u8],
+        times: usize,
+        problems: &mut Vec<String>,
+    ) -> io::Result<(Answers, String)> {
+        let over = AtomicBool::new(false);
+        let (answers, others) = thread::scope(|scope| {
+            let others = scope.spawn(|| ask_others(self.address, &over));
+            // Let them begin.
+            thread::sleep(Duration::from_millis(100));
+            let answers = self.send(message, times);
+            over.store(true, Relaxed);
+            (answers, others.join())
+        });
+        let (health, add, asked) = others.map_err(|_| io::Error::other("a client panicked"))??;
+        for (who, time) in [("`/health`", health), ("`soak_add_in_future`", add)] {
+            if time > TOLERANCE {
+                problems.push(format!("{what}: {who} took {} meanwhile", shown(time)));
+            }
+        }
+        let meanwhile = format!(
+            "Meanwhile {asked} requests for `/health` and as many other calls were answered, the slowest after {} and {}.",
+            shown(health),
+            shown(add)
+        );
+        Ok((answers?, meanwhile))
+    }
+
     /// Appends the row of the case, once the server is idle. Fails if it took more memory than so many times what was sent.
     #[allow(clippy::cast_precision_loss, reason = "these are figures to read")]
     fn write(&self, what: &str, answers: &Answers, most: f64, out: &mut String) -> io::Result<()> {
@@ -133,7 +164,7 @@ pub(crate) fn measure(out: &mut String, problems: &mut Vec<String>) {
     out.push_str(HEAD);
     let mut meanwhile = String::new();
     for (what, measured) in [
-        ("16 MiB of zeros", rejected(out, problems)),
+        ("16 MiB of zeros", rejected(out, &mut meanwhile, problems)),
         ("trees that are slow to parse", slow_to_parse(out, &mut meanwhile, problems)),
         ("much `_meta`", meta(out, problems)),
     ] {
@@ -143,12 +174,13 @@ pub(crate) fn measure(out: &mut String, problems: &mut Vec<String>) {
 }
 
 /// A message as long as it may be, in which nothing fits.
-fn rejected(out: &mut String, problems: &mut Vec<String>) -> io::Result<()> {
+fn rejected(out: &mut String, meanwhile: &mut String, problems: &mut Vec<String>) -> io::Result<()> {
     let what = "16 MiB of zeros for a list of words with a pattern";
     let case = Case::start(what)?;
     let frame = call("soak_letters", r#"{"words":}"#, "").len();
     let message = call("soak_letters", &format!(r#"{{"words":{}}}"#, zeros(16 * 1024 * 1024 - frame)), "");
-    let answers = case.send(&message, 1)?;
+    let (answers, others) = case.send_while_others_ask(what, &message, 1, problems)?;
+    let _ = writeln!(meanwhile, "\nThe zeros were rejected after {}. {others}", shown(answers.slowest));
     if !answers.texts[0].contains(r#""isError":true"#) {
         problems.push(format!("{what}: answered with {:.200}", answers.texts[0]));
     }
@@ -163,36 +195,18 @@ fn slow_to_parse(out: &mut String, meanwhile: &mut String, problems: &mut Vec<St
     let tree = format!("{}0{}", "[".repeat(DEPTH), "]".repeat(DEPTH));
     let frame = call("soak_tree", &format!(r#"{{"tree":{tree},"note":""}}"#), "").len();
     let message = call("soak_tree", &format!(r#"{{"tree":{tree},"note":"{}"}}"#, "x".repeat(665 - frame)), "");
-    let over = AtomicBool::new(false);
-    let (answers, others) = thread::scope(|scope| {
-        let others = scope.spawn(|| ask_others(case.address, &over));
-        // Let them begin.
-        thread::sleep(Duration::from_millis(100));
-        let answers = case.send(&message, times);
-        over.store(true, Relaxed);
-        (answers, others.join())
-    });
-    let answers = answers?;
-    let (health, add, asked) = others.map_err(|_| io::Error::other("a client panicked"))??;
+    let (answers, others) = case.send_while_others_ask(&what, &message, times, problems)?;
     let late = answers.slowest.saturating_sub(TREE_DEADLINE);
     if late > TOLERANCE {
         problems.push(format!("{what}: answered after {}, with a deadline of 1 s", shown(answers.slowest)));
-    }
-    for (who, time) in [("`/health`", health), ("`soak_add_in_future`", add)] {
-        if time > TOLERANCE {
-            problems.push(format!("{what}: {who} took {} meanwhile", shown(time)));
-        }
     }
     // They are small: what is taken is the stack of a thread or two.
     case.write(&what, &answers, f64::INFINITY, out)?;
     let _ = writeln!(
         meanwhile,
-        "\nThe trees have a deadline of {}; the last answer came {} after it. Meanwhile {asked} requests for \
-         `/health` and as many other calls were answered, the slowest after {} and {}.",
+        "\nThe trees have a deadline of {}; the last answer came {} after it. {others}",
         shown(TREE_DEADLINE),
         shown(late),
-        shown(health),
-        shown(add)
     );
     Ok(())
 }
