@@ -61,6 +61,7 @@ struct Flights {
 struct Flying {
     cancel: CancelToken,
     /// The tool that it calls.
+    #[cfg_attr(not(feature = "stdio"), allow(dead_code, reason = "only stdio reports what it cancels"))]
     tool: Arc<str>,
     token: Option<String>,
 }
