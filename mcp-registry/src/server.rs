@@ -327,20 +327,18 @@ impl Server {
     fn large_flat(&self, name: &str, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
         let flight = self.flat_flight(&Arc::from(name), peer, out)?;
         let options = peer.call_options().clone().cancel(flight.cancel());
-        let (server, message) = (self.clone(), message.to_vec());
+        let (server, name, message) = (self.clone(), name.to_owned(), message.to_vec());
         Some(Box::pin(async move {
             let registry = &server.0.registry;
-            let mut name = Cow::Borrowed("the message");
-            let result = match registry.read_apart(move || ToolCall::parse(&message), &options).await {
-                // As text it takes a fraction of the memory.
-                Ok(Ok(ToolCall { tool_name, arguments, .. })) => {
-                    let arguments = { arguments }.to_string();
-                    let answer = registry.try_call_json(&tool_name, &arguments, &options).await;
-                    name = Cow::Owned(tool_name);
+            // As text, the arguments take a fraction of the memory.
+            let read = move || ToolCall::parse(&message).map(|call| call.arguments.to_string());
+            let result = match registry.read_apart(read, &options).await {
+                Ok(Ok(arguments)) => {
+                    let answer = registry.try_call_json(&name, &arguments, &options).await;
                     answer.unwrap_or_else(ToolResult::from)
                 }
                 Ok(Err(error)) => ToolResult::failure(error),
-                Err(error) => ToolResult::from(error),
+                Err(error) => ToolResult::from(registry.reject(&name, "", &options, error)),
             };
             flat_answer(&name, result, flight)
         }))

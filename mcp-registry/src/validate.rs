@@ -99,12 +99,10 @@ pub(crate) fn admit(tool: &RegisteredTool, json: &str) -> Result<(), Error> {
 
 /// The error of arguments that the types have rejected, with all faults: theirs, and what the validator finds besides.
 pub(crate) fn complete(tool: &RegisteredTool, json: &str, typed: Vec<Fault>) -> SchemaError {
-    let found = match parse_arguments(json) {
-        // To read a large message once more is worth no further fault.
-        Ok(arguments) if typed.len() < TOLD && json.len() <= LARGE => faults(tool, arguments),
-        _ => Found::default(),
-    };
-    found.with(typed).of(tool)
+    // To read a large message once more is worth no further fault.
+    let is_read = typed.len() < TOLD && json.len() <= LARGE;
+    let arguments = is_read.then(|| parse_arguments(json).ok()).flatten();
+    arguments.map_or_else(Found::default, |arguments| faults(tool, arguments)).with(typed).of(tool)
 }
 
 /// The error of arguments that the validator cannot look at: a text that no `Value` can hold, or that it would hold as

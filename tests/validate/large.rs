@@ -1,8 +1,8 @@
 //! Values of many parts: the first faults are told, the others counted.
 
 use mcp_registry::schemars::{self, JsonSchema};
-use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Error, Registry, SchemaError, ToolCall, mcp_tool, tools};
+use mcp_registry::serde_json::{self, Value, json};
+use mcp_registry::{Error, Registry, SchemaError, Tool, ToolCall, mcp_tool, tools};
 use serde::Deserialize;
 
 /// Takes words.
@@ -105,4 +105,42 @@ fn a_large_value_that_cannot_be_taken_apart_is_refused_as_one() {
     let error = error("large.either", json!({ "either": sent }));
     assert_eq!(error.faults[0].path, "/either", "{error}");
     assert!(error.faults.len() == 1 && error.to_string().len() < 1_000, "{error}");
+}
+
+#[test]
+fn what_the_walk_along_the_schema_cannot_see_is_refused_all_the_same() {
+    let call = |schema: Value, arguments: Value| {
+        let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+        registry.register(Tool::new("large.made", schema, |_, _| async {}).description("Takes much.")).unwrap();
+        registry.check(&ToolCall::new("large.made", arguments))
+    };
+    let padding = vec![json!(1); 5_000];
+    let keys = json!({
+        "type": "object",
+        "properties": { "map": {
+            "type": "object",
+            "propertyNames": { "$ref": "#/$defs/Key" },
+            "additionalProperties": { "type": "integer" },
+        } },
+        "$defs": { "Key": { "pattern": "^[a-z][0-9]*$" } },
+    });
+    let mut map: Value = (0..5_000).map(|n| (format!("a{n}"), json!(n))).collect::<serde_json::Map<_, _>>().into();
+    call(keys.clone(), json!({ "map": map })).unwrap();
+    map["; rm -rf /"] = json!(1);
+    call(keys, json!({ "map": map })).unwrap_err();
+    let older = json!({
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "type": "object",
+        "properties": { "n": { "type": "integer" } },
+    });
+    call(older.clone(), json!({ "n": 1, "padding": padding })).unwrap();
+    call(older, json!({ "n": 1.0, "padding": padding })).unwrap_err();
+    let named = json!({
+        "$id": "urn:root",
+        "type": "object",
+        "properties": { "n": { "$ref": "urn:root#/$defs/N" } },
+        "$defs": { "N": { "type": "integer" } },
+    });
+    call(named.clone(), json!({ "n": 1, "padding": padding })).unwrap();
+    call(named, json!({ "n": "one", "padding": padding })).unwrap_err();
 }

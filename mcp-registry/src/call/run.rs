@@ -215,7 +215,8 @@ impl<'a> Run<'a> {
 
     /// Reads and checks the arguments on the pool, where they can be abandoned, and runs the tool where it belongs.
     async fn apart(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        let (tool, json, turn) = (self.tool.clone(), arguments.to_owned(), self.turn(arguments).await?);
+        let turn = self.turn(arguments).await?;
+        let (tool, json) = (self.tool.clone(), arguments.to_owned());
         let (returned, json) = match self.tool.source() {
             Source::Made(made) => {
                 let job = move || {

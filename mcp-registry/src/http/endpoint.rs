@@ -223,7 +223,7 @@ impl Endpoint {
             let message = "as many requests are under way as may be; try again in a moment";
             return self.busy("requests in flight", message, sender);
         };
-        self.message(request, &message, (accepted, sender), permit).await
+        self.message(request, &message, (accepted, sender), permit.keeping(room)).await
     }
 
     async fn message(

@@ -35,7 +35,8 @@ enum Place {
     BehindHead,
     /// In a body that has so many bytes left.
     Body(u64),
-    Chunks(Chunks),
+    /// In a chunked body, behind this byte.
+    Chunks(Chunks, u8),
     /// Behind a bare line feed: nothing more is read.
     Refused,
 }
@@ -90,7 +91,7 @@ impl<C> Heads<C> {
                 Place::BehindHead => match self.life.take_framing() {
                     Some(Framing::Length(0)) => self.place = Place::Head(Head::default()),
                     Some(Framing::Length(bytes)) => self.place = Place::Body(bytes),
-                    Some(Framing::Chunked) => self.place = Place::Chunks(Chunks::Size(0, true)),
+                    Some(Framing::Chunked) => self.place = Place::Chunks(Chunks::Size(0, true), 0),
                     // The parser has refused the head, and takes no other.
                     None => return Pass::UpTo(bytes.len()),
                 },
@@ -102,12 +103,13 @@ impl<C> Heads<C> {
                         self.place = Place::Head(Head::default());
                     }
                 }
-                Place::Chunks(chunks) => match chunks.follow(rest) {
-                    Some(end) => {
+                Place::Chunks(chunks, last) => match chunks.follow(rest, last) {
+                    Ok(Some(end)) => {
                         at += end;
                         self.place = Place::Head(Head::default());
                     }
-                    None => return Pass::UpTo(bytes.len()),
+                    Ok(None) => return Pass::UpTo(bytes.len()),
+                    Err(bare) => return Pass::Bare(at + bare),
                 },
                 Place::Refused => return Pass::UpTo(bytes.len()),
             }
@@ -141,14 +143,19 @@ impl Head {
 }
 
 impl Chunks {
-    /// Where the body ends, if it does.
-    fn follow(&mut self, bytes: &[u8]) -> Option<usize> {
+    /// Where the body ends, if it does; or where a bare line feed is, outside of the chunks.
+    fn follow(&mut self, bytes: &[u8], last: &mut u8) -> Result<Option<usize>, usize> {
         let mut at = 0;
         while at < bytes.len() {
+            let before = std::mem::replace(last, bytes[at]);
+            if bytes[at] == b'\n' && before != b'\r' && !matches!(self, Self::Data(_)) {
+                return Err(at);
+            }
             match self {
                 Self::Data(left) => {
                     let taken = (bytes.len() - at).min(usize::try_from(*left).unwrap_or(usize::MAX));
                     at += taken;
+                    *last = bytes[at - 1];
                     *left -= taken as u64;
                     if *left == 0 {
                         *self = Self::Size(0, true);
@@ -164,7 +171,7 @@ impl Chunks {
                     },
                 },
                 Self::Trailer(is_empty) => match bytes[at] {
-                    b'\n' if *is_empty => return Some(at + 1),
+                    b'\n' if *is_empty => return Ok(Some(at + 1)),
                     b'\n' => *is_empty = true,
                     b'\r' => {}
                     _ => *is_empty = false,
@@ -172,7 +179,7 @@ impl Chunks {
             }
             at += 1;
         }
-        None
+        Ok(None)
     }
 }
 
@@ -301,9 +308,21 @@ mod tests {
     }
 
     #[test]
+    fn a_bare_line_feed_is_found_in_sizes_and_trailers() {
+        let head = "POST / HTTP/1.1\r\nHost: a\r\n\r\n";
+        for (body, at) in [("3\nabc\r\n", 1), ("3\r\nabc\r\n0\n\r\n", 9), ("0\r\nX: a\n\r\nGET /a HTTP/1.1\r\n", 7)] {
+            let bad = format!("{head}{body}");
+            for part in [1, 2, 1000] {
+                let found = bare(bad.as_bytes(), part, Framing::Chunked);
+                assert_eq!(found, Some(head.len() + at), "{bad:?} by {part}");
+            }
+        }
+    }
+
+    #[test]
     fn a_size_that_is_no_number_ends_nowhere() {
         for size in ["ffffffffffffffffffffff\r\n", "x\r\nGET", "-1\r\n"] {
-            assert_eq!(Chunks::Size(0, true).follow(size.as_bytes()), None, "{size:?}");
+            assert_eq!(Chunks::Size(0, true).follow(size.as_bytes(), &mut 0), Ok(None), "{size:?}");
         }
     }
 }

@@ -93,6 +93,11 @@ impl<'a> Room<'a> {
         Self { taken: 0, of }
     }
 
+    /// Leaves what is taken to whoever gives it back: a request that goes on.
+    pub(super) fn hand_over(mut self) -> usize {
+        std::mem::take(&mut self.taken)
+    }
+
     /// Makes room for more bytes; false if there is none.
     fn take(&mut self, bytes: usize) -> bool {
         self.taken += bytes;

@@ -164,7 +164,7 @@ pub(super) async fn serve(
         }
         // Who is connected by now is heard still.
         if let Ok(listener) = listener.into_std() {
-            while let Ok((stream, client)) = listener.accept() {
+            while let (true, Ok((stream, client))) = (crowd.lives.has_room(), listener.accept()) {
                 if let Ok(stream) = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
                     crowd.admit((stream, client));
                 }

@@ -9,25 +9,35 @@ use std::task::{Context, Poll};
 use tokio::task::JoinHandle;
 
 use super::endpoint::Endpoint;
+use super::read::Room;
 use crate::server::{Peer, Rest};
 
 /// Counts something as under way.
 pub(super) struct Permit {
     endpoint: Arc<Endpoint>,
     of: fn(&Endpoint) -> &AtomicUsize,
+    /// How many bytes of its message are kept.
+    bytes: usize,
 }
 
 impl Permit {
     pub(super) fn take(endpoint: &Arc<Endpoint>, of: fn(&Endpoint) -> &AtomicUsize, most: usize) -> Option<Self> {
         // Taken back by the drop.
-        let permit = Self { endpoint: Arc::clone(endpoint), of };
+        let permit = Self { endpoint: Arc::clone(endpoint), of, bytes: 0 };
         (of(endpoint).fetch_add(1, Ordering::Relaxed) < most).then_some(permit)
+    }
+
+    /// Counts the bytes of the message as kept for as long as this is.
+    pub(super) fn keeping(mut self, room: Room<'_>) -> Self {
+        self.bytes = room.hand_over();
+        self
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         (self.of)(&self.endpoint).fetch_sub(1, Ordering::Relaxed);
+        self.endpoint.buffered.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

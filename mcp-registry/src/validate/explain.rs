@@ -29,10 +29,9 @@ pub(super) fn result(checked: &Checked, data: &Value) -> Found {
     if checked.validator.is_valid(data) {
         Found::default()
     } else if is_large(data) {
-        large::faults(checked, RESULT, None, data)
+        Telling::of(checked, RESULT, None).large(data)
     } else {
-        let telling = Telling { checked, root: &checked.schema, prefix: "", document: RESULT, tool: None };
-        Found { faults: telling.all(data), omitted: 0 }
+        Found { faults: Telling::of(checked, RESULT, None).all(data), omitted: 0 }
     }
 }
 
@@ -42,15 +41,15 @@ pub(super) fn arguments(tool: &RegisteredTool, checked: &Checked, arguments: Val
     if checked.validator.is_valid(&arguments) {
         return Found::default();
     }
+    let telling = Telling::of(checked, ARGUMENTS, Some(tool));
     if !is_large(&arguments) {
-        let telling = Telling { checked, root: &checked.schema, prefix: "", document: ARGUMENTS, tool: Some(tool) };
         return Found { faults: telling.fewest(&arguments), omitted: 0 };
     }
     large::remove_nulls(checked, &mut arguments);
     if checked.validator.is_valid(&arguments) {
         return Found::default();
     }
-    large::faults(checked, ARGUMENTS, Some(tool), &arguments)
+    telling.large(&arguments)
 }
 
 /// Values of more parts are not handed to the validator to list their faults: it lists all of them, however many.
@@ -155,7 +154,22 @@ pub(super) struct Telling<'a> {
     pub(super) tool: Option<&'a RegisteredTool>,
 }
 
-impl Telling<'_> {
+impl<'a> Telling<'a> {
+    /// For a whole document.
+    fn of(checked: &'a Checked, document: Document, tool: Option<&'a RegisteredTool>) -> Self {
+        Self { checked, root: &checked.schema, prefix: "", document, tool }
+    }
+
+    /// The faults of a value of many parts that is not valid.
+    fn large(&self, value: &Value) -> Found {
+        let mut found = large::faults(self.checked, self.document, self.tool, value);
+        // Whatever the walk along the schema has missed, the validator has the last word.
+        if found.faults.is_empty() && !self.is_valid(value) {
+            found.faults.push(self.document.wrong(self.prefix, DEEPER, None));
+        }
+        found
+    }
+
     /// The faults of a value, of which nulls mean absence where that makes it fit.
     pub(super) fn fewest(&self, value: &Value) -> Vec<Fault> {
         let mut fewest = self.all(value);

@@ -93,13 +93,18 @@ impl<'a> Walk<'a> {
         }
         let mut document = schema.clone();
         if let Value::Object(document) = &mut document {
-            for key in DEFINITIONS {
-                if let Some(definitions) = root.get(key) {
-                    document.entry(key).or_insert_with(|| definitions.clone());
-                }
-            }
+            self.add_definitions(document);
         }
         Some(document)
+    }
+
+    /// Adds what a part of the schema takes its meaning from: the draft, and the definitions.
+    fn add_definitions(&self, part: &mut JsonObject) {
+        for key in DEFINITIONS.into_iter().chain(["$schema"]) {
+            if let Some(said) = self.checked.schema.get(key) {
+                part.entry(key).or_insert_with(|| said.clone());
+            }
+        }
     }
 
     /// Whether a part of the schema takes a value; none if that cannot be told.
@@ -261,9 +266,11 @@ impl<'a> Explaining<'a> {
 
     /// Explains what the schema says of a value beside its parts.
     fn whole(&mut self, keywords: &JsonObject, value: &Value, path: &str) {
-        for (keyword, said) in keywords.iter().filter(|(keyword, _)| !OF_PARTS.contains(&keyword.as_str())) {
+        let is_whole = |keyword: &str| !OF_PARTS.contains(&keyword) && !DEFINITIONS.contains(&keyword);
+        for (keyword, said) in keywords.iter().filter(|(keyword, _)| is_whole(keyword)) {
             let mut alone = JsonObject::new();
             alone.insert(keyword.clone(), said.clone());
+            self.walk.add_definitions(&mut alone);
             let Ok(validator) = validator(&alone.into(), self.walk.checked.formats) else { continue };
             if let Err(error) = validator.validate(value) {
                 let expected = expected(error.kind());
