@@ -2,25 +2,21 @@
 
 mod call;
 mod envelope;
+mod flat;
 mod list;
 mod listen;
 mod peer;
 mod request;
 mod write;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 #[cfg(feature = "stdio")]
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mcp_core::{
-    BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, ToolCall, ToolResult,
-    ValidationError, code,
-};
+use mcp_core::{BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, code};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 #[cfg(feature = "rmcp")]
@@ -28,24 +24,22 @@ pub(crate) use self::call::protocol_error;
 #[cfg(feature = "http")]
 pub(crate) use self::envelope::mismatch;
 pub(crate) use self::envelope::{Bare, Envelope, Letter};
+use self::flat::{FlatHead, flat_in};
 use self::list::Lists;
 use self::listen::Listeners;
-use self::peer::Flight;
 pub(crate) use self::peer::Outcome;
 pub use self::peer::Peer;
 #[cfg(feature = "http")]
 pub(crate) use self::peer::WeakPeer;
 #[cfg(feature = "http")]
 pub(crate) use self::request::unsupported;
-use self::request::{Asked, Params, PlainRequest, Text, capabilities_missing, version_missing};
+use self::request::{Asked, Params, PlainRequest, capabilities_missing, version_missing};
 use self::write::respond;
 pub(crate) use self::write::respond_error;
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::write::{Kept, kept};
 use crate::call::guard::{Panicked, guard};
-use crate::call::run::CANCELLED;
 use crate::registry::{Registry, Watcher};
-use crate::validate::LARGE;
 
 /// The rest of an answer that takes its time: it ends in the answer, or in none.
 pub type Rest = BoxFuture<'static, Option<Vec<u8>>>;
@@ -323,58 +317,6 @@ impl Server {
         RpcError::new(code::INVALID_REQUEST, message).data(json!({ "error_type": "ValidationError" }))
     }
 
-    /// Answers a large flat call, which is read on the pool.
-    fn large_flat(&self, name: &str, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
-        let flight = self.flat_flight(&Arc::from(name), peer, out)?;
-        let options = peer.call_options().clone().cancel(flight.cancel());
-        let (server, name, message) = (self.clone(), name.to_owned(), message.to_vec());
-        Some(Box::pin(async move {
-            let registry = &server.0.registry;
-            // As text, the arguments take a fraction of the memory.
-            let read = move || ToolCall::parse(&message).map(|call| call.arguments.to_string());
-            let result = match registry.read_apart(read, &options).await {
-                Ok(Ok(arguments)) => {
-                    let answer = registry.try_call_json(&name, &arguments, &options).await;
-                    answer.unwrap_or_else(ToolResult::from)
-                }
-                Ok(Err(error)) => ToolResult::failure(error),
-                Err(error) => ToolResult::from(registry.reject(&name, "", &options, error)),
-            };
-            flat_answer(&name, result, flight)
-        }))
-    }
-
-    fn flat(&self, call: Result<ToolCall, ValidationError>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
-        match call {
-            Ok(call) => {
-                let name = Arc::from(&*call.tool_name);
-                let flight = self.flat_flight(&name, peer, out)?;
-                let options = peer.call_options().clone().cancel(flight.cancel());
-                let server = self.clone();
-                let rest = Box::pin(async move {
-                    let result = server.0.registry.call_with(&call, &options).await;
-                    flat_answer(&call.tool_name, result, flight)
-                });
-                self.now_or_later(&name, rest, out)
-            }
-            Err(error) => {
-                out.extend_from_slice(ToolResult::failure(error).to_json().as_bytes());
-                None
-            }
-        }
-    }
-
-    /// Makes room for a flat call, or says that there is none.
-    fn flat_flight(&self, name: &Arc<str>, peer: &Peer, out: &mut Vec<u8>) -> Option<Flight> {
-        peer.begin(None, name, None, self.0.settings.max_in_flight)
-            .map_err(|_| {
-                let busy = call::busy(peer.in_flight()).into();
-                let error = self.0.registry.reject(name, "", peer.call_options(), busy);
-                out.extend_from_slice(ToolResult::from(error).to_json().as_bytes());
-            })
-            .ok()
-    }
-
     fn request_guarded(
         &self,
         envelope: &impl Envelope,
@@ -506,55 +448,6 @@ impl Server {
             }
         }
         result
-    }
-}
-
-/// Answers a flat call, if its envelope lets it. It has no version, and the envelope repeats nothing of it.
-fn flat_in(
-    envelope: &impl Envelope,
-    peer: &Peer,
-    out: &mut Vec<u8>,
-    answer: impl FnOnce(&mut Vec<u8>) -> Option<Rest>,
-) -> Option<Rest> {
-    let fits = if envelope.is_stateless() { Err(version_missing()) } else { envelope.agrees(None) };
-    match fits {
-        Ok(()) => answer(out),
-        Err(error) => {
-            peer.note(Outcome::Refused);
-            respond_error(None, &error, out);
-            None
-        }
-    }
-}
-
-/// The answer to a flat call, unless it was cancelled by its client.
-fn flat_answer(tool: &str, mut result: ToolResult, flight: Flight) -> Option<Vec<u8>> {
-    let error_type = result.error.as_ref().map(|error| &error.error_type);
-    if error_type == Some(&CANCELLED) && flight.is_shut_down() {
-        result = ToolResult::failure(call::shutting_down(tool));
-    }
-    flight.end().then(|| result.to_json().into_bytes())
-}
-
-/// What tells a flat call from JSON-RPC, and its name.
-#[derive(Deserialize)]
-struct FlatHead<'a> {
-    #[serde(borrow)]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_name: Option<Text<'a>>,
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
-}
-
-impl<'a> FlatHead<'a> {
-    /// The name of the tool, if the message is a flat call and large.
-    fn of_large(message: &'a [u8]) -> Option<Cow<'a, str>> {
-        if message.len() <= LARGE || !message.trim_ascii_start().starts_with(b"{") {
-            return None;
-        }
-        let Self { jsonrpc, tool_name, name } = serde_json::from_slice(message).ok()?;
-        jsonrpc.is_none().then(|| tool_name.or(name).map_or(Cow::Borrowed(""), |name| name.0))
     }
 }
 
