@@ -231,9 +231,9 @@ impl<'a> Run<'a> {
                 let (cx, call) = (self.context(), *call);
                 let job = move || -> Ran {
                     let mut out = Vec::new();
-                    let turn = Mutex::new(Some(turn));
+                    let turn = Mutex::new(turn);
                     let on_read = || {
-                        drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+                        release(&turn);
                         // Whoever was answered at the deadline is not to find later that the tool ran all the same.
                         !cx.is_cancelled()
                     };
@@ -248,9 +248,9 @@ impl<'a> Run<'a> {
                 let job = move || {
                     let reading = tool.clone();
                     let mut future: BoxFuture<'static, Ran> = Box::pin(async move {
-                        let turn = Mutex::new(Some(turn));
+                        let turn = Mutex::new(turn);
                         let on_read = || {
-                            drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+                            release(&turn);
                             true
                         };
                         validate::admit(&reading, &json)?;
@@ -306,6 +306,11 @@ impl<'a> Run<'a> {
         let result = self.drive(Box::pin(async move { made.run(cx, arguments).await })).await??;
         Ok(Returned::Result(Box::new(result)))
     }
+}
+
+/// Lets the next call be read.
+fn release(turn: &Mutex<Option<Turn>>) {
+    drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
