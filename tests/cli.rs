@@ -194,6 +194,55 @@ fn everything_that_is_wrong_with_the_tools_is_told() {
 }
 
 #[test]
+fn a_registration_error_names_the_line_of_the_program() {
+    for words in [&["list"][..], &["call", "people.remove"]] {
+        for main in ["cli", "full"] {
+            let empty = program(words, &[("BUILDER", "none"), ("MAIN", main)], "");
+            assert_eq!(empty.code, Some(1));
+            assert!(empty.err.contains("tests/fixtures/program.rs:"), "{}", empty.err);
+            assert!(!empty.err.contains("cli.rs"), "{}", empty.err);
+        }
+    }
+}
+
+/// A program that uses the registry itself and has a command of its own.
+const FULL: (&str, &str) = ("MAIN", "full");
+
+#[test]
+fn a_program_gets_the_registry_before_it_is_used() {
+    let late = program(&["call", "people.late"], &[FULL], "");
+    assert_eq!((late.code, &late.json()["data"]["result"]), (Some(0), &json!("late")), "{}", late.err);
+    let served = program(&["serve"], &[FULL], concat!(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, "\n"));
+    assert!(served.out.contains(r#""name":"people_late""#), "{}{}", served.out, served.err);
+    let listed = program(&["list"], &[FULL, ("START_FAILS", "1")], "");
+    assert!(listed.code == Some(0) && !listed.out.contains("late"), "`list` needs no registry: {}", listed.err);
+    for words in [&["call", "people.late"][..], &["serve"], &["greet-all", "Ada"]] {
+        let failed = program(words, &[FULL, ("START_FAILS", "1")], "");
+        assert_eq!((failed.code, failed.out.as_str()), (Some(1), ""), "{words:?}");
+        assert_eq!(failed.err, "error: the plugins cannot be read; correct their folder\n");
+    }
+}
+
+#[test]
+fn a_program_adds_a_command() {
+    let greeted = program(&["greet-all", "Ada", "Bo"], &[FULL], "");
+    assert_eq!((greeted.code, greeted.err.as_str()), (Some(7), ""));
+    assert!(greeted.out.contains("Hello, Ada!") && greeted.out.contains("Hello, Bo!"), "{}", greeted.out);
+    assert!(program(&["--help"], &[FULL], "").out.contains("greet-all  Greets several people"));
+    let wrong = program(&["greet-all"], &[FULL], "");
+    assert!(wrong.code == Some(2) && wrong.err.contains("<names>"), "{}", wrong.err);
+}
+
+#[test]
+fn a_command_that_exists_cannot_be_added() {
+    for name in ["list", "help", "greet-all"] {
+        let twice = program(&["list"], &[FULL, ("TWICE", name)], "");
+        let told = format!("error: the program adds the command `{name}`, which exists already; give it another name");
+        assert!(twice.code == Some(2) && twice.err.starts_with(&told), "{}", twice.err);
+    }
+}
+
+#[test]
 fn state_that_cannot_be_had_is_told() {
     for main in ["main_with", "cli"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_program"));

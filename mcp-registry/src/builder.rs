@@ -309,18 +309,28 @@ impl RegistryBuilder {
     /// Builds the catalog alone, which needs no state.
     #[track_caller]
     pub fn catalog(self) -> Result<Catalog, RegistrationError> {
-        let (catalog, _, problems) = self.assemble(Location::caller());
+        self.catalog_at(Location::caller())
+    }
+
+    /// The catalog; errors name this line as the one that asked for it.
+    pub(crate) fn catalog_at(self, place: &Location<'_>) -> Result<Catalog, RegistrationError> {
+        let (catalog, _, problems) = self.assemble(place);
         RegistrationError::check(problems)?;
         Ok(catalog)
     }
 
     /// Builds the registry, or says everything that stands against it.
     #[track_caller]
-    pub fn build(mut self) -> Result<Registry, RegistrationError> {
+    pub fn build(self) -> Result<Registry, RegistrationError> {
+        self.build_at(Location::caller())
+    }
+
+    /// The registry; errors name this line as the one that asked for it.
+    pub(crate) fn build_at(mut self, place: &Location<'_>) -> Result<Registry, RegistrationError> {
         let mistakes = std::mem::take(&mut self.mistakes);
         let (limit, of_tools) = (self.limit, std::mem::take(&mut self.of_tools));
         let allowed: Vec<String> = self.unchecked.iter().map(|it| it.name.clone()).collect();
-        let (catalog, mut settings, mut problems) = self.assemble(Location::caller());
+        let (catalog, mut settings, mut problems) = self.assemble(place);
         problems.extend(mistakes);
         problems.extend(catalog.list_registered_tools().iter().flat_map(|tool| missing_state(tool, &settings.state)));
         problems.extend(of_tools.into_iter().filter_map(|of_tool| of_tool.apply(&catalog)));

@@ -30,9 +30,14 @@
 //! **Settings.** What the tools need to be called is given by [`main_with`] or [`Cli::state`], and only `call` and
 //! `serve` ask for it: nobody needs a database to list tools. What decides which tools there are, and under which names,
 //! belongs to every command, and is said with [`Cli::builder`].
+//!
+//! **Programs that do more.** [`Cli::on_start`] hands out the registry before it is used, for tools that add and remove
+//! tools. [`Cli::command`] adds a subcommand of the program's own.
 
 mod args;
+mod output;
 mod paint;
+mod setup;
 mod show;
 mod words;
 
@@ -40,25 +45,28 @@ mod words;
 use std::env::VarError;
 use std::fmt;
 use std::future::Future;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
+use std::panic::Location;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::FromArgMatches as _;
+pub use clap;
+use clap::{ArgMatches, FromArgMatches as _};
 #[cfg(feature = "http")]
 use mcp_core::TransportError;
-use mcp_core::{BoxError, CallOptions, ErrorType, ToolCall, ToolEvent, ToolResult, TrustLevel};
+use mcp_core::{BoxError, CallOptions, ErrorType, ToolCall, ToolResult, TrustLevel};
 use tokio::runtime;
 
 #[cfg(feature = "http")]
 use self::args::HttpArguments;
 use self::args::{Arguments, Command};
+use self::output::{Failure, pretty, print, say, tell};
 use self::paint::Paint;
+pub use self::setup::Setup;
 use self::words::Words;
 use crate::builder::RegistryBuilder;
 use crate::catalog::Catalog;
-use crate::host::TokioHost;
 #[cfg(feature = "http")]
 use crate::http::Http;
 use crate::lint::Severity;
@@ -68,6 +76,7 @@ use crate::stdio::serve_stdio;
 use crate::tool::RegisteredTool;
 
 /// Runs the command line of a program whose tools need no state.
+#[track_caller]
 pub fn main() -> ExitCode {
     Cli::new().run()
 }
@@ -91,6 +100,7 @@ pub fn main() -> ExitCode {
 ///     mcp_registry::cli::main_with(|builder| async { Ok(builder.state(Database::open("here").await?)) })
 /// }
 /// ```
+#[track_caller]
 pub fn main_with<F, Fut>(setup: F) -> ExitCode
 where
     F: FnOnce(RegistryBuilder) -> Fut,
@@ -120,22 +130,24 @@ where
 pub struct Cli<'a> {
     info: Option<(String, String)>,
     instructions: Option<String>,
-    builder: Box<dyn FnOnce(RegistryBuilder) -> RegistryBuilder + 'a>,
-    state: Box<dyn FnOnce(RegistryBuilder) -> Ready<'a> + 'a>,
+    setup: Setup<'a>,
+    commands: Vec<Own<'a>>,
 }
 
-/// A builder that has all it needs, later.
-type Ready<'a> = Pin<Box<dyn Future<Output = Result<RegistryBuilder, BoxError>> + 'a>>;
+/// A subcommand of the program's own.
+struct Own<'a> {
+    command: clap::Command,
+    run: Box<dyn FnOnce(ArgMatches, Setup<'a>) -> Running<'a> + 'a>,
+}
+
+/// A subcommand of the program's own, in flight.
+type Running<'a> = Pin<Box<dyn Future<Output = Result<ExitCode, BoxError>> + 'a>>;
 
 impl<'a> Cli<'a> {
     /// The tools that are linked into this program, under the name of the program.
+    #[track_caller]
     pub fn new() -> Self {
-        Self {
-            info: None,
-            instructions: None,
-            builder: Box::new(|builder| builder),
-            state: Box::new(|builder| Box::pin(async { Ok(builder) })),
-        }
+        Self { info: None, instructions: None, setup: Setup::new(Location::caller()), commands: Vec::new() }
     }
 
     /// Sets the program's name and version, which clients and `--version` see.
@@ -152,8 +164,7 @@ impl<'a> Cli<'a> {
 
     /// Sets what every command goes by: which tools there are, and under which names.
     pub fn builder(mut self, set: impl FnOnce(RegistryBuilder) -> RegistryBuilder + 'a) -> Self {
-        let before = self.builder;
-        self.builder = Box::new(|builder| set(before(builder)));
+        self.setup.builder(set);
         self
     }
 
@@ -163,24 +174,107 @@ impl<'a> Cli<'a> {
         F: FnOnce(RegistryBuilder) -> Fut + 'a,
         Fut: Future<Output = Result<RegistryBuilder, BoxError>> + 'a,
     {
-        let before = self.state;
-        self.state = Box::new(|builder| Box::pin(async { setup(before(builder).await?).await }));
+        self.setup.state(setup);
+        self
+    }
+
+    /// Runs this with the registry once it is built, before `call` and `serve` use it, inside a tokio runtime. A clone of
+    /// the registry can add and remove tools as long as the program runs; clients are told of each change.
+    ///
+    /// ```no_run
+    /// use std::process::ExitCode;
+    /// use std::sync::{Arc, OnceLock};
+    ///
+    /// use mcp_registry::cli::Cli;
+    /// use mcp_registry::{Registry, mcp_tool};
+    ///
+    /// /// The registry that serves the tools, once there is one.
+    /// #[derive(Clone, Default)]
+    /// struct Handle(Arc<OnceLock<Registry>>);
+    ///
+    /// /// Removes a plugin.
+    /// #[mcp_tool(destructive)]
+    /// fn unload(#[ctx] registry: &Handle, name: &str) -> bool {
+    ///     registry.0.get().is_some_and(|registry| registry.unregister(name))
+    /// }
+    ///
+    /// fn main() -> ExitCode {
+    ///     let handle = Handle::default();
+    ///     let state = handle.clone();
+    ///     Cli::new()
+    ///         .state(|builder| async { Ok(builder.state(state)) })
+    ///         .on_start(|registry| async move {
+    ///             handle.0.get_or_init(|| registry);
+    ///             Ok(())
+    ///         })
+    ///         .run()
+    /// }
+    /// ```
+    pub fn on_start<F, Fut>(mut self, start: F) -> Self
+    where
+        F: FnOnce(Registry) -> Fut + 'a,
+        Fut: Future<Output = Result<(), BoxError>> + 'a,
+    {
+        self.setup.on_start(start);
+        self
+    }
+
+    /// Adds a subcommand. It runs inside a tokio runtime, and gets what clap read and a [`Setup`], which builds the catalog
+    /// or the registry if the command needs one. An error is printed and exits with 1. The name must not be that of
+    /// another command.
+    ///
+    /// ```no_run
+    /// use std::process::ExitCode;
+    ///
+    /// use mcp_registry::cli::{Cli, clap};
+    ///
+    /// fn main() -> ExitCode {
+    ///     let names = clap::Command::new("names").about("Prints the names of the tools");
+    ///     Cli::new()
+    ///         .command(names, |_matches, setup| async {
+    ///             for tool in setup.catalog()?.list_registered_tools() {
+    ///                 println!("{}", tool.name());
+    ///             }
+    ///             Ok(ExitCode::SUCCESS)
+    ///         })
+    ///         .run()
+    /// }
+    /// ```
+    pub fn command<F, Fut>(mut self, command: clap::Command, run: F) -> Self
+    where
+        F: FnOnce(ArgMatches, Setup<'a>) -> Fut + 'a,
+        Fut: Future<Output = Result<ExitCode, BoxError>> + 'a,
+    {
+        self.commands.push(Own { command, run: Box::new(|matches, setup| Box::pin(run(matches, setup))) });
         self
     }
 
     /// Does what the command line says.
     pub fn run(self) -> ExitCode {
+        self.try_run().unwrap_or_else(Failure::tell)
+    }
+
+    fn try_run(mut self) -> Result<ExitCode, Failure> {
         let version = self.info.as_ref().map(|(_, version)| version.as_str());
-        let matches = args::command(&self.name(), version).try_get_matches();
-        let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-            Ok(arguments) => arguments,
-            Err(error) => {
-                // Nobody is left to be told.
-                let _ = error.print();
-                return if error.use_stderr() { Failure::USAGE.into() } else { ExitCode::SUCCESS };
+        let mut grammar = args::command(&self.name(), version);
+        for own in &self.commands {
+            let name = own.command.get_name();
+            if name == "help" || grammar.find_subcommand(name).is_some() {
+                return Err(Failure::Usage(format!(
+                    "the program adds the command `{name}`, which exists already; give it another name in `Cli::command`"
+                )));
             }
-        };
-        self.obey(arguments.command).unwrap_or_else(Failure::tell)
+            grammar = grammar.subcommand(own.command.clone());
+        }
+        let mut matches = grammar.try_get_matches()?;
+        let own = matches
+            .subcommand_name()
+            .and_then(|name| self.commands.iter().position(|own| own.command.get_name() == name));
+        if let (Some(own), Some((_, matches))) = (own, own.and_then(|_| matches.remove_subcommand())) {
+            let run = self.commands.swap_remove(own).run;
+            return on_tokio(async { run(matches, self.setup).await.map_err(Failure::error) });
+        }
+        self.obey(Arguments::from_arg_matches(&matches)?.command)
     }
 
     fn name(&self) -> String {
@@ -202,7 +296,7 @@ impl<'a> Cli<'a> {
     }
 
     fn catalog(self) -> Result<Catalog, Failure> {
-        (self.builder)(Registry::builder()).catalog().map_err(Failure::failed)
+        self.setup.catalog().map_err(Failure::failed)
     }
 
     fn overview(self) -> Result<ExitCode, Failure> {
@@ -334,18 +428,12 @@ impl<'a> Cli<'a> {
 
     /// The registry, with the state that the tools need.
     async fn registry(self, trust: Option<TrustLevel>) -> Result<Registry, Failure> {
-        let host = TokioHost::current().map_err(Failure::failed)?;
-        let builder = (self.builder)(Registry::builder().host(host));
-        let builder = (self.state)(builder).await.map_err(|error| Failure::failed(chain(&*error)))?;
-        let builder = match trust {
-            Some(trust) => builder.trust(trust),
-            None => builder,
-        };
-        builder.build().map_err(Failure::failed)
+        self.setup.registry_with(trust).await.map_err(Failure::error)
     }
 }
 
 impl Default for Cli<'_> {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }
@@ -357,35 +445,6 @@ impl fmt::Debug for Cli<'_> {
             .field("info", &self.info)
             .field("instructions", &self.instructions)
             .finish_non_exhaustive()
-    }
-}
-
-/// Why a command did not come to its end.
-enum Failure {
-    /// What was asked for cannot be done.
-    Failed(String),
-    /// The command line cannot be understood.
-    Usage(String),
-    /// Nobody reads what is printed.
-    Output(io::Error),
-}
-
-impl Failure {
-    const USAGE: u8 = 2;
-
-    fn failed(error: impl fmt::Display) -> Self {
-        Self::Failed(error.to_string())
-    }
-
-    /// Says it on stderr.
-    fn tell(self) -> ExitCode {
-        let (message, code) = match self {
-            Self::Output(error) => (format!("stdout cannot be written: {error}"), ExitCode::FAILURE),
-            Self::Failed(message) => (message, ExitCode::FAILURE),
-            Self::Usage(message) => (message, Self::USAGE.into()),
-        };
-        say(&format!("{} {message}", Paint::of(&io::stderr()).error("error:")));
-        code
     }
 }
 
@@ -401,58 +460,15 @@ fn on_tokio<T>(run: impl Future<Output = Result<T, Failure>>) -> Result<T, Failu
     done
 }
 
-/// An error with all that is behind it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let behind = std::iter::successors(error.source(), |error| error.source());
-    behind.fold(error.to_string(), |text, error| format!("{text}: {error}"))
-}
-
 fn is_refused(result: &ToolResult) -> bool {
     result.error.as_ref().is_some_and(|error| error.error_type == ErrorType::PERMISSION_ERROR)
 }
 
-fn pretty(value: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_else(|error| error.to_string())
-}
-
-/// Prints what was asked for.
-fn print(text: &str) -> Result<ExitCode, Failure> {
-    let mut stdout = io::stdout().lock();
-    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
-        // As when `head` has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(Failure::Output(error)),
-        Ok(()) => Ok(ExitCode::SUCCESS),
-    }
-}
-
-/// Says something beside it.
-fn say(text: &str) {
-    // Nobody is left to be told.
-    let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// Says what a tool tells while it runs.
-fn tell(event: &ToolEvent) {
-    match event {
-        ToolEvent::Progress { done, total, message } => {
-            let total = total.map_or_else(String::new, |total| format!("/{total}"));
-            let message = message.as_ref().map_or_else(String::new, |message| format!(" {message}"));
-            say(&format!("{done}{total}{message}"));
-        }
-        ToolEvent::Log { level, message } => say(&format!("{}: {message}", level.as_str())),
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use tokio::runtime;
 
-    use super::{Failure, chain, on_tokio};
+    use super::{Failure, on_tokio};
 
     #[test]
     fn a_runtime_inside_a_runtime_is_refused_before_tokio_panics() {
@@ -460,25 +476,5 @@ mod tests {
         let done = runtime.block_on(async { on_tokio(async { Ok(()) }) });
         assert!(matches!(done, Err(Failure::Failed(message)) if message.ends_with("in a plain `fn main`")));
         assert!(on_tokio(async { Ok(()) }).is_ok());
-    }
-
-    #[test]
-    fn an_error_is_told_with_what_is_behind_it() {
-        #[derive(Debug)]
-        struct Outer(io::Error);
-
-        impl std::fmt::Display for Outer {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("the database cannot be opened")
-            }
-        }
-
-        impl std::error::Error for Outer {
-            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-                Some(&self.0)
-            }
-        }
-
-        assert_eq!(chain(&Outer(io::Error::other("it is gone"))), "the database cannot be opened: it is gone");
     }
 }

@@ -1,0 +1,123 @@
+//! What a command prints, and how it says that it failed.
+
+use std::fmt;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use mcp_core::{BoxError, ToolEvent};
+
+use super::paint::Paint;
+
+/// Why a command did not come to its end.
+pub(super) enum Failure {
+    /// What was asked for cannot be done.
+    Failed(String),
+    /// The command line cannot be understood.
+    Usage(String),
+    /// The same, found by clap; or help, which was asked for.
+    Clap(clap::Error),
+    /// Nobody reads what is printed.
+    Output(io::Error),
+}
+
+impl Failure {
+    const USAGE: u8 = 2;
+
+    pub(super) fn failed(error: impl fmt::Display) -> Self {
+        Self::Failed(error.to_string())
+    }
+
+    pub(super) fn error(error: impl Into<BoxError>) -> Self {
+        Self::Failed(chain(&*error.into()))
+    }
+
+    /// Says it on stderr.
+    pub(super) fn tell(self) -> ExitCode {
+        let (message, code) = match self {
+            Self::Output(error) => (format!("stdout cannot be written: {error}"), ExitCode::FAILURE),
+            Self::Failed(message) => (message, ExitCode::FAILURE),
+            Self::Usage(message) => (message, Self::USAGE.into()),
+            Self::Clap(error) => {
+                // Nobody is left to be told.
+                let _ = error.print();
+                return if error.use_stderr() { Self::USAGE.into() } else { ExitCode::SUCCESS };
+            }
+        };
+        say(&format!("{} {message}", Paint::of(&io::stderr()).error("error:")));
+        code
+    }
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        Self::Clap(error)
+    }
+}
+
+/// An error with all that is behind it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let behind = std::iter::successors(error.source(), |error| error.source());
+    behind.fold(error.to_string(), |text, error| format!("{text}: {error}"))
+}
+
+pub(super) fn pretty(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_else(|error| error.to_string())
+}
+
+/// Prints what was asked for.
+pub(super) fn print(text: &str) -> Result<ExitCode, Failure> {
+    let mut stdout = io::stdout().lock();
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
+        // As when `head` has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(Failure::Output(error)),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Says something beside it.
+pub(super) fn say(text: &str) {
+    // Nobody is left to be told.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says what a tool tells while it runs.
+pub(super) fn tell(event: &ToolEvent) {
+    match event {
+        ToolEvent::Progress { done, total, message } => {
+            let total = total.map_or_else(String::new, |total| format!("/{total}"));
+            let message = message.as_ref().map_or_else(String::new, |message| format!(" {message}"));
+            say(&format!("{done}{total}{message}"));
+        }
+        ToolEvent::Log { level, message } => say(&format!("{}: {message}", level.as_str())),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::chain;
+
+    #[test]
+    fn an_error_is_told_with_what_is_behind_it() {
+        #[derive(Debug)]
+        struct Outer(io::Error);
+
+        impl std::fmt::Display for Outer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("the database cannot be opened")
+            }
+        }
+
+        impl std::error::Error for Outer {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+
+        assert_eq!(chain(&Outer(io::Error::other("it is gone"))), "the database cannot be opened: it is gone");
+    }
+}
