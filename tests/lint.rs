@@ -171,6 +171,30 @@ enum Tagged {
     Leaf { value: i64 },
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum External {
+    Branch(Box<External>, Option<Box<External>>),
+    Either(Result<Box<External>, Vec<External>>),
+    Fields { left: Box<External> },
+    Leaf,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "of")]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum Adjacent {
+    Branch(Box<Adjacent>),
+    Fork { left: Box<Adjacent>, right: Box<Adjacent> },
+    Leaf,
+}
+
+/// Takes enums of which each variant has a name.
+#[mcp_tool(module = "slow")]
+fn named(external: External, adjacent: Adjacent) {
+    let _ = (external, adjacent);
+}
+
 /// Takes a tree.
 #[mcp_tool(module = "slow")]
 fn tree(tree: Tree) {
@@ -205,6 +229,7 @@ fn types_that_do_not_read_in_linear_time_are_named() {
     assert!(slow("slow.tree").unwrap().contains("`Tree`"));
     assert!(slow("slow.hidden_tree").is_some());
     assert_eq!(slow("slow.tagged"), None);
+    assert_eq!(slow("slow.named"), None);
     assert_eq!(slow("slow.any"), None);
     let registry = Registry::builder().build().unwrap();
     let schema = json!({

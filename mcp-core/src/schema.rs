@@ -1,7 +1,8 @@
 //! The schemas of tools, in the one form that every host and model provider takes.
 //!
 //! Subschemas stand where they are used, without `$ref`; what may be left out is not required and has no null type;
-//! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`.
+//! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`; other enums are an `anyOf` whose
+//! tags are an `enum` of one name.
 
 mod flat;
 mod profile;
@@ -34,7 +35,7 @@ pub fn input_of(entry: &ToolEntry) -> Value {
 
 /// The schema of a return type: an object, or `{"result": …}`.
 pub fn output_of<T: JsonSchema>(shape: &Shape) -> Value {
-    let profile = Profile { side: Side::Output, enums: &shape.enums };
+    let profile = Profile { side: Side::Output, enums: &shape.enums, written: false };
     refs::inlined_if_small(|inline| {
         let mut generator = settings(inline).for_serialize().into_generator();
         let mut schema = refs::resolved(generator.subschema_for::<T>().to_value(), generator.definitions());
@@ -44,7 +45,7 @@ pub fn output_of<T: JsonSchema>(shape: &Shape) -> Value {
             Value::Object(object) if !wraps => object,
             schema => object([("properties", json!({ "result": schema })), ("required", json!(["result"]))]),
         };
-        finish(root, generator, profile)
+        finish(root, generator, profile, &[])
     })
 }
 
@@ -65,11 +66,11 @@ pub fn types_of(entry: &ToolEntry) -> Value {
 /// The schema of a parameter alone, for checks.
 pub fn lone_param_schema(param: &Param) -> Value {
     let shape = (param.shape)();
-    let profile = Profile { side: Side::Input, enums: &shape.enums };
+    let profile = Profile { side: Side::Input, enums: &shape.enums, written: false };
     refs::inlined_if_small(|inline| {
         let mut generator = settings(inline).for_deserialize().into_generator();
         match param_schema(param, &mut generator, profile) {
-            Value::Object(root) => with_definitions(root, generator, profile),
+            Value::Object(root) => with_definitions(root, generator, profile, std::slice::from_ref(param)),
             other => other,
         }
     })
@@ -89,7 +90,7 @@ fn object<const N: usize>(members: [(&str, Value); N]) -> JsonObject {
 fn assemble(entry: &ToolEntry, shapes: &[Shape], inline: bool) -> Value {
     let mut generator = settings(inline).for_deserialize().into_generator();
     let enums: Vec<&[&str]> = shapes.iter().flat_map(|shape| &shape.enums).copied().collect();
-    let profile = Profile { side: Side::Input, enums: &enums };
+    let profile = Profile { side: Side::Input, enums: &enums, written: false };
     let mut root = match entry.params {
         [whole] if entry.flatten => flattened(whole, &mut generator, profile),
         params => listed(params, &mut generator, profile),
@@ -102,7 +103,7 @@ fn assemble(entry: &ToolEntry, shapes: &[Shape], inline: bool) -> Value {
     if !entry.allow_unknown_arguments {
         root.entry("additionalProperties").or_insert(Value::Bool(false));
     }
-    finish(root, generator, profile)
+    finish(root, generator, profile, entry.params)
 }
 
 fn listed(params: &[Param], generator: &mut SchemaGenerator, profile: Profile<'_>) -> JsonObject {
@@ -130,15 +131,15 @@ fn flattened(param: &Param, generator: &mut SchemaGenerator, profile: Profile<'_
     let mut schema = refs::resolved(type_schema(param, generator), generator.definitions());
     host_safe(&mut schema, profile);
     let Value::Object(root) = schema else { return JsonObject::new() };
-    let mut definitions = generator.definitions().clone();
-    definitions.values_mut().for_each(|schema| host_safe(schema, profile));
+    let definitions = host_safe_definitions(generator.definitions().clone(), profile, &[]);
     flat::without_alternatives(root, &definitions)
 }
 
 /// The names that a struct whose fields are the arguments takes; none where it takes any.
 pub(crate) fn fields_of<T: ToolParam>() -> Option<Vec<String>> {
     let mut generator = settings(true).for_deserialize().into_generator();
-    let root = flattened(&Param::of::<T>(""), &mut generator, Profile { side: Side::Input, enums: &[] });
+    let profile = Profile { side: Side::Input, enums: &[], written: false };
+    let root = flattened(&Param::of::<T>(""), &mut generator, profile);
     if root.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false)) {
         return None;
     }
@@ -147,22 +148,36 @@ pub(crate) fn fields_of<T: ToolParam>() -> Option<Vec<String>> {
 }
 
 /// The root as an object, with what it refers to.
-fn finish(mut root: JsonObject, generator: SchemaGenerator, profile: Profile<'_>) -> Value {
+fn finish(mut root: JsonObject, generator: SchemaGenerator, profile: Profile<'_>, params: &[Param]) -> Value {
     root.shift_remove("title");
     if !root.contains_key("type") {
         root.shift_insert(0, "type".into(), "object".into());
     }
-    with_definitions(root, generator, profile)
+    with_definitions(root, generator, profile, params)
 }
 
-fn with_definitions(mut root: JsonObject, mut generator: SchemaGenerator, profile: Profile<'_>) -> Value {
-    let mut definitions = generator.take_definitions(true);
-    definitions.values_mut().for_each(|schema| host_safe(schema, profile));
+fn with_definitions(
+    mut root: JsonObject,
+    mut generator: SchemaGenerator,
+    profile: Profile<'_>,
+    params: &[Param],
+) -> Value {
+    let mut definitions = host_safe_definitions(generator.take_definitions(true), profile, params);
     refs::keep_used(&root, &mut definitions);
     if !definitions.is_empty() {
         root.insert("$defs".into(), definitions.into());
     }
     Value::Object(root)
+}
+
+/// The definitions of types, and those of the schemas that were written for parameters.
+fn host_safe_definitions(mut definitions: JsonObject, profile: Profile<'_>, params: &[Param]) -> JsonObject {
+    let written: Vec<Value> = params.iter().filter_map(|param| Some(param.explicit_schema?())).collect();
+    for (name, schema) in &mut definitions {
+        let written = written.iter().any(|schema| schema["$defs"].get(name).is_some());
+        host_safe(schema, Profile { written, ..profile });
+    }
+    definitions
 }
 
 /// The schema of a parameter's type, or the one that its author wrote.
@@ -185,7 +200,7 @@ fn type_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
 /// The schema of a parameter with all that its author says of it.
 fn param_schema(param: &Param, generator: &mut SchemaGenerator, profile: Profile<'_>) -> Value {
     let mut schema = type_schema(param, generator);
-    host_safe(&mut schema, profile);
+    host_safe(&mut schema, profile.of(param));
     let Value::Object(object) = &mut schema else { return schema };
     for constraint in param.constraints {
         constrain(object, constraint);

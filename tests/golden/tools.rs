@@ -79,6 +79,18 @@ fn explicit(#[arg(schema = schema_for!(Node))] tree: Value, #[arg(schema = json!
 }
 
 #[mcp_tool(module = "golden")]
+fn explicit_union(
+    #[arg(schema = json!({
+        "oneOf": [{ "$ref": "#/$defs/Named" }, { "type": "integer" }],
+        "$defs": { "Named": { "oneOf": [{ "const": "a" }, { "const": "b" }] } },
+    }))]
+    value: Value,
+    shape: Internal,
+) {
+    let _ = (value, shape);
+}
+
+#[mcp_tool(module = "golden")]
 fn flatten_root(#[arg(flatten)] search: Search) -> Search {
     search
 }
@@ -152,6 +164,15 @@ fn variants_are_published_in_the_order_in_which_they_are_written() {
     }
     let output = (entry("golden.enum_mixed").output_schema)().expect("a schema").schema;
     assert_eq!(output["properties"]["result"]["enum"], names);
+}
+
+#[test]
+fn unions_written_by_hand_stay_as_they_are_written() {
+    let schema = schema::input_of(entry("golden.explicit_union"));
+    let properties = &schema["properties"];
+    assert_eq!(properties["value"], json!({ "oneOf": [{ "$ref": "#/$defs/Named" }, { "type": "integer" }] }));
+    assert_eq!(schema["$defs"], json!({ "Named": { "oneOf": [{ "const": "a" }, { "const": "b" }] } }));
+    assert_eq!(properties["shape"]["anyOf"][0]["properties"]["kind"], json!({ "type": "string", "enum": ["circle"] }));
 }
 
 #[test]

@@ -59,9 +59,12 @@ fn flat(schema: &Value, definitions: &JsonObject, depth: usize) -> Flat {
     }
     for alternatives in ALTERNATIVES.iter().filter_map(|key| schema.get(key)?.as_array()) {
         let mut common: Option<Vec<Value>> = None;
+        let is_tag = |name: &str| alternatives.iter().all(|one| tag_value(&one["properties"][name]).is_some());
         for alternative in alternatives {
             let mut part = flat(alternative, definitions, depth + 1);
-            part.properties.values_mut().for_each(|property| open_tag(property, alternative));
+            for (_, property) in part.properties.iter_mut().filter(|(name, _)| is_tag(name)) {
+                describe_tag(property, alternative);
+            }
             match &mut common {
                 Some(common) => common.retain(|name| part.required.contains(name)),
                 None => common = Some(part.required.clone()),
@@ -89,14 +92,20 @@ fn add_required(required: &mut Vec<Value>, more: Vec<Value>) {
     }
 }
 
+/// The only value that a property takes.
+fn tag_value(property: &Value) -> Option<&Value> {
+    match property["enum"].as_array().map(Vec::as_slice) {
+        Some([value]) => Some(value),
+        _ => None,
+    }
+}
+
 /// The name of an alternative becomes one of several names, with what was said of the alternative.
-fn open_tag(property: &mut Value, alternative: &Value) {
-    let Value::Object(property) = property else { return };
-    let Some(name) = property.shift_remove("const") else { return };
-    if let Some(line) = document(&name, alternative) {
+fn describe_tag(property: &mut Value, alternative: &Value) {
+    let line = tag_value(property).and_then(|name| document(name, alternative));
+    if let (Value::Object(property), Some(line)) = (property, line) {
         property.entry("description").or_insert_with(|| line.into());
     }
-    property.insert("enum".into(), json!([name]));
 }
 
 impl Flat {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::message::JsonObject;
+use crate::param::Param;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -16,6 +17,15 @@ pub(super) struct Profile<'a> {
     pub(super) side: Side,
     /// The variants of the enums, as they are declared.
     pub(super) enums: &'a [&'static [&'static str]],
+    /// The schema was written by hand: its unions and constants stay as they are.
+    pub(super) written: bool,
+}
+
+impl Profile<'_> {
+    /// The profile of a parameter.
+    pub(super) fn of(self, param: &Param) -> Self {
+        Self { written: param.explicit_schema.is_some(), ..self }
+    }
 }
 
 /// The keywords under which one schema stands.
@@ -56,7 +66,35 @@ pub(super) fn host_safe(schema: &mut Value, profile: Profile<'_>) {
         }
     }
     plain_format(object);
-    fold_constants(object, profile.enums);
+    if !profile.written {
+        plain_constant(object);
+        fold_constants(object, profile.enums);
+        plain_union(object);
+    }
+}
+
+/// Turns `const` into an `enum` of one value: several converters drop a `const`, and with it the tag of a union.
+fn plain_constant(object: &mut JsonObject) {
+    let Some(place) = object.keys().position(|key| key == "const") else { return };
+    let Some(value) = object.shift_remove("const") else { return };
+    // `const` and `enum` at once are not what a type becomes; what is dropped is only the wider of the two.
+    object.shift_remove("enum");
+    if let (Some(kind), false) = (kind_of(std::slice::from_ref(&value)), object.contains_key("type")) {
+        object.shift_insert(place, "type".into(), kind.into());
+    }
+    object.insert("enum".into(), json!([value]));
+}
+
+/// Turns `oneOf` into `anyOf`: several converters drop a `oneOf`. The alternatives of a type exclude each other by their
+/// tags, or serde takes the first that fits.
+fn plain_union(object: &mut JsonObject) {
+    let Some(place) = object.keys().position(|key| key == "oneOf") else { return };
+    let Some(alternatives) = object.shift_remove("oneOf") else { return };
+    if !object.contains_key("anyOf") {
+        object.shift_insert(place, "anyOf".into(), alternatives);
+    } else if let Value::Array(parts) = object.entry("allOf").or_insert_with(|| json!([])) {
+        parts.push(json!({ "anyOf": alternatives }));
+    }
 }
 
 fn inner(object: &mut JsonObject, profile: Profile<'_>) {
@@ -120,7 +158,9 @@ fn in_words(object: &mut JsonObject, format: &str) {
 }
 
 fn is_null(schema: &Value) -> bool {
-    schema.get("type").is_some_and(|kind| kind == "null") || schema.get("const").is_some_and(Value::is_null)
+    schema.get("type").is_some_and(|kind| kind == "null")
+        || schema.get("const").is_some_and(Value::is_null)
+        || schema.get("enum").is_some_and(|values| *values == json!([null]))
 }
 
 /// What may be null may as well be left out.
@@ -191,12 +231,8 @@ fn fold_constants(object: &mut JsonObject, enums: &[&[&str]]) {
     let Some(alternatives) = object.get("oneOf").and_then(Value::as_array) else { return };
     let mut folded = Vec::new();
     for alternative in alternatives {
-        let values = match (alternative.get("const"), alternative.get("enum")) {
-            (Some(value), None) => std::slice::from_ref(value),
-            (None, Some(Value::Array(values))) => values,
-            _ => return,
-        };
-        let document = if let [value] = values { document(value, alternative) } else { None };
+        let Some(Value::Array(values)) = alternative.get("enum") else { return };
+        let document = if let [value] = values.as_slice() { document(value, alternative) } else { None };
         folded.extend(values.iter().map(|value| (value.clone(), document.clone())));
     }
     // schemars puts the variants without words before the others.
@@ -206,12 +242,7 @@ fn fold_constants(object: &mut JsonObject, enums: &[&[&str]]) {
     let (constants, documents): (Vec<Value>, Vec<Option<String>>) = folded.into_iter().unzip();
     let documents: Vec<String> = documents.into_iter().flatten().collect();
     object.shift_remove("oneOf");
-    let kind = match constants.as_slice() {
-        constants if constants.iter().all(Value::is_string) => Some("string"),
-        constants if constants.iter().all(|constant| constant.is_i64() || constant.is_u64()) => Some("integer"),
-        _ => None,
-    };
-    if let Some(kind) = kind {
+    if let Some(kind) = kind_of(&constants) {
         object.insert("type".into(), kind.into());
     }
     object.insert("enum".into(), constants.into());
@@ -219,6 +250,17 @@ fn fold_constants(object: &mut JsonObject, enums: &[&[&str]]) {
         let own = object.get("description").and_then(Value::as_str).map(str::to_owned);
         let lines: Vec<String> = own.into_iter().chain(documents).collect();
         object.insert("description".into(), lines.join("\n").into());
+    }
+}
+
+/// The type of all the constants, where it is one that schemas of enums name.
+fn kind_of(constants: &[Value]) -> Option<&'static str> {
+    if constants.iter().all(Value::is_string) {
+        Some("string")
+    } else if constants.iter().all(|constant| constant.is_i64() || constant.is_u64()) {
+        Some("integer")
+    } else {
+        None
     }
 }
 

@@ -295,7 +295,9 @@ fn is_meant(errors: &[ValidationError<'static>], path: &str) -> bool {
     };
     let lacks = errors.iter().any(|error| here(error) && matches!(error.kind(), Kind::Required { .. }));
     !errors.iter().any(|error| match error.kind() {
-        Kind::Type { .. } | Kind::Enum { .. } | Kind::FalseSchema => here(error),
+        Kind::Type { .. } | Kind::FalseSchema => here(error),
+        // One value alone is a tag.
+        Kind::Enum { options } => here(error) || (only(options).is_some() && a_step_below(error)),
         Kind::Constant { .. } => here(error) || a_step_below(error),
         // Another name than the one that is the tag.
         Kind::AdditionalProperties { .. } => here(error) && lacks,
@@ -309,7 +311,10 @@ pub(super) fn expected(kind: &Kind) -> String {
         Kind::Type { kind: TypeKind::Single(kind) } => type_name(*kind).to_owned(),
         Kind::Type { kind: TypeKind::Multiple(kinds) } => kinds.iter().map(type_name).collect::<Vec<_>>().join(" or "),
         Kind::Constant { expected_value } => format!("`{}`", plain(expected_value)),
-        Kind::Enum { options } => listed(options.as_array().into_iter().flatten().map(plain)),
+        Kind::Enum { options } => match only(options) {
+            Some(value) => format!("`{}`", plain(value)),
+            None => listed(options.as_array().into_iter().flatten().map(plain)),
+        },
         Kind::Minimum { limit } => Constraint::Min(bound(limit)).expected(),
         Kind::Maximum { limit } => Constraint::Max(bound(limit)).expected(),
         Kind::ExclusiveMinimum { limit } => format!("a number above {limit}"),
@@ -333,11 +338,19 @@ pub(super) fn expected(kind: &Kind) -> String {
         Kind::UnevaluatedItems { .. } => "a list of fewer items".to_owned(),
         Kind::AnyOf { .. } | Kind::OneOfNotValid { .. } => ALTERNATIVES.to_owned(),
         Kind::OneOfMultipleValid { .. } => "one of the alternatives of its schema, and no other".to_owned(),
-        Kind::Not { schema } => match schema.get("const") {
+        Kind::Not { schema } => match schema.get("const").or_else(|| only(schema.get("enum")?)) {
             Some(value) => format!("other than `{}`", plain(value)),
             None => "other than what its schema rules out".to_owned(),
         },
         _ => "what its schema says".to_owned(),
+    }
+}
+
+/// The one value of an `enum` that has no other.
+fn only(values: &Value) -> Option<&Value> {
+    match values.as_array()?.as_slice() {
+        [only] => Some(only),
+        _ => None,
     }
 }
 

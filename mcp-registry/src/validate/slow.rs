@@ -1,8 +1,8 @@
 //! Types whose values take more than linear time to read or to check.
 //!
 //! serde reads a value of an untagged enum by trying one variant after the other, and the validator checks it so. Where two
-//! variants of one JSON type hold the enum again, each level of nesting doubles the time: a few hundred bytes can take
-//! years.
+//! variants of one JSON type hold the enum again in the same member, each level of nesting doubles the time: a few hundred
+//! bytes can take years. A tag tells variants apart before either looks inside.
 
 use std::collections::HashSet;
 
@@ -91,17 +91,49 @@ fn each_reference<'a>(schema: &'a Value, in_union: bool, see: &mut dyn FnMut(&'a
 /// Whether a value that is tried as this alternative may be tried as another one that looks into it as well: nothing tells
 /// the two apart.
 fn has_rival(alternative: &Value, alternatives: &[Value]) -> bool {
-    let may_meet = |other: &Value| match (&alternative["type"], &other["type"]) {
-        (Value::String(own), Value::String(other)) => own == other,
-        _ => true,
-    };
-    let looks_inside = |other: &Value| {
-        let mut has_reference = false;
-        each_reference(other, false, &mut |_, _| has_reference = true);
-        has_reference
-    };
     let mut others = alternatives.iter().filter(|other| !std::ptr::eq(*other, alternative));
-    others.any(|other| may_meet(other) && looks_inside(other))
+    others.any(|other| may_meet(alternative, other) && refers(other))
+}
+
+fn refers(schema: &Value) -> bool {
+    let mut has_reference = false;
+    each_reference(schema, false, &mut |_, _| has_reference = true);
+    has_reference
+}
+
+/// Whether two alternatives may look into the same part of a value.
+fn may_meet(one: &Value, other: &Value) -> bool {
+    if let (Value::String(one), Value::String(other)) = (&one["type"], &other["type"]) {
+        if one != other {
+            return false;
+        }
+    }
+    let (Some(own), Some(others)) = (one["properties"].as_object(), other["properties"].as_object()) else {
+        return true;
+    };
+    let is_required = |schema: &Value, name: &str| {
+        schema["required"].as_array().is_some_and(|required| required.iter().any(|other| other == name))
+    };
+    let both = || own.iter().filter_map(|(name, own)| Some((name, own, others.get(name)?)));
+    // A tag: only one of the two has it.
+    let mut tags = both().filter(|(name, ..)| is_required(one, name) && is_required(other, name));
+    if tags.any(|(_, one, other)| only_value(one).zip(only_value(other)).is_some_and(|(one, other)| one != other)) {
+        return false;
+    }
+    // Members of different names, as in `{"Left": …}` and `{"Right": …}`.
+    let looks_elsewhere = |schema: &Value| {
+        let members = schema.as_object().into_iter().flatten().filter(|(key, _)| *key != "properties");
+        members.into_iter().any(|(_, said)| refers(said)) || schema.get("$ref").is_some()
+    };
+    looks_elsewhere(one) || looks_elsewhere(other) || both().any(|(_, one, other)| refers(one) && refers(other))
+}
+
+/// The one value that a schema takes.
+fn only_value(schema: &Value) -> Option<&Value> {
+    schema.get("const").or_else(|| match schema.get("enum")?.as_array()?.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -143,8 +175,31 @@ mod tests {
             None,
             "it holds itself not"
         );
-        let variant = |tag: &str| json!({ "properties": { "kind": { "const": tag }, "of": node } });
-        assert_eq!(found(json!({ "oneOf": [variant("a"), variant("b")] })), None, "a tag tells them apart");
-        assert_eq!(found(json!({ "oneOf": [{ "properties": { "a": node } }, { "properties": { "b": node } }] })), None);
+    }
+
+    #[test]
+    fn a_tag_tells_alternatives_apart() {
+        let node = json!({ "$ref": "#/$defs/Node" });
+        let variant = |kind: Value, required: Value| {
+            let properties = json!({ "kind": kind, "of": node });
+            json!({ "type": "object", "properties": properties, "required": required })
+        };
+        let both = |a: Value, b: Value| json!({ "anyOf": [variant(a, json!(["kind"])), variant(b, json!(["kind"]))] });
+        assert_eq!(found(both(json!({ "enum": ["a"] }), json!({ "enum": ["b"] }))), None);
+        assert_eq!(found(both(json!({ "const": "a" }), json!({ "const": "b" }))), None);
+        assert!(found(both(json!({ "enum": ["a"] }), json!({ "enum": ["a"] }))).is_some(), "the same tag");
+        assert!(found(both(json!({ "enum": ["a"] }), json!({ "enum": ["a", "b"] }))).is_some(), "a common tag");
+        let loose = |tag: &str| variant(json!({ "enum": [tag] }), json!(["of"]));
+        assert!(found(json!({ "anyOf": [loose("a"), loose("b")] })).is_some(), "a tag that may be left out");
+    }
+
+    #[test]
+    fn alternatives_that_look_into_different_members_read_in_linear_time() {
+        let node = json!({ "$ref": "#/$defs/Node" });
+        let of = |name: &str| json!({ "type": "object", "properties": { name: node }, "required": [name] });
+        assert_eq!(found(json!({ "anyOf": [of("a"), of("b")] })), None);
+        assert!(found(json!({ "anyOf": [of("a"), of("a")] })).is_some());
+        let map = json!({ "type": "object", "properties": {}, "additionalProperties": node });
+        assert!(found(json!({ "anyOf": [of("a"), map] })).is_some(), "one looks into all members");
     }
 }
