@@ -227,8 +227,7 @@ fn g2_g3_g4_clients_of_the_newest_version_listen() {
     let answer: Value = serde_json::from_slice(&block_on(other).unwrap()).unwrap();
     assert_eq!((&answer["id"], &answer["result"]["_meta"][key]), (&json!(7), &json!(7)));
     assert_eq!(answer["result"]["resultType"], "complete");
-    let told = take();
-    assert_eq!((&told[0]["method"], &told[0]["params"]["requestId"]), (&json!("notifications/cancelled"), &json!(7)));
+    assert_eq!(take(), [] as [Value; 0], "the result is all that ends it");
     for filter in [json!(null), json!([]), json!({ "toolsListChanged": "yes" })] {
         out.clear();
         assert!(server.begin(listen(json!(9), filter.clone()).as_bytes(), &peer, &mut out).is_none());

@@ -250,7 +250,7 @@ impl Endpoint {
             Err(reply) => return *reply,
         };
         let outlet = Arc::new(Outlet::default());
-        let mut peer = Peer::new().options(options.clone()).only_answers();
+        let mut peer = Peer::new().options(options.clone());
         if accepted.events {
             let told = Arc::clone(&outlet);
             peer = peer.notify(move |message| told.tell(message));
@@ -332,7 +332,7 @@ impl Endpoint {
         };
         let outlet = Arc::new(Outlet::default());
         let told = Arc::clone(&outlet);
-        let peer = Peer::new().only_answers().notify(move |message| told.tell(message));
+        let peer = Peer::new().notify(move |message| told.tell(message));
         peer.set_era(era.unwrap_or(Era::V2025_11_25));
         let over = self.stopping.child();
         if let Some(session) = &session {

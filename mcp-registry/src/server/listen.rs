@@ -120,13 +120,9 @@ impl Server {
         let listening = Listening { peer: peer.clone(), over };
         Some(Box::pin(async move {
             listening.over.cancelled().await;
-            // What the client has cancelled is not answered; what the server ends is, and called off as well.
+            // A subscription that the client cancels is not answered. One that the server ends is answered with its result,
+            // and with nothing else: after a `notifications/cancelled`, clients do not know the result's id any more.
             answered.load(Ordering::SeqCst).then(|| {
-                if listening.peer.calls_off() {
-                    let reason = "the server ends";
-                    let params = json!({ "requestId": owned, "reason": reason, "_meta": { SUBSCRIPTION: owned } });
-                    listening.peer.tell(notification("notifications/cancelled", params));
-                }
                 let mut out = Vec::new();
                 let result = json!({ "_meta": { SUBSCRIPTION: owned } });
                 respond(&owned, &server.completed(result, era), &mut out);

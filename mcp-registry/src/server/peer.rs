@@ -34,8 +34,6 @@ pub(super) struct Inner {
     log_level: AtomicU8,
     /// What became of the last message, where its transport wants to know.
     outcome: AtomicU8,
-    /// Whether a request that the server ends is called off beside its answer.
-    calls_off: bool,
     /// Whether a request was ever in flight: most connections of `inline` tools have none.
     had_flights: AtomicBool,
     in_flight: Mutex<Flights>,
@@ -194,7 +192,6 @@ impl Peer {
             initialized: AtomicBool::new(false),
             log_level: AtomicU8::new(LogLevel::Info as u8),
             outcome: AtomicU8::new(Outcome::Answered as u8),
-            calls_off: true,
             had_flights: AtomicBool::new(false),
             in_flight: Mutex::default(),
             listening: Mutex::default(),
@@ -234,17 +231,6 @@ impl Peer {
         let inner = self.edit();
         inner.options = std::mem::take(&mut inner.options).extension(extension);
         self
-    }
-
-    /// Answers requests that the server ends, and nothing else.
-    #[cfg(feature = "http")]
-    pub(crate) fn only_answers(mut self) -> Self {
-        self.edit().calls_off = false;
-        self
-    }
-
-    pub(super) fn calls_off(&self) -> bool {
-        self.0.calls_off
     }
 
     /// What became of the last message.
