@@ -15,6 +15,8 @@ mod hostile;
 mod in_flight;
 #[path = "server/list.rs"]
 mod list;
+#[path = "server/older.rs"]
+mod older;
 #[path = "server/session.rs"]
 mod session;
 #[path = "server/told.rs"]
@@ -169,7 +171,11 @@ fn answer(server: &Server, message: &str) -> Option<Value> {
     Some(serde_json::from_slice(&answer).unwrap())
 }
 
-const LEGACY: [Era; 2] = [Era::V2025_11_25, Era::V2025_06_18];
+/// The versions that begin with `initialize`.
+const LEGACY: [Era; 4] = [Era::V2025_11_25, Era::V2025_06_18, Era::V2025_03_26, Era::V2024_11_05];
+
+/// The versions that have structured content.
+const STRUCTURED: [Era; 3] = [Era::V2026_07_28, Era::V2025_11_25, Era::V2025_06_18];
 
 /// The `_meta` of a request of the newest version.
 fn meta() -> Value {

@@ -3,11 +3,15 @@
 use std::fmt;
 
 /// A version of MCP. Up to 2025-11-25 a connection begins with `initialize`; from 2026-07-28 on each request carries its
-/// version.
+/// version. Versions are ordered by date: `era >= Era::V2025_06_18` asks for what that version introduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Era {
-    /// 2025-06-18.
+    /// 2024-11-05. Its HTTP transport (HTTP with SSE) is not served; other transports are.
+    V2024_11_05,
+    /// 2025-03-26: tool annotations, audio, batches.
+    V2025_03_26,
+    /// 2025-06-18: structured content and output schemas, titles, links to resources; no batches any more.
     V2025_06_18,
     /// 2025-11-25.
     V2025_11_25,
@@ -17,11 +21,14 @@ pub enum Era {
 
 impl Era {
     /// All of them, newest first.
-    pub const ALL: [Self; 3] = [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18];
+    pub const ALL: [Self; 5] =
+        [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
 
     /// The version on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
             Self::V2025_06_18 => "2025-06-18",
             Self::V2025_11_25 => "2025-11-25",
             Self::V2026_07_28 => "2026-07-28",

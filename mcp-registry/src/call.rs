@@ -4,7 +4,7 @@ mod drive;
 pub(crate) mod guard;
 mod id;
 pub(crate) mod lane;
-mod many;
+pub(crate) mod many;
 mod pool;
 pub(crate) mod run;
 mod watch;

@@ -1,11 +1,13 @@
 //! The protocol, without sockets: a message in, the answer out.
 
+mod batch;
 mod call;
 mod envelope;
 mod flat;
 mod list;
 mod listen;
 mod peer;
+mod project;
 mod request;
 mod write;
 
@@ -15,10 +17,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mcp_core::{BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, code};
+use mcp_core::{
+    BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, RpcRejection, code,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::batch::Batch;
 #[cfg(feature = "rmcp")]
 pub(crate) use self::call::protocol_error;
 #[cfg(feature = "http")]
@@ -57,8 +62,12 @@ const IN_FLIGHT: usize = 1024;
 #[cfg(feature = "stdio")]
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// The protocol: it answers messages of MCP 2026-07-28, 2025-11-25 and 2025-06-18, of the older `list_tools` and
-/// `call_tool`, and flat calls, each in the form in which it was asked. Cheap to clone.
+/// The protocol: it answers messages of MCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05, of the older
+/// `list_tools` and `call_tool`, and flat calls, each in the form in which it was asked. Cheap to clone.
+///
+/// A version sees only what it knows. Before 2025-06-18, tools have no output schema, title or `_meta`, and results have no
+/// structured content; before 2025-03-26, tools have no annotations. A block of a result that the version does not know (a
+/// link to a resource, audio) becomes a text.
 ///
 /// ```standalone_crate
 /// use mcp_registry::testing::block_on;
@@ -255,21 +264,38 @@ impl Server {
         if let Some(PlainRequest { id, method, params, .. }) = PlainRequest::read(message) {
             return self.request_guarded(envelope, (&id, method, Ok(params)), peer, out);
         }
+        if let Some(batch) = Batch::of(message, peer) {
+            return self.batch(envelope, &batch, peer, out);
+        }
         if let Some(name) = FlatHead::of_large(message) {
             return flat_in(envelope, peer, out, |out| self.large_flat(&name, message, peer, out));
         }
         match Incoming::parse(message) {
             Ok(Incoming::Flat(call)) => flat_in(envelope, peer, out, |out| self.flat(call, peer, out)),
-            Ok(Incoming::Rpc(RpcMessage::Request(request))) => {
+            Ok(Incoming::Rpc(message)) => self.rpc(envelope, Ok(message), peer, out),
+            Err(rejection) => self.rpc(envelope, Err(rejection), peer, out),
+        }
+    }
+
+    /// Begins to answer a message of JSON-RPC.
+    fn rpc(
+        &self,
+        envelope: &impl Envelope,
+        message: Result<RpcMessage<'_>, Box<RpcRejection>>,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Option<Rest> {
+        match message {
+            Ok(RpcMessage::Request(request)) => {
                 self.request_guarded(envelope, (&request.id, &request.method, Params::read(&request)), peer, out)
             }
-            Ok(Incoming::Rpc(RpcMessage::Notification(notification))) => {
+            Ok(RpcMessage::Notification(notification)) => {
                 peer.note(Outcome::Noticed);
                 notice(&notification, peer);
                 None
             }
             // The server asks nothing.
-            Ok(Incoming::Rpc(RpcMessage::Response(_))) => {
+            Ok(RpcMessage::Response(_)) => {
                 peer.note(Outcome::Noticed);
                 None
             }
@@ -283,13 +309,18 @@ impl Server {
         }
     }
 
-    /// Has other connections know of a notification, which may speak of a request of theirs.
+    /// Passes a notification of a connection on to other ones, since it may concern a request of theirs; of a batch, all of
+    /// them.
     #[cfg(feature = "http")]
-    pub(crate) fn pass_on(message: &[u8], peers: &[Peer]) {
-        if let Ok(Incoming::Rpc(RpcMessage::Notification(notification))) = Incoming::parse(message) {
-            for peer in peers {
-                notice(&notification, peer);
+    pub(crate) fn pass_on(message: &[u8], of: &Peer, peers: &[Peer]) {
+        let pass_on = |message: &[u8]| {
+            if let Ok(RpcMessage::Notification(notification)) = RpcMessage::parse(message) {
+                peers.iter().for_each(|peer| notice(&notification, peer));
             }
+        };
+        match Batch::of(message, of) {
+            Some(batch) => batch.into_messages().iter().for_each(|message| pass_on(message.get().as_bytes())),
+            None => pass_on(message),
         }
     }
 
@@ -382,8 +413,8 @@ impl Server {
                 return None;
             }
             ("subscriptions/listen", true) => return self.listen(id, &asked, peer, out),
-            ("initialize", false) => self.initialize(&asked, peer),
-            ("server/discover", true) => Ok(self.discover(peer)),
+            ("initialize", false) => self.initialize(&asked, envelope.oldest(), peer),
+            ("server/discover", true) => Ok(self.discover(envelope.oldest(), peer)),
             ("ping", false) => Ok(json!({})),
             ("logging/setLevel", false) => set_level(&asked, peer),
             _ => {
@@ -400,9 +431,10 @@ impl Server {
         None
     }
 
-    fn initialize(&self, asked: &Asked<'_>, peer: &Peer) -> Result<Value, RpcError> {
+    fn initialize(&self, asked: &Asked<'_>, oldest: Era, peer: &Peer) -> Result<Value, RpcError> {
         let wanted = asked.params.protocol_version()?;
-        let era = Era::named(&wanted).filter(|era| !era.is_stateless()).unwrap_or(Era::V2025_11_25);
+        let era = Era::named(&wanted).filter(|era| *era >= oldest && !era.is_stateless());
+        let era = era.unwrap_or(Era::V2025_11_25);
         peer.set_era(era);
         peer.note(Outcome::Initialized);
         self.tell_of_changes(peer);
@@ -416,10 +448,9 @@ impl Server {
         Ok(result)
     }
 
-    fn discover(&self, peer: &Peer) -> Value {
-        let versions: Vec<&str> = Era::ALL.into_iter().map(Era::as_str).collect();
+    fn discover(&self, oldest: Era, peer: &Peer) -> Value {
         let mut result = json!({
-            "supportedVersions": versions,
+            "supportedVersions": request::versions(oldest),
             "capabilities": capabilities(peer),
             "ttlMs": 300_000,
             "cacheScope": "public",
@@ -475,7 +506,7 @@ fn asked<'a>(envelope: &impl Envelope, method: &str, params: Params<'a>, peer: &
             envelope.agrees(Some(version))?;
             match Era::named(version).filter(|era| era.is_stateless()) {
                 Some(era) => era,
-                None => return Err(request::unsupported(version)),
+                None => return Err(request::unsupported(version, envelope.oldest())),
             }
         }
         None if meta.is_stateless() || method == "server/discover" || envelope.is_stateless() => {

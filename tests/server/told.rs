@@ -12,7 +12,7 @@ use crate::{LEGACY, client, meta, server};
 
 #[test]
 fn g6_progress_goes_to_whoever_asked_and_only_on() {
-    for era in Era::ALL {
+    for era in Era::ALL.into_iter().filter(|era| *era >= Era::V2025_03_26) {
         let client = client(era);
         block_on(client.call_tool("served_steps", json!({}))).unwrap();
         let told = client.notifications();

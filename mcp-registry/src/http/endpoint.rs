@@ -258,10 +258,16 @@ impl Endpoint {
         match (&session, headers.version()) {
             (Some(session), _) => session.set_up(&peer),
             (None, Version::Spoken(era)) if !era.is_stateless() => peer.set_era(era),
+            // Newer clients send their version. With sessions, so do those of 2025-03-26, by their session.
+            (None, Version::None) if self.sessions.is_none() => peer.set_era(Era::V2025_03_26),
             _ => {}
         }
         let answering =
             Answering { endpoint: self, peer: &peer, session: session.as_deref(), options: &options, sender, accepted };
+        if let (Some(session), Some(b'[')) = (&session, message.first()) {
+            // Notifications beside requests.
+            Server::pass_on(message, &peer, &session.peers());
+        }
         let mut out = Vec::with_capacity(ANSWER);
         let Some(rest) = self.server.begin_in(&headers, message, &peer, &mut out) else {
             return if out.is_empty() { answering.notified(message, &headers) } else { answering.reply(&outlet, out) };
@@ -448,7 +454,7 @@ impl Answering<'_> {
         }
         // It may speak of any request of the session.
         if let Some(session) = self.session {
-            Server::pass_on(message, &session.peers());
+            Server::pass_on(message, self.peer, &session.peers());
         }
         whole(StatusCode::ACCEPTED, JSON, Vec::new())
     }

@@ -17,6 +17,9 @@ pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
+/// The oldest version that is served over HTTP: 2024-11-05 has another HTTP transport.
+pub(super) const OLDEST: Era = Era::V2025_03_26;
+
 /// The headers of a message.
 pub(super) struct Headers<'a> {
     all: &'a HeaderMap,
@@ -38,7 +41,9 @@ impl<'a> Headers<'a> {
     pub(super) fn of(all: &'a HeaderMap) -> Self {
         let version = match one(all, &VERSION) {
             Ok(None) => Version::None,
-            Ok(Some(text)) => Era::named(text).map_or(Version::Other(text), Version::Spoken),
+            Ok(Some(text)) => {
+                Era::named(text).filter(|era| *era >= OLDEST).map_or(Version::Other(text), Version::Spoken)
+            }
             Err(_) => Version::Broken,
         };
         Self { all, version }
@@ -50,6 +55,10 @@ impl<'a> Headers<'a> {
 }
 
 impl Envelope for Headers<'_> {
+    fn oldest(&self) -> Era {
+        OLDEST
+    }
+
     fn is_stateless(&self) -> bool {
         matches!(self.version, Version::Spoken(era) if era.is_stateless())
     }
@@ -60,7 +69,7 @@ impl Envelope for Headers<'_> {
                 return Err(mismatch("the header `MCP-Protocol-Version` is missing; send the version of the request"));
             }
             (Version::Broken, _) => return Err(broken_version()),
-            (Version::Other(text), None) => return Err(unsupported(text)),
+            (Version::Other(text), None) => return Err(unsupported(text, OLDEST)),
             (Version::None | Version::Spoken(_), None) => return Ok(()),
             (Version::Spoken(era), Some(_)) => era.as_str(),
             (Version::Other(text), Some(_)) => text,

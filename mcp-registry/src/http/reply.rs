@@ -72,7 +72,7 @@ pub(super) fn busy(message: &str) -> Reply {
 }
 
 pub(super) fn bad_version(version: &str) -> Reply {
-    refusal(StatusCode::BAD_REQUEST, &unsupported(version))
+    refusal(StatusCode::BAD_REQUEST, &unsupported(version, headers::OLDEST))
 }
 
 pub(super) fn broken_version() -> Reply {

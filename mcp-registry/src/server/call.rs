@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::peer::NotBegun;
+use super::project::project;
 use super::request::{Asked, SERVER_INFO, either, invalid, same_json, unknown_level};
 use super::write::{append_text_of, begin, notification, respond, respond_error};
 use super::{Outcome, Peer, Rest, Server};
@@ -26,6 +27,8 @@ struct Wanted<'a> {
 /// The form of a result of `tools/call`.
 struct McpForm<'a> {
     id: &'a Id<'a>,
+    /// Whether the version has structured content.
+    structured: bool,
     /// What stands at the end of a result: `,"isError":false}` and what the version asks for besides.
     end: &'a str,
 }
@@ -41,19 +44,27 @@ impl Form for McpForm<'_> {
 
     fn before(&self, wraps: bool, out: &mut Vec<u8>) {
         begin(self.id, out);
-        out.extend_from_slice(if wraps { br#"{"structuredContent":{"result":"# } else { br#"{"structuredContent":"# });
+        out.extend_from_slice(match (self.structured, wraps) {
+            (true, true) => br#"{"structuredContent":{"result":"#,
+            (true, false) => br#"{"structuredContent":"#,
+            (false, _) => br#"{"content":[{"type":"text","text":"#,
+        });
     }
 
     fn after(&self, wraps: bool, value: usize, out: &mut Vec<u8>) {
         let end = out.len();
         // JSON has line breaks between its tokens only, and a message is one line.
         out[value..].iter_mut().filter(|byte| **byte < b' ').for_each(|byte| *byte = b' ');
-        out.extend_from_slice(if wraps {
-            br#"},"content":[{"type":"text","text":"#
-        } else {
-            br#","content":[{"type":"text","text":"#
+        out.extend_from_slice(match (self.structured, wraps) {
+            (true, true) => br#"},"content":[{"type":"text","text":"#,
+            (true, false) => br#","content":[{"type":"text","text":"#,
+            (false, _) => b"",
         });
         append_text_of(out, value..end);
+        if !self.structured {
+            // The text stands in the place of the value.
+            out.drain(value..end);
+        }
         out.extend_from_slice(br#"}],"isError":false"#);
         out.extend_from_slice(self.end.as_bytes());
         out.extend_from_slice(b"}}");
@@ -74,7 +85,7 @@ impl Server {
             respond_error(Some(id), &token_in_use(), out);
             return None;
         }
-        let form = McpForm { id, end: self.end_of_result(asked.era) };
+        let form = McpForm { id, structured: asked.era >= Era::V2025_06_18, end: self.end_of_result(asked.era) };
         let whole = || options.of_call(peer).ok();
         let (name, arguments) = (wanted.name, wanted.arguments);
         if let Some(answer) = self.0.registry.at_once(name, arguments, peer.call_options(), whole, out, &form) {
@@ -184,6 +195,7 @@ impl Server {
             },
         };
         let mut result = CallToolResult::from(result);
+        project(&mut result, era);
         if era.is_stateless() {
             result.extra.insert("resultType".to_owned(), "complete".into());
             result.meta.insert(SERVER_INFO.to_owned(), self.implementation());
@@ -282,7 +294,7 @@ struct Options<'a> {
     token: Option<Value>,
     /// From which level on log lines are wanted, by the request; where each request says it, none is wanted otherwise.
     level: Option<LogLevel>,
-    stateless: bool,
+    era: Era,
 }
 
 impl<'a> Options<'a> {
@@ -294,7 +306,7 @@ impl<'a> Options<'a> {
             meta: asked.params.raw_meta(),
             token: asked.meta.progress_token.map(progress_token).transpose()?,
             level: level.map(|name| LogLevel::named(name).ok_or_else(|| unknown_level(name))).transpose()?,
-            stateless: asked.era.is_stateless(),
+            era: asked.era,
         })
     }
 
@@ -304,12 +316,13 @@ impl<'a> Options<'a> {
         if let Some(raw) = self.meta.filter(|raw| raw.get() != "null") {
             options = options.meta_json(raw.get()).map_err(|error| invalid(format!("`_meta`: {error}")))?;
         }
-        let level = if self.stateless { self.level } else { Some(peer.log_level()) };
+        let level = if self.era.is_stateless() { self.level } else { Some(peer.log_level()) };
         if !peer.can_be_told() || (self.token.is_none() && level.is_none()) {
             return Ok(options);
         }
         let (peer, tool, token) = (peer.clone(), self.tool.to_owned(), self.token.clone());
         let told = Mutex::new(f64::NEG_INFINITY);
+        let has_messages = self.era >= Era::V2025_03_26;
         Ok(options.on_event(move |event| match event {
             ToolEvent::Progress { done, total, message } => {
                 let Some(token) = &token else { return };
@@ -317,7 +330,7 @@ impl<'a> Options<'a> {
                 let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
                 if done > *told && done.is_finite() {
                     *told = done;
-                    peer.tell(notification("notifications/progress", progress(token, done, total, message)));
+                    peer.tell(notification("notifications/progress", progress(token, done, total, message.filter(|_| has_messages))));
                 }
             }
             ToolEvent::Log { level: of_line, message } if level.is_some_and(|from| of_line >= from) => {

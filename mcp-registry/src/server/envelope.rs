@@ -1,6 +1,6 @@
 //! What a message comes in, where that says something of the message too: the headers of HTTP.
 
-use mcp_core::RpcError;
+use mcp_core::{Era, RpcError};
 #[cfg(feature = "http")]
 use mcp_core::code;
 #[cfg(feature = "http")]
@@ -12,6 +12,11 @@ use crate::registry::Registry;
 
 /// What a message came in.
 pub(crate) trait Envelope {
+    /// The oldest version of MCP that is served in it.
+    fn oldest(&self) -> Era {
+        Era::V2024_11_05
+    }
+
     /// Whether it speaks of a version of MCP in which each request carries its own.
     fn is_stateless(&self) -> bool {
         false

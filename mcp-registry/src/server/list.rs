@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use mcp_core::{Era, Id, RpcError};
+use mcp_core::{Era, Id, JsonObject, RpcError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -18,9 +18,12 @@ use crate::tool::RegisteredTool;
 pub(super) struct Lists {
     /// Kept, so that no other set can be at its place in memory.
     of: Arc<Catalog>,
-    /// By version: for those in which each request carries its own, and for the older ones.
-    first_pages: [OnceLock<Vec<u8>>; 2],
+    /// By how many of [`CHANGES`] the version has.
+    first_pages: [OnceLock<Vec<u8>>; CHANGES.len() + 1],
 }
+
+/// The versions that changed the form of the list.
+const CHANGES: [Era; 3] = [Era::V2025_03_26, Era::V2025_06_18, Era::V2026_07_28];
 
 /// A tool as clients see it.
 #[derive(Serialize)]
@@ -48,13 +51,15 @@ impl<'a> Listed<'a> {
             }
             schema
         };
-        let (annotations, meta) = (tool.annotations(), tool.meta());
+        let is_titled = era >= Era::V2025_06_18;
+        let annotations = if era >= Era::V2025_03_26 { tool.annotations() } else { JsonObject::new() };
+        let meta = if is_titled { tool.meta() } else { JsonObject::new() };
         Self {
             name: tool.wire_name(),
-            title: tool.title(),
+            title: tool.title().filter(|_| is_titled),
             description: tool.description(),
             input_schema: schema(tool.input_schema()),
-            output_schema: tool.output_schema().map(|output| schema(output)),
+            output_schema: tool.output_schema().filter(|_| is_titled).map(|output| schema(output)),
             annotations: if annotations.is_empty() { Value::Null } else { annotations.into() },
             meta: if meta.is_empty() { Value::Null } else { meta.into() },
         }
@@ -105,8 +110,8 @@ impl Server {
         let lists = self.lists();
         match after.filter(|after| !after.is_empty()) {
             None => {
-                let page =
-                    lists.first_pages[usize::from(era.is_stateless())].get_or_init(|| self.page(&lists.of, era, ""));
+                let form = CHANGES.iter().filter(|change| era >= **change).count();
+                let page = lists.first_pages[form].get_or_init(|| self.page(&lists.of, era, ""));
                 respond_result(id, out, |out| out.extend_from_slice(page));
             }
             Some(after) => {

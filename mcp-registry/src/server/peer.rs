@@ -27,7 +27,7 @@ pub struct Peer(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     sink: Option<Sink>,
     options: CallOptions,
-    /// The version that `initialize` agreed on.
+    /// The version that `initialize` agreed on: its place in `Era::ALL`, counted from 1; 0 before.
     era: AtomicU8,
     /// Whether the client has seen the answer to it.
     initialized: AtomicBool,
@@ -300,11 +300,8 @@ impl Peer {
 
     /// The version of MCP that `initialize` agreed on.
     pub fn era(&self) -> Option<Era> {
-        match self.0.era.load(Ordering::Relaxed) {
-            1 => Some(Era::V2025_06_18),
-            2 => Some(Era::V2025_11_25),
-            _ => None,
-        }
+        let place = usize::from(self.0.era.load(Ordering::Relaxed)).checked_sub(1)?;
+        Era::ALL.get(place).copied()
     }
 
     /// How many requests are under way.
@@ -313,11 +310,8 @@ impl Peer {
     }
 
     pub(crate) fn set_era(&self, era: Era) {
-        let number = match era {
-            Era::V2025_06_18 => 1,
-            _ => 2,
-        };
-        self.0.era.store(number, Ordering::Relaxed);
+        let number = (1..).zip(Era::ALL).find_map(|(number, known)| (known == era).then_some(number));
+        self.0.era.store(number.unwrap_or_default(), Ordering::Relaxed);
     }
 
     /// The client has seen the answer to `initialize`.

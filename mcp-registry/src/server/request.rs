@@ -195,10 +195,15 @@ pub(super) fn version_missing() -> RpcError {
     invalid("`_meta` has no `io.modelcontextprotocol/protocolVersion`; add the version of the request")
 }
 
+/// The versions that are served, newest first.
+pub(super) fn versions(oldest: Era) -> Vec<&'static str> {
+    Era::ALL.into_iter().filter(|era| *era >= oldest).map(Era::as_str).collect()
+}
+
 /// The error for a version that is not spoken, or not in this way.
-pub(crate) fn unsupported(version: &str) -> RpcError {
-    let supported: Vec<&str> = Era::ALL.into_iter().map(Era::as_str).collect();
-    let message = match Era::named(version) {
+pub(crate) fn unsupported(version: &str, oldest: Era) -> RpcError {
+    let supported = versions(oldest);
+    let message = match Era::named(version).filter(|era| *era >= oldest) {
         Some(era) => {
             format!("MCP {era} begins with `initialize` and has no version in `_meta`; do so, or use a newer one")
         }

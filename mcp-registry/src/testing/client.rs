@@ -24,7 +24,7 @@ use crate::server::{Peer, Server};
 ///
 /// # fn main() -> mcp_registry::Result<()> {
 /// let server = Server::new(Registry::linked()?);
-/// for era in Era::ALL {
+/// for era in [Era::V2026_07_28, Era::V2025_11_25] {
 ///     let client = block_on(Client::connect(server.clone(), era))?;
 ///     assert_eq!(block_on(client.list_tools())?[0]["name"], "calc_count");
 ///     let result = block_on(client.call_tool("calc_count", json!({ "to": 3 })))?;

@@ -1,0 +1,127 @@
+//! Batches: an array of messages in place of one, which only 2025-03-26 has.
+
+use std::fmt;
+
+use mcp_core::{Era, RpcError, RpcMessage, code};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::write::respond_error;
+use super::{Envelope, Outcome, Peer, Rest, Server};
+use crate::call::many::in_order;
+
+/// The maximum number of messages in a batch.
+const MOST: usize = 128;
+
+/// The messages of a batch.
+pub(super) struct Batch<'a> {
+    messages: Vec<&'a RawValue>,
+    is_too_long: bool,
+}
+
+impl<'a> Batch<'a> {
+    /// Reads a batch. None if the message is not one, or the connection's version has no batches.
+    pub(super) fn of(message: &'a [u8], peer: &Peer) -> Option<Self> {
+        if !message.trim_ascii_start().starts_with(b"[") || peer.era() != Some(Era::V2025_03_26) {
+            return None;
+        }
+        serde_json::from_slice(message).ok().filter(|batch: &Self| !batch.messages.is_empty())
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn into_messages(self) -> Vec<&'a RawValue> {
+        self.messages
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Batch<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Messages;
+
+        impl<'de> Visitor<'de> for Messages {
+            type Value = Batch<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of messages")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Batch<'de>, A::Error> {
+                let mut messages = Vec::new();
+                while messages.len() < MOST {
+                    let Some(message) = array.next_element()? else { break };
+                    messages.push(message);
+                }
+                let mut is_too_long = false;
+                while array.next_element::<IgnoredAny>()?.is_some() {
+                    is_too_long = true;
+                }
+                Ok(Batch { messages, is_too_long })
+            }
+        }
+
+        deserializer.deserialize_seq(Messages)
+    }
+}
+
+impl Server {
+    /// Answers a batch: with an array of the answers to its requests, or with nothing if it has none.
+    pub(super) fn batch(
+        &self,
+        envelope: &impl Envelope,
+        batch: &Batch<'_>,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Option<Rest> {
+        if batch.is_too_long {
+            peer.note(Outcome::Refused);
+            respond_error(None, &invalid(format!("the batch has more than {MOST} messages; send fewer at a time")), out);
+            return None;
+        }
+        let (start, level) = (out.len(), peer.log_level());
+        let mut rests = Vec::new();
+        out.push(b'[');
+        for message in &batch.messages {
+            let before = out.len();
+            match RpcMessage::parse(message.get()) {
+                Ok(RpcMessage::Request(request)) if request.method == "initialize" => {
+                    let error = invalid("`initialize` cannot be part of a batch; send it by itself");
+                    respond_error(Some(&request.id), &error, out);
+                }
+                message => rests.extend(self.rpc(envelope, message, peer, out)),
+            }
+            if out.len() > before {
+                out.push(b',');
+            }
+        }
+        let mut answers = out.split_off(start);
+        peer.note(match (answers.len() > 1 || !rests.is_empty(), peer.log_level() == level) {
+            (true, true) => Outcome::Answered,
+            (true, false) => Outcome::LevelSet,
+            (false, _) => Outcome::Noticed,
+        });
+        if rests.is_empty() {
+            out.extend(closed(answers).unwrap_or_default());
+            return None;
+        }
+        Some(Box::pin(async move {
+            for answer in in_order(rests.into_iter(), MOST).await.into_iter().flatten() {
+                answers.extend(answer);
+                answers.push(b',');
+            }
+            closed(answers)
+        }))
+    }
+}
+
+/// The array of the answers, each of which ends with a comma. None if there are none.
+fn closed(mut answers: Vec<u8>) -> Option<Vec<u8>> {
+    let last = answers.last_mut().filter(|last| **last == b',')?;
+    *last = b']';
+    Some(answers)
+}
+
+fn invalid(message: impl Into<String>) -> RpcError {
+    RpcError::new(code::INVALID_REQUEST, message).data(json!({ "error_type": "ValidationError" }))
+}

@@ -1,0 +1,206 @@
+//! The versions before 2025-06-18: what they see of tools and results, and the batches of 2025-03-26.
+
+use mcp_registry::testing::{Client, block_on};
+use mcp_registry::{Content, Era, Peer, Registry, Server, ToolResult, mcp_tool, tools};
+use serde_json::{Value, json};
+
+use crate::{client, server, short_server};
+
+const OLDEST: [Era; 2] = [Era::V2025_03_26, Era::V2024_11_05];
+
+#[test]
+fn e7_e10_e16_e19_a_tool_is_listed_without_what_the_version_does_not_know() {
+    for era in OLDEST {
+        let tools = block_on(client(era).list_tools()).unwrap();
+        let add = tools.iter().find(|tool| tool["name"] == "served_add").unwrap();
+        let keys: Vec<&String> = add.as_object().unwrap().keys().collect();
+        match era {
+            Era::V2024_11_05 => assert_eq!(keys, ["name", "description", "inputSchema"]),
+            _ => {
+                assert_eq!(keys, ["name", "description", "inputSchema", "annotations"]);
+                assert_eq!(add["annotations"], json!({ "title": "Add", "readOnlyHint": true }));
+            }
+        }
+        for tool in &tools {
+            assert!(tool.get("outputSchema").is_none() && tool.get("_meta").is_none(), "{tool}");
+        }
+    }
+}
+
+#[test]
+fn f6_f8_a_result_has_no_structured_content() {
+    for era in OLDEST {
+        for server in [server(), short_server()] {
+            let client = block_on(Client::connect(server, era)).unwrap();
+            for (tool, arguments, text) in [
+                ("served_add", json!({ "a": 2, "b": 3 }), "5"),
+                ("served_point", json!({ "x": 1.5, "label": "\"a\"" }), r#"{"x":1.5,"label":"\"a\""}"#),
+                ("served_say", json!({ "text": "é \"quoted\"\n" }), "é \"quoted\"\n"),
+                ("served_say_slowly", json!({ "text": "slowly" }), "slowly"),
+            ] {
+                let params = json!({ "name": tool, "arguments": arguments });
+                let result = block_on(client.request("tools/call", params)).unwrap();
+                let content = json!([{ "type": "text", "text": text }]);
+                assert_eq!(result, json!({ "content": content, "isError": false }), "{era} {tool}");
+            }
+            let params = json!({ "name": "served_fail", "arguments": { "how": "none left" } });
+            let failed = block_on(client.request("tools/call", params)).unwrap();
+            assert_eq!(
+                (&failed["isError"], &failed["content"][0]["text"], failed.get("structuredContent")),
+                (&json!(true), &json!("OutOfStock: none left"), None)
+            );
+        }
+    }
+}
+
+/// Blocks of every kind.
+#[mcp_tool(module = "blocks", inline)]
+fn all() -> Vec<Content> {
+    vec![
+        Content::text("a text"),
+        Content::image(b"png", "image/png"),
+        Content::resource("file:///a.txt", "text/plain", "a"),
+        Content::audio(b"a sound", "audio/wav").with("annotations", json!({ "audience": ["user"] })),
+        Content::link("file:///b.txt", "b.txt").with("description", "the other file"),
+        Content::Other { kind: "hologram".to_owned(), extra: [("depth".to_owned(), json!(3))].into_iter().collect() },
+    ]
+}
+
+/// Data that nobody has put into words.
+#[mcp_tool(module = "blocks", inline)]
+fn bare() -> ToolResult {
+    ToolResult::data(json!({ "a": 1 })).content([] as [Content; 0])
+}
+
+fn blocks(era: Era, tool: &str) -> Vec<Value> {
+    let server = Server::new(Registry::builder_of(tools![all, bare]).build().unwrap());
+    let client = block_on(Client::connect(server, era)).unwrap();
+    let mut result = block_on(client.request("tools/call", json!({ "name": tool }))).unwrap();
+    assert_eq!(result["isError"], false);
+    result["content"].as_array_mut().map(std::mem::take).unwrap()
+}
+
+#[test]
+fn f6_a_block_that_the_version_does_not_know_becomes_a_text() {
+    let newer = blocks(Era::V2025_06_18, "blocks_all");
+    for era in OLDEST {
+        let mut expected = newer.clone();
+        expected[4] = json!({ "type": "text", "text": "b.txt: file:///b.txt (the other file)" });
+        expected[5] = json!({ "type": "text", "text": r#"{"type":"hologram","depth":3}"# });
+        if era == Era::V2024_11_05 {
+            let text = "[audio of type audio/wav, 7 bytes: MCP 2024-11-05 has no audio; use a newer client]";
+            expected[3] = json!({ "type": "text", "text": text, "annotations": { "audience": ["user"] } });
+        }
+        assert_eq!(blocks(era, "blocks_all"), expected, "{era}");
+    }
+}
+
+#[test]
+fn f9_data_without_content_becomes_a_text() {
+    assert_eq!(blocks(Era::V2025_06_18, "blocks_bare"), [] as [Value; 0]);
+    for era in OLDEST {
+        assert_eq!(blocks(era, "blocks_bare"), [json!({ "type": "text", "text": r#"{"a":1}"# })]);
+    }
+}
+
+#[test]
+fn g6_the_oldest_version_has_progress_without_a_message() {
+    let client = client(Era::V2024_11_05);
+    block_on(client.call_tool("served_steps", json!({}))).unwrap();
+    let told = client.notifications();
+    let progress = told.iter().find(|it| it["method"] == "notifications/progress").unwrap();
+    assert_eq!(progress["params"], json!({ "progressToken": "served_steps", "progress": 1, "total": 2 }));
+}
+
+fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
+}
+
+fn add(id: i64) -> Value {
+    request(id, "tools/call", json!({ "name": "served_add", "arguments": { "a": id } }))
+}
+
+/// The answers to a batch, sorted by id.
+fn batch(client: &Client, batch: &Value) -> Option<Vec<Value>> {
+    let Value::Array(mut answers) = block_on(client.send(batch.to_string().as_bytes()))? else {
+        panic!("{batch} is not answered with an array")
+    };
+    answers.sort_by_key(|answer| answer["id"].to_string());
+    Some(answers)
+}
+
+#[test]
+fn a4_a_batch_is_answered_with_an_array() {
+    let client = client(Era::V2025_03_26);
+    let slow = request(4, "tools/call", json!({ "name": "served_say_slowly", "arguments": { "text": "4" } }));
+    let answers = batch(
+        &client,
+        &json!([
+            add(1),
+            { "jsonrpc": "2.0", "method": "notifications/initialized" },
+            slow,
+            request(2, "nonsense", json!({})),
+            request(3, "ping", json!({})),
+            { "jsonrpc": "2.0", "id": 9, "result": {} },
+        ]),
+    )
+    .unwrap();
+    assert_eq!(answers.len(), 4, "{answers:?}");
+    assert_eq!(answers[0]["result"]["content"][0]["text"], "2");
+    assert_eq!((&answers[1]["id"], &answers[1]["error"]["code"]), (&json!(2), &json!(-32601)));
+    assert_eq!(answers[2]["result"], json!({}));
+    assert_eq!(answers[3]["result"]["content"][0]["text"], "4");
+    assert_eq!(client.peer().in_flight(), 0);
+    let one = batch(&client, &json!([slow_call(5)])).unwrap();
+    assert_eq!((one.len(), &one[0]["id"]), (1, &json!(5)));
+}
+
+fn slow_call(id: i64) -> Value {
+    request(id, "tools/call", json!({ "name": "served_say_slowly", "arguments": { "text": "a" } }))
+}
+
+#[test]
+fn a3_a4_a_batch_without_requests_is_not_answered() {
+    let client = client(Era::V2025_03_26);
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    assert_eq!(batch(&client, &json!([notification, { "jsonrpc": "2.0", "id": 9, "result": {} }])), None);
+    // The call is cancelled by the notification behind it.
+    let wait = request(1, "tools/call", json!({ "name": "served_wait" }));
+    assert_eq!(batch(&client, &json!([wait, notification])), None);
+    assert_eq!(client.peer().in_flight(), 0);
+}
+
+#[test]
+fn a4_what_is_wrong_in_a_batch_is_told_in_its_place() {
+    let client = client(Era::V2025_03_26);
+    let initialize = request("i", "initialize", json!({ "protocolVersion": "2025-03-26", "capabilities": {} }));
+    let flat = json!({ "tool_name": "served.add", "arguments": { "a": 1 } });
+    let answers = batch(&client, &json!([initialize, 1, [], flat, add(1)])).unwrap();
+    assert_eq!(answers.len(), 5, "{answers:?}");
+    for answer in answers.iter().filter(|answer| answer["id"] != 1) {
+        assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    }
+    let error = |message: &str| block_on(client.send(message.as_bytes())).unwrap()["error"]["code"].clone();
+    assert_eq!((error("[]"), error("[1,")), (json!(-32600), json!(-32700)));
+    assert_eq!(batch(&client, &json!(vec![add(1); 128])).unwrap().len(), 128);
+    assert_eq!(error(&json!(vec![add(1); 129]).to_string()), -32600, "as many as may be");
+}
+
+#[test]
+fn a4_other_versions_have_no_batches() {
+    for era in Era::ALL.into_iter().filter(|era| *era != Era::V2025_03_26) {
+        let answer = block_on(client(era).send(json!([add(1)]).to_string().as_bytes())).unwrap();
+        assert_eq!(answer["error"]["code"], -32600, "{era}");
+    }
+    let answer = block_on(server().handle(json!([add(1)]).to_string().as_bytes(), &Peer::new())).unwrap();
+    assert!(answer.starts_with(b"{"), "nothing is agreed on yet");
+}
+
+#[test]
+fn c1_a_batch_is_answered_on_one_line() {
+    let client = client(Era::V2025_03_26);
+    for message in [json!([add(1), add(2)]), json!([slow_call(1), add(2)])] {
+        let answer = block_on(client.server().handle(message.to_string().as_bytes(), client.peer())).unwrap();
+        assert!(!answer.contains(&b'\n'), "{message}");
+    }
+}
