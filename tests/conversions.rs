@@ -122,15 +122,41 @@ fn s2_20_c6_the_legacy_answer_is_the_bare_data_or_an_error() {
         answer(ToolResult::data(weather.clone())),
         json!({ "jsonrpc": "2.0", "id": "execution-1", "result": weather })
     );
-    let details = "Parameter 'location' is required";
-    let failure = ToolResult::failure(ErrorDetail::new("ValidationError", "Invalid params").details(details));
+    let sentence = "Parameter 'location' is required";
     assert_eq!(
-        answer(failure),
+        answer(ToolResult::failure(ErrorDetail::new("ValidationError", sentence))),
         json!({ "jsonrpc": "2.0", "id": "execution-1", "error": {
             "code": -32602,
             "message": "Invalid params",
-            "data": { "error_type": "ValidationError", "details": details },
+            "data": { "error_type": "ValidationError", "details": sentence },
         }})
+    );
+}
+
+#[test]
+fn s2_33_a_legacy_error_has_the_phrase_of_its_code_and_the_sentence_in_details() {
+    for (error_type, code, phrase) in [
+        ("ValidationError", -32602, "Invalid params"),
+        ("SerializationError", -32603, "Internal error"),
+        ("OutOfStock", 40000, "Tool execution error"),
+        ("AuthenticationError", 40100, "Authentication error"),
+        ("PermissionError", 40300, "Permission denied"),
+    ] {
+        let plain = ErrorDetail::new(error_type, "a sentence");
+        for detail in [plain.clone(), plain.clone().details(json!({ "left": 0 })), plain.details("more")] {
+            let result = ToolResult::failure(detail);
+            let response = result.to_response(1, Dialect::Legacy, CodeProfile::Extended).unwrap().unwrap();
+            let error = response.outcome.as_ref().unwrap_err();
+            assert_eq!((error.code, error.message.as_str()), (code, phrase));
+            assert_eq!(error.data.as_ref().unwrap()["details"], "a sentence");
+            assert_eq!(ToolResult::from_response(&response, Dialect::Legacy).unwrap(), result);
+        }
+    }
+    let worked = r#"{"jsonrpc":"2.0","id":"1","error":{"code":-32602,"message":"Invalid params","data":{"details":"Parameter 'location' is required"}}}"#;
+    let Ok(RpcMessage::Response(response)) = RpcMessage::parse(worked) else { panic!("not a response") };
+    assert_eq!(
+        ToolResult::from_response(&response, Dialect::Legacy).unwrap().error.unwrap(),
+        ErrorDetail::new("ValidationError", "Parameter 'location' is required")
     );
 }
 

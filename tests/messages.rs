@@ -37,6 +37,17 @@ fn s0_1_s0_2_the_three_messages_are_made_and_checked_by_types_of_one_crate() {
 }
 
 #[test]
+fn s0_2_s3_6_c32_the_names_of_the_specification_are_the_same_types() {
+    use mcp_registry::message::{MCPErrorDetail, MCPToolCall, MCPToolResult};
+
+    let call: ToolCall = MCPToolCall::new("file_utility.read_file_content", json!({ "file_path": "a" }));
+    assert_eq!(MCPToolCall::parse(call.to_json()).unwrap(), call);
+    let detail: ErrorDetail = MCPErrorDetail::new("FileNotFound", "The target file was not found.");
+    let result: ToolResult = MCPToolResult::failure(detail);
+    assert_eq!(MCPToolResult::parse(result.to_json()).unwrap(), result);
+}
+
+#[test]
 fn s0_3_s0_4_an_error_has_a_type_and_a_message_both_strings() {
     let error = refused_detail(json!({}));
     assert_eq!(paths(&error), ["error_type", "error_message"]);

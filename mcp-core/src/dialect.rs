@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::call_result::CallToolResult;
 use crate::error::{CodeProfile, Error, SerializationError, TransportError, ValidationError};
-use crate::message::{ErrorDetail, ErrorType, ToolCall, ToolResult, parse};
+use crate::message::{ErrorDetail, ErrorType, Strictness, ToolCall, ToolResult, parse};
 use crate::rpc::{Id, Members, RpcError, RpcMessage, RpcRejection, RpcRequest, RpcResponse};
 
 /// How a call is put on the wire. A call is answered in the dialect that it came in.
@@ -76,10 +76,19 @@ pub enum Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// Reads one message.
+    /// Reads one message, a flat call leniently.
     pub fn parse(message: &'a [u8]) -> Result<Self, Box<RpcRejection>> {
+        Self::parse_with(message, Strictness::Lenient)
+    }
+
+    /// Reads one message, a flat call as strictly as you say.
+    pub fn parse_with(message: &'a [u8], strictness: Strictness) -> Result<Self, Box<RpcRejection>> {
         let members = Members::parse(message)?;
-        Ok(if members.is_rpc() { Self::Rpc(members.interpret()?) } else { Self::Flat(ToolCall::parse(message)) })
+        Ok(if members.is_rpc() {
+            Self::Rpc(members.interpret()?)
+        } else {
+            Self::Flat(ToolCall::parse_with(message, strictness))
+        })
     }
 }
 
@@ -131,7 +140,7 @@ impl ToolCall {
 
 impl ToolResult {
     /// The result as the JSON-RPC answer to a call. MCP's is a [`CallToolResult`]; the legacy one is the bare data, or
-    /// an error. [`Dialect::Flat`] has none: the result itself is the message.
+    /// an error whose message is the standard phrase for its code, with the sentence in `data.details`. [`Dialect::Flat`] has none: the result itself is the message.
     pub fn to_response<'a>(
         &self,
         id: impl Into<Id<'a>>,
@@ -146,7 +155,7 @@ impl ToolResult {
                 let unsaid =
                     || ErrorDetail::new(ErrorType::TOOL_EXECUTION_ERROR, "the tool failed and did not say why");
                 let error = self.error.clone().unwrap_or_else(unsaid);
-                Ok(Some(RpcResponse::failure(Some(id), RpcError::from_detail(&error, profile))))
+                Ok(Some(RpcResponse::failure(Some(id), RpcError::from_detail(&error, profile).into_legacy())))
             }
             Dialect::Legacy => RpcResponse::success(id, self.data.as_ref().unwrap_or(&json!({}))).map(Some),
         }

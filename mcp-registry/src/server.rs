@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mcp_core::{
-    BoxFuture, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, RpcRejection, code,
+    BoxFuture, Dialect, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, RpcRejection,
+    Strictness, code,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -39,10 +40,10 @@ pub(crate) use self::peer::WeakPeer;
 #[cfg(feature = "http")]
 pub(crate) use self::request::unsupported;
 use self::request::{Asked, Params, PlainRequest, capabilities_missing, version_missing};
-use self::write::respond;
 pub(crate) use self::write::respond_error;
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::write::{Kept, kept};
+use self::write::{respond, respond_error_in};
 use crate::call::guard::{Panicked, guard};
 use crate::registry::{Registry, Watcher};
 
@@ -116,6 +117,7 @@ struct Settings {
     page_size: usize,
     legacy_methods: bool,
     refuse_arguments: bool,
+    flat_strictness: Strictness,
 }
 
 impl Server {
@@ -132,6 +134,7 @@ impl Server {
             page_size: usize::MAX,
             legacy_methods: true,
             refuse_arguments: false,
+            flat_strictness: Strictness::Lenient,
         };
         Self::of(registry, settings)
     }
@@ -205,6 +208,13 @@ impl Server {
         self.set(|settings| settings.refuse_arguments = yes)
     }
 
+    /// Says whether flat calls are read strictly (default: no). Strictly, a call has `tool_name` and `arguments` and no other
+    /// field, and the name is `module.tool` in lower case; see [`Strictness`].
+    #[must_use]
+    pub fn strict_flat_calls(self, yes: bool) -> Self {
+        self.set(|settings| settings.flat_strictness = if yes { Strictness::Strict } else { Strictness::Lenient })
+    }
+
     /// The registry.
     pub fn registry(&self) -> &Registry {
         &self.0.registry
@@ -270,7 +280,7 @@ impl Server {
         if let Some(name) = FlatHead::of_large(message) {
             return flat_in(envelope, peer, out, |out| self.large_flat(&name, message, peer, out));
         }
-        match Incoming::parse(message) {
+        match Incoming::parse_with(message, self.0.settings.flat_strictness) {
             Ok(Incoming::Flat(call)) => flat_in(envelope, peer, out, |out| self.flat(call, peer, out)),
             Ok(Incoming::Rpc(message)) => self.rpc(envelope, Ok(message), peer, out),
             Err(rejection) => self.rpc(envelope, Err(rejection), peer, out),
@@ -355,13 +365,21 @@ impl Server {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Option<Rest> {
-        let (start, id) = (out.len(), request.0);
+        let (start, id, dialect) = (out.len(), request.0, self.dialect(envelope, request.1));
         // Calls are guarded by themselves; the schemas of a user's types are made in the list.
         guard(|| self.request(envelope, request, peer, out)).unwrap_or_else(|panicked| {
             out.truncate(start);
-            respond_error(Some(id), &internal(&panicked), out);
+            respond_error_in(dialect, id, internal(&panicked), out);
             None
         })
+    }
+
+    /// The dialect in which a request is answered.
+    fn dialect(&self, envelope: &impl Envelope, method: &str) -> Dialect {
+        match Dialect::of_method(method) {
+            Some(Dialect::Legacy) if self.0.settings.legacy_methods && !envelope.is_stateless() => Dialect::Legacy,
+            _ => Dialect::Mcp,
+        }
     }
 
     fn request(
@@ -371,8 +389,9 @@ impl Server {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Option<Rest> {
+        let dialect = self.dialect(envelope, method);
         if peer.is_in_flight(id) {
-            respond_error(Some(id), &call::id_in_use(), out);
+            respond_error_in(dialect, id, call::id_in_use(), out);
             return None;
         }
         let asked = params.and_then(|params| {
@@ -385,10 +404,9 @@ impl Server {
         let asked = match asked {
             Ok(asked) => asked,
             Err(error) => {
-                let is_older = matches!(method, "call_tool" | "list_tools") && !envelope.is_stateless();
-                let is_older = is_older && self.0.settings.legacy_methods;
+                let is_older = dialect == Dialect::Legacy;
                 peer.note(if is_older { Outcome::OlderRefused } else { Outcome::Refused });
-                respond_error(Some(id), &error, out);
+                respond_error_in(dialect, id, error, out);
                 return None;
             }
         };

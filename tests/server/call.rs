@@ -146,6 +146,66 @@ fn s2_19_s2_20_call_tool_gives_the_data_as_it_is() {
 }
 
 #[test]
+fn s2_33_call_tool_fails_with_the_phrase_of_the_code_and_the_sentence_in_details() {
+    let error = |params: Value| {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "call_tool", "params": params });
+        answer(&server(), &message.to_string()).unwrap()["error"].clone()
+    };
+    for (params, code, phrase, sentence) in [
+        (json!({ "tool_name": "served.add", "args": {} }), -32602, "Invalid params", "`a`"),
+        (json!({ "tool_name": "served.nothing" }), -32602, "Invalid params", "no tool is named `served.nothing`"),
+        (json!({}), -32602, "Invalid params", "`name` is missing"),
+        (json!({ "tool_name": 7 }), -32602, "Invalid params", "`params`"),
+        (
+            json!({ "tool_name": "served.add", "_meta": { "progressToken": [] } }),
+            -32602,
+            "Invalid params",
+            "`progressToken`",
+        ),
+        (
+            json!({ "tool_name": "served.fail", "args": { "how": "none left" } }),
+            40000,
+            "Tool execution error",
+            "none left",
+        ),
+        (json!({ "tool_name": "served.delete" }), 40300, "Permission denied", "trust_tool"),
+    ] {
+        let error = error(params.clone());
+        assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(phrase)), "{params}");
+        let details = error["data"]["details"].as_str().unwrap_or_else(|| panic!("{params}: {error}"));
+        assert!(details.contains(sentence), "{params}: {details}");
+        assert!(error["data"]["error_type"].is_string(), "{params}");
+    }
+    let newer = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"served_nothing"}}"#;
+    let error = answer(&server(), newer).unwrap()["error"].clone();
+    assert!(error["message"].as_str().unwrap().contains("no tool is named"), "{error}");
+}
+
+#[test]
+fn s3_55_a_server_can_read_flat_calls_strictly() {
+    let large = "x".repeat(200_000);
+    for (call, field) in [
+        (json!({ "tool_name": "served.say", "arguments": { "text": "a" }, "trace": 1 }), "trace"),
+        (json!({ "tool_name": "served.say", "arguments": { "text": large }, "trace": 1 }), "trace"),
+        (json!({ "tool_name": "served_say", "arguments": { "text": "a" } }), "tool_name"),
+        (json!({ "name": "served.say", "arguments": { "text": "a" } }), "name"),
+        (json!({ "tool_name": "served.say", "args": { "text": "a" } }), "args"),
+    ] {
+        let call = call.to_string();
+        assert_eq!(answer(&server(), &call).unwrap()["status"], "success", "lenient: {field}");
+        assert_eq!(answer(&server().strict_flat_calls(false), &call).unwrap()["status"], "success");
+        let refused = answer(&server().strict_flat_calls(true), &call).unwrap();
+        let refused = ToolResult::from_value(refused).unwrap().error.unwrap();
+        assert_eq!(refused.error_type, "ValidationError");
+        assert!(refused.error_message.contains(&format!("`{field}`")), "{}", refused.error_message);
+    }
+    for text in ["a", &large] {
+        let exact = ToolCall::new("served.say", json!({ "text": text })).to_json();
+        assert_eq!(answer(&server().strict_flat_calls(true), &exact).unwrap()["data"]["result"], text);
+    }
+}
+
+#[test]
 fn c1_a_flat_call_is_answered_with_a_flat_result() {
     let flat = |message: Value| ToolResult::from_value(answer(&server(), &message.to_string()).unwrap()).unwrap();
     assert_eq!(flat(json!({ "tool_name": "served.add", "arguments": { "a": 1 } })).data, Some(json!({ "result": 2 })));

@@ -19,6 +19,13 @@ pub(crate) use self::read::{
 pub use self::result::ToolResult;
 pub use self::status::Status;
 
+/// The specification's name of [`ToolCall`].
+pub type MCPToolCall = ToolCall;
+/// The specification's name of [`ToolResult`].
+pub type MCPToolResult = ToolResult;
+/// The specification's name of [`ErrorDetail`].
+pub type MCPErrorDetail = ErrorDetail;
+
 /// A JSON object; its keys stay in the order in which they came.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 

@@ -1,13 +1,15 @@
 //! The error of a request, and the error of a result that it tells of.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::RpcRejection;
 use super::read::invalid;
+use super::{RpcRejection, code};
 use crate::error::{CodeProfile, ErrorKind};
-use crate::message::{ErrorDetail, read_value};
+use crate::message::{ErrorDetail, JsonObject, read_value};
 
 /// The error of a request.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, thiserror::Error)]
@@ -47,8 +49,53 @@ impl RpcError {
         Self::new(ErrorKind::of(&detail.error_type).code(profile), &detail.error_message).data(data)
     }
 
-    /// The error of a result that this one tells of.
+    /// The error in the form of the legacy dialect: the message is the standard phrase for the code, `data.details` the
+    /// sentence, and `data.error_details` what was in `data.details`.
+    ///
+    /// ```
+    /// use mcp_core::{RpcError, code};
+    ///
+    /// let error = RpcError::new(code::INVALID_PARAMS, "`location` is missing; add a string").into_legacy();
+    /// assert_eq!(error.message, "Invalid params");
+    /// assert_eq!(error.data.unwrap()["details"], "`location` is missing; add a string");
+    /// ```
+    #[must_use]
+    pub fn into_legacy(mut self) -> Self {
+        let Some(phrase) = code::phrase(self.code) else { return self };
+        let mut data = match self.data.take() {
+            Some(Value::Object(data)) => data,
+            None => JsonObject::new(),
+            Some(other) => JsonObject::from_iter([("details".to_owned(), other)]),
+        };
+        let sentence = std::mem::replace(&mut self.message, phrase.to_owned());
+        if let Some(details) = data.insert("details".to_owned(), sentence.into()) {
+            data.insert("error_details".to_owned(), details);
+        }
+        self.data(data)
+    }
+
+    /// The error before [`into_legacy`](Self::into_legacy); itself if it does not have that form.
+    fn from_legacy(&self) -> Cow<'_, Self> {
+        let (Some(Value::Object(data)), Some(phrase)) = (&self.data, code::phrase(self.code)) else {
+            return Cow::Borrowed(self);
+        };
+        let (Some(Value::String(sentence)), true) = (data.get("details"), self.message == phrase) else {
+            return Cow::Borrowed(self);
+        };
+        let mut data = data.clone();
+        data.shift_remove("details");
+        if let Some(details) = data.shift_remove("error_details") {
+            data.insert("details".to_owned(), details);
+        }
+        Cow::Owned(Self { code: self.code, message: sentence.clone(), data: Some(data.into()) })
+    }
+
+    /// The error of a result that this one tells of, in either form.
     pub fn to_detail(&self) -> ErrorDetail {
+        self.from_legacy().read_detail()
+    }
+
+    fn read_detail(&self) -> ErrorDetail {
         let mut detail = ErrorDetail::new(ErrorKind::of_code(self.code).error_type(), &self.message);
         match self.data.clone() {
             Some(Value::Object(mut data)) if data.get("error_type").is_some_and(Value::is_string) => {
@@ -63,6 +110,7 @@ impl RpcError {
             Some(Value::Object(data)) if data.len() == 1 && data.contains_key("details") => {
                 detail.details(data["details"].clone())
             }
+            Some(Value::Object(data)) if data.is_empty() => detail,
             data => detail.details(data.unwrap_or_default()),
         }
     }

@@ -49,6 +49,23 @@ pub mod code {
     pub const AUTHENTICATION_ERROR: i64 = 40100;
     /// The caller may not do this.
     pub const PERMISSION_DENIED: i64 = 40300;
+
+    /// The standard phrase for a code, such as `"Invalid params"`. Codes that neither JSON-RPC nor this crate defines have
+    /// none.
+    pub const fn phrase(code: i64) -> Option<&'static str> {
+        Some(match code {
+            PARSE_ERROR => "Parse error",
+            INVALID_REQUEST => "Invalid Request",
+            METHOD_NOT_FOUND => "Method not found",
+            INVALID_PARAMS => "Invalid params",
+            INTERNAL_ERROR => "Internal error",
+            SERVER_ERROR_LAST..=SERVER_ERROR => "Server error",
+            TOOL_EXECUTION_ERROR => "Tool execution error",
+            AUTHENTICATION_ERROR => "Authentication error",
+            PERMISSION_DENIED => "Permission denied",
+            _ => return None,
+        })
+    }
 }
 
 /// A message that was read without copying it; `params` and `result` are left as JSON text.

@@ -76,7 +76,11 @@ impl Server {
     ) -> Option<Rest> {
         if batch.is_too_long {
             peer.note(Outcome::Refused);
-            respond_error(None, &invalid(format!("the batch has more than {MOST} messages; send fewer at a time")), out);
+            respond_error(
+                None,
+                &invalid(format!("the batch has more than {MOST} messages; send fewer at a time")),
+                out,
+            );
             return None;
         }
         let (start, level) = (out.len(), peer.log_level());

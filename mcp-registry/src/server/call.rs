@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::peer::NotBegun;
 use super::project::project;
 use super::request::{Asked, SERVER_INFO, either, invalid, same_json, unknown_level};
-use super::write::{append_text_of, begin, notification, respond, respond_error};
+use super::write::{append_text_of, begin, notification, respond, respond_error, respond_error_in};
 use super::{Outcome, Peer, Rest, Server};
 use crate::call::Form;
 use crate::call::run::CANCELLED;
@@ -74,13 +74,14 @@ impl Form for McpForm<'_> {
 impl Server {
     /// `tools/call`.
     pub(super) fn call(&self, id: &Id<'_>, asked: &Asked<'_>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
-        let (wanted, options) = match wanted(asked).and_then(|wanted| Ok((wanted, Options::read(id, asked)?))) {
-            Ok(read) => read,
-            Err(error) => {
-                respond_error(Some(id), &error, out);
-                return None;
-            }
-        };
+        let (wanted, options) =
+            match wanted(asked).and_then(|wanted| Ok((wanted, Options::read(id, asked, Dialect::Mcp)?))) {
+                Ok(read) => read,
+                Err(error) => {
+                    respond_error(Some(id), &error, out);
+                    return None;
+                }
+            };
         if options.token.as_ref().is_some_and(|token| peer.uses_token(&token.to_string())) {
             respond_error(Some(id), &token_in_use(), out);
             return None;
@@ -104,12 +105,12 @@ impl Server {
 
     /// `call_tool`.
     pub(super) fn call_legacy(&self, id: &Id<'_>, asked: &Asked<'_>, peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
-        match wanted(asked).and_then(|wanted| Ok((wanted, Options::read(id, asked)?))) {
+        match wanted(asked).and_then(|wanted| Ok((wanted, Options::read(id, asked, Dialect::Legacy)?))) {
             Ok((wanted, options)) => {
                 self.go_on(id, &wanted, &options, peer, out, |_, id, answer, out| respond_legacy(id, answer, out))
             }
             Err(error) => {
-                respond_error(Some(id), &error, out);
+                respond_error_in(Dialect::Legacy, id, error, out);
                 None
             }
         }
@@ -129,7 +130,7 @@ impl Server {
         let of_call = match options.of_call(peer) {
             Ok(options) => options,
             Err(error) => {
-                respond_error(Some(id), &error, out);
+                respond_error_in(options.dialect, id, error, out);
                 return None;
             }
         };
@@ -144,7 +145,7 @@ impl Server {
             }
             Err(reason) => {
                 let error = if let NotBegun::IdInUse = reason { id_in_use() } else { token_in_use() };
-                respond_error(Some(id), &error, out);
+                respond_error_in(options.dialect, id, error, out);
                 return None;
             }
         };
@@ -218,13 +219,13 @@ fn respond_legacy(id: &Id<'_>, answer: Result<ToolResult, Error>, out: &mut Vec<
     let profile = Dialect::Legacy.code_profile();
     let result = match answer {
         Ok(result) => result,
-        Err(error) => return respond_error(Some(id), &error.to_rpc(profile), out),
+        Err(error) => return respond_error_in(Dialect::Legacy, id, error.to_rpc(profile), out),
     };
     match result.to_response(id.clone(), Dialect::Legacy, profile) {
         Ok(Some(RpcResponse { outcome: Ok(result), .. })) => respond(id, &result, out),
         Ok(Some(RpcResponse { outcome: Err(error), .. })) => respond_error(Some(id), &error, out),
         Ok(None) => respond(id, &json!({}), out),
-        Err(error) => respond_error(Some(id), &Error::from(error).to_rpc(profile), out),
+        Err(error) => respond_error_in(Dialect::Legacy, id, Error::from(error).to_rpc(profile), out),
     }
 }
 
@@ -295,10 +296,11 @@ struct Options<'a> {
     /// From which level on log lines are wanted, by the request; where each request says it, none is wanted otherwise.
     level: Option<LogLevel>,
     era: Era,
+    dialect: Dialect,
 }
 
 impl<'a> Options<'a> {
-    fn read(id: &'a Id<'a>, asked: &'a Asked<'_>) -> Result<Self, RpcError> {
+    fn read(id: &'a Id<'a>, asked: &'a Asked<'_>, dialect: Dialect) -> Result<Self, RpcError> {
         let level = asked.meta.log_level.as_deref().filter(|_| asked.era.is_stateless());
         Ok(Self {
             id,
@@ -307,6 +309,7 @@ impl<'a> Options<'a> {
             token: asked.meta.progress_token.map(progress_token).transpose()?,
             level: level.map(|name| LogLevel::named(name).ok_or_else(|| unknown_level(name))).transpose()?,
             era: asked.era,
+            dialect,
         })
     }
 
@@ -330,7 +333,10 @@ impl<'a> Options<'a> {
                 let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
                 if done > *told && done.is_finite() {
                     *told = done;
-                    peer.tell(notification("notifications/progress", progress(token, done, total, message.filter(|_| has_messages))));
+                    peer.tell(notification(
+                        "notifications/progress",
+                        progress(token, done, total, message.filter(|_| has_messages)),
+                    ));
                 }
             }
             ToolEvent::Log { level: of_line, message } if level.is_some_and(|from| of_line >= from) => {

@@ -1,8 +1,8 @@
 //! What a message comes in, where that says something of the message too: the headers of HTTP.
 
-use mcp_core::{Era, RpcError};
 #[cfg(feature = "http")]
 use mcp_core::code;
+use mcp_core::{Era, RpcError};
 #[cfg(feature = "http")]
 use serde_json::json;
 use serde_json::value::RawValue;

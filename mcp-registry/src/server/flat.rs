@@ -24,7 +24,8 @@ impl Server {
         Some(Box::pin(async move {
             let registry = &server.0.registry;
             // As text, the arguments take a fraction of the memory.
-            let read = move || ToolCall::parse(&message).map(|call| call.arguments.to_string());
+            let strictness = server.0.settings.flat_strictness;
+            let read = move || ToolCall::parse_with(&message, strictness).map(|call| call.arguments.to_string());
             let result = match registry.read_apart(read, &options).await {
                 Ok(Ok(arguments)) => {
                     let answer = registry.try_call_json(&name, &arguments, &options).await;

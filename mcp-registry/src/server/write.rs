@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use mcp_core::{Id, RpcError, RpcNotification, RpcResponse};
+use mcp_core::{Dialect, Id, RpcError, RpcNotification, RpcResponse};
 use serde::Serialize;
 
 /// Appends the response to a request.
@@ -31,6 +31,12 @@ pub(super) fn begin(id: &Id<'_>, out: &mut Vec<u8>) {
 pub(crate) fn respond_error(id: Option<&Id<'_>>, error: &RpcError, out: &mut Vec<u8>) {
     let response = RpcResponse::failure(id.cloned(), error.clone());
     let _ = serde_json::to_writer(out, &response);
+}
+
+/// Appends the error of a request, in the form of its dialect.
+pub(super) fn respond_error_in(dialect: Dialect, id: &Id<'_>, error: RpcError, out: &mut Vec<u8>) {
+    let error = if dialect == Dialect::Legacy { error.into_legacy() } else { error };
+    respond_error(Some(id), &error, out);
 }
 
 /// A notification.
