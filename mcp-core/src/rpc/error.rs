@@ -75,7 +75,7 @@ impl RpcError {
     }
 
     /// The error before [`into_legacy`](Self::into_legacy); itself if it does not have that form.
-    fn from_legacy(&self) -> Cow<'_, Self> {
+    fn without_phrase(&self) -> Cow<'_, Self> {
         let (Some(Value::Object(data)), Some(phrase)) = (&self.data, code::phrase(self.code)) else {
             return Cow::Borrowed(self);
         };
@@ -92,7 +92,7 @@ impl RpcError {
 
     /// The error of a result that this one tells of, in either form.
     pub fn to_detail(&self) -> ErrorDetail {
-        self.from_legacy().read_detail()
+        self.without_phrase().read_detail()
     }
 
     fn read_detail(&self) -> ErrorDetail {
