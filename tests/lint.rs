@@ -6,8 +6,13 @@ use std::collections::HashMap;
 
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Catalog, LintPolicy, NamePolicy, RegistrationProblem, Registry, Severity, Tool, mcp_tool, tools};
+use mcp_registry::{
+    Catalog, Content, LintPolicy, NamePolicy, RegistrationProblem, Registry, Severity, Tool, mcp_tool, tools,
+};
 use serde::Deserialize;
+
+#[path = "lint/hosts.rs"]
+mod hosts;
 
 #[mcp_tool(module = "bad", version = "1.0.0")]
 fn silent(x: (i32, i32), data: Vec<u8>, user_id: u64, free: Value) {
@@ -59,6 +64,7 @@ fn p4_what_hosts_refuse_or_models_misread_is_found() {
             "tuple",
             "bytes",
             "wide-integer-id",
+            "any-value",
         ]
     );
     assert_eq!(rules(&catalog, "good.fine"), [""; 0]);
@@ -135,13 +141,55 @@ fn schemas_are_looked_into_by_their_keywords() {
 fn c29_the_strict_policy_makes_errors_of_errors() {
     assert!(Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().is_ok());
     let error = Registry::builder_of(tools![silent]).lint(LintPolicy::Strict).build().unwrap_err();
-    assert!(matches!(error.problems(), [RegistrationProblem::Lint { rule: "missing-description", .. }]), "{error}");
+    let rule = |problem: &RegistrationProblem| match problem {
+        RegistrationProblem::Lint { rule, .. } => *rule,
+        other => panic!("{other}"),
+    };
+    let rules: Vec<&str> = error.problems().iter().map(rule).collect();
+    assert_eq!(rules, ["missing-description", "missing-output-schema", "any-value"]);
     assert!(error.to_string().contains("allow(\"missing-description\")"), "{error}");
 
     let strict = Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().unwrap();
     let silent = Tool::new("made.silent", json!({ "type": "object", "properties": {} }), |_, _| async {});
+    let silent = silent.output_schema(json!({ "type": "object" }));
     assert!(strict.register(silent.clone()).is_err());
     assert!(strict.register(silent.allow("missing-description")).is_ok());
+}
+
+/// Says nothing back.
+#[mcp_tool(module = "strict", title = "Unit", read_only)]
+fn unit() {}
+
+/// Says back what has no schema.
+#[mcp_tool(module = "strict", title = "Content", read_only)]
+fn content() -> Content {
+    Content::text("")
+}
+
+/// Says nothing back, and that is meant.
+#[mcp_tool(module = "strict", title = "Excused", read_only, allow("missing-output-schema"))]
+fn excused_unit() {}
+
+#[test]
+fn c29_c34_a_missing_output_schema_is_an_error_under_the_strict_policy_unless_it_is_allowed() {
+    for (name, entry) in [("strict.unit", tools![unit]), ("strict.content", tools![content])] {
+        let catalog = Catalog::from_entries(entry).unwrap();
+        let found: Vec<_> = catalog.lint().into_iter().filter(|finding| finding.tool == name).collect();
+        assert_eq!((found.len(), found[0].rule, found[0].severity), (1, "missing-output-schema", Severity::Warning));
+        assert!(Registry::builder_of(entry).build().is_ok());
+        let error = Registry::builder_of(entry).lint(LintPolicy::Strict).build().unwrap_err();
+        let [RegistrationProblem::Lint { rule: "missing-output-schema", .. }] = error.problems() else {
+            panic!("{error}");
+        };
+        assert!(error.to_string().contains("allow(\"missing-output-schema\")"), "{error}");
+    }
+    assert!(Registry::builder_of(tools![excused_unit, fine]).lint(LintPolicy::Strict).build().is_ok());
+
+    let strict = Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().unwrap();
+    let schema = json!({ "type": "object", "properties": {} });
+    let made = Tool::new("made.without", schema, |_, _| async {}).description("Has no output schema.");
+    assert!(strict.register(made.clone()).unwrap_err().to_string().contains("`made.without` has no output schema"));
+    assert!(strict.register(made.allow("missing-output-schema")).is_ok());
 }
 
 #[derive(Deserialize, JsonSchema)]

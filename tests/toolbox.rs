@@ -2,7 +2,7 @@
 
 use file_utility::Workspace;
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Registry, ToolCall, ToolResult, TrustLevel};
+use mcp_registry::{LintPolicy, Registry, Severity, ToolCall, ToolResult, TrustLevel};
 use memory::Memory;
 
 fn registry(name: &str) -> (std::path::PathBuf, Registry) {
@@ -53,6 +53,17 @@ fn s4_7_s4_12_s4_13_the_worked_messages_are_answered_as_they_are_worked() {
         ToolCall::new("file_utility.read_file_content", json!({ "file_path": "src/app/non_existent_file.py" }));
     let worked = ToolResult::parse(include_str!("seed/s4_4_result_failure.json")).unwrap();
     assert_eq!(registry.call_blocking(&missing), worked);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn c29_c34_the_toolbox_keeps_to_the_strict_policy_and_the_lint_has_only_notes() {
+    let root = std::env::temp_dir().join(format!("toolbox-lint-{}", std::process::id()));
+    std::fs::create_dir_all(&root).unwrap();
+    let builder = Registry::builder().state(Workspace::open(&root).unwrap()).state(Memory::default());
+    let registry = builder.lint(LintPolicy::Strict).build().unwrap();
+    let rules: Vec<_> = registry.catalog().lint().iter().map(|found| (found.rule, found.severity)).collect();
+    assert_eq!(rules, [("closed-arguments", Severity::Note), ("optional-arguments", Severity::Note)]);
     std::fs::remove_dir_all(root).unwrap();
 }
 

@@ -130,7 +130,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says what the lint's errors do.
+    /// Says what the lint's errors do; [`Catalog::lint`] has the rules.
     pub fn lint(mut self, policy: LintPolicy) -> Self {
         self.settings.lint = policy;
         self

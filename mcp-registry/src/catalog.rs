@@ -68,7 +68,7 @@ impl Catalog {
         self.policy
     }
 
-    /// What a host or a model could stumble over.
+    #[doc = include_str!("lint.md")]
     pub fn lint(&self) -> Vec<Finding> {
         lint::lint(self)
     }

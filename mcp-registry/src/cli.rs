@@ -339,8 +339,8 @@ impl<'a> Cli<'a> {
         let catalog = self.catalog()?;
         let findings = catalog.lint();
         let code = print(&show::findings(&findings, Paint::of(&io::stdout())))?;
-        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-        let warnings = findings.len() - errors;
+        let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
         say(&show::count(catalog.len(), errors, warnings));
         Ok(if errors > 0 || (strict && warnings > 0) { ExitCode::FAILURE } else { code })
     }

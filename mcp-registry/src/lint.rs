@@ -1,20 +1,22 @@
 //! What a host or a model could stumble over.
 
+mod schemas;
+
 use std::fmt;
 
 use mcp_core::{Hints, NamePolicy, Origin, RegistrationProblem};
-use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::tool::RegisteredTool;
-use crate::validate;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
+    /// Some clients need a setting of their own. It concerns most tools, and is reported once for all of them.
+    Note,
     /// Some hosts or models will do worse.
     Warning,
-    /// Some hosts will refuse the tool, or a model cannot use it.
+    /// Some hosts will refuse the tool or lose all tools of the server, or a model cannot use it.
     Error,
 }
 
@@ -24,7 +26,8 @@ pub enum LintPolicy {
     /// Nothing; whoever wants them asks for them.
     #[default]
     Quiet,
-    /// They are errors of the registration.
+    /// They are errors of the registration, and so is a missing output schema. A tool that has none by nature, since it
+    /// returns `()` or content, says so with `allow("missing-output-schema")`.
     Strict,
 }
 
@@ -47,6 +50,7 @@ pub struct Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
+            Severity::Note => "note",
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
@@ -58,7 +62,9 @@ impl fmt::Display for Finding {
 impl LintPolicy {
     /// The findings that keep a registry from being built.
     pub(crate) fn problems(self, findings: &[Finding]) -> Vec<RegistrationProblem> {
-        let errors = findings.iter().filter(|finding| self == Self::Strict && finding.severity == Severity::Error);
+        let is_error =
+            |finding: &&Finding| finding.severity == Severity::Error || finding.rule == "missing-output-schema";
+        let errors = findings.iter().filter(|_| self == Self::Strict).filter(is_error);
         let problem = |finding: &Finding| {
             let origin = Box::new(finding.origin.clone()?);
             Some(RegistrationProblem::Lint { rule: finding.rule, message: finding.message.clone(), origin })
@@ -68,7 +74,7 @@ impl LintPolicy {
 }
 
 /// The rules, for `allow("…")`.
-const RULES: [&str; 21] = [
+const RULES: [&str; 26] = [
     "missing-description",
     "missing-parameter-description",
     "missing-effect-hints",
@@ -83,59 +89,48 @@ const RULES: [&str; 21] = [
     "schema-size",
     "schema-references",
     "null-type",
+    "any-value",
+    "map",
+    "one-of",
     "tuple",
     "bytes",
     "wide-integer-id",
     "unknown-format",
     "slow-union",
+    "closed-arguments",
+    "optional-arguments",
     "unknown-rule",
     "too-many-tools",
 ];
 
 /// The longest name that leaves room for what hosts put before it.
 const GOOD_NAME_LENGTH: usize = 40;
-/// The largest schema that does not crowd out the conversation.
-const GOOD_SCHEMA_SIZE: usize = 8 * 1024;
 /// The most tools that the narrowest hosts take at once.
 const MOST_TOOLS: usize = 128;
 
-/// The formats that JSON Schema defines.
-const FORMATS: [&str; 19] = [
-    "date",
-    "date-time",
-    "duration",
-    "email",
-    "hostname",
-    "idn-email",
-    "idn-hostname",
-    "ipv4",
-    "ipv6",
-    "iri",
-    "iri-reference",
-    "json-pointer",
-    "regex",
-    "relative-json-pointer",
-    "time",
-    "uri",
-    "uri-reference",
-    "uri-template",
-    "uuid",
-];
+/// The most tools that a finding on several of them names.
+const NAMED_TOOLS: usize = 3;
 
 pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let listed = catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).count();
-    if listed > MOST_TOOLS {
-        let message =
-            format!("{listed} tools are listed, and some hosts take {MOST_TOOLS}; serve a `subset`, or hide some");
+    let listed: Vec<&RegisteredTool> =
+        catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).collect();
+    let of_all = |rule: &'static str, severity: Severity, message: String| {
         let (tool, origin) = (String::new(), None);
-        findings.push(Finding { rule: "too-many-tools", severity: Severity::Warning, tool, message, origin });
+        Finding { rule, severity, tool, message, origin }
+    };
+    if listed.len() > MOST_TOOLS {
+        let message = format!(
+            "{} tools are listed, and some hosts take {MOST_TOOLS}; serve a `subset`, or hide some",
+            listed.len()
+        );
+        findings.push(of_all("too-many-tools", Severity::Warning, message));
     }
     for tool in catalog.list_registered_tools() {
         let mut found = Found { tool, findings: Vec::new() };
         names(tool, catalog.policy(), &mut found);
         words(tool, &mut found);
-        schemas(tool, &mut found);
+        schemas::lint(tool, &mut found);
         for rule in tool.allowed().into_iter().filter(|rule| !RULES.contains(rule)) {
             found.warn(
                 "unknown-rule",
@@ -144,7 +139,41 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
         }
         findings.extend(found.findings);
     }
+    if let Some(tools) = concerned(&listed, "closed-arguments", schemas::is_closed) {
+        let message = format!(
+            "google-genai for Python (up to 3.3) fails to convert `additionalProperties: false`, which is in the input of \
+             {tools}; declare them by `parameters_json_schema` there, or set `allow_unknown_arguments`"
+        );
+        findings.push(of_all("closed-arguments", Severity::Note, message));
+    }
+    if let Some(tools) = concerned(&listed, "optional-arguments", schemas::has_options) {
+        let message = format!(
+            "openai-agents with `convert_schemas_to_strict` makes optional arguments required and not null, which \
+             concerns {tools}; leave it off there, or give the arguments a default"
+        );
+        findings.push(of_all("optional-arguments", Severity::Note, message));
+    }
     findings
+}
+
+/// The tools that a rule concerns, in words: the first of them, and how many more there are.
+fn concerned(
+    listed: &[&RegisteredTool],
+    rule: &'static str,
+    concerns: impl Fn(&RegisteredTool) -> bool,
+) -> Option<String> {
+    debug_assert!(RULES.contains(&rule), "{rule} is not listed");
+    let is_concerned = |tool: &&&RegisteredTool| !tool.allowed().contains(&rule) && concerns(tool);
+    let concerned: Vec<&str> = listed.iter().filter(is_concerned).map(|tool| tool.name()).collect();
+    if concerned.is_empty() {
+        return None;
+    }
+    if concerned.len() == listed.len() && listed.len() > NAMED_TOOLS {
+        return Some(format!("all {} tools", listed.len()));
+    }
+    let named = concerned.iter().take(NAMED_TOOLS).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let more = concerned.len().saturating_sub(NAMED_TOOLS);
+    Some(if more == 0 { named } else { format!("{named} and {more} more tools") })
 }
 
 /// The findings on one tool, less those that its author has set aside.
@@ -214,129 +243,23 @@ fn words(tool: &RegisteredTool, found: &mut Found<'_>) {
             .warn("missing-effect-hints", "does not say whether it changes anything; add `read_only` or `destructive`");
     }
     if tool.output_schema().is_none() {
-        found.warn("missing-output-schema", "has no output schema; return a type with `JsonSchema`");
+        found.warn(
+            "missing-output-schema",
+            "has no output schema; return a type with `JsonSchema`, or `allow(\"missing-output-schema\")`",
+        );
     }
 }
 
-fn schemas(tool: &RegisteredTool, found: &mut Found<'_>) {
-    let schema = tool.input_schema();
-    let size = schema.to_string().len();
-    if size > GOOD_SCHEMA_SIZE {
-        found.warn(
-            "schema-size",
-            format!("has an input schema of {size} bytes, which every conversation pays for; make it smaller"),
-        );
-    }
-    if let Some(key) = ["oneOf", "anyOf", "allOf"].into_iter().find(|key| schema.get(key).is_some()) {
-        found.error(
-            "root-union",
-            format!(
-                "has `{key}` at the root of its schema, which Anthropic and OpenAI refuse; put the enum into a field"
-            ),
-        );
-    }
-    if ["$defs", "definitions"].iter().any(|key| schema.get(key).is_some()) {
-        found.warn(
-            "schema-references",
-            "has a schema with `$ref`, which several hosts do not follow; avoid recursive types",
-        );
-    }
-    if let Some(name) = validate::slow_type(tool) {
-        found.warn(
-            "slow-union",
-            format!(
-                "takes the untagged enum `{name}`, which holds itself: each level of nesting multiplies the time to read \
-                 it, and calls wait for each other; give the enum a tag"
-            ),
-        );
-    }
-    if schema.get("properties").is_none() {
-        found.warn(
-            "missing-properties",
-            "has a schema without `properties`, which some hosts refuse; write `\"properties\": {}`",
-        );
-    }
-    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        if property.get("description").is_none() {
-            found.warn(
-                "missing-parameter-description",
-                format!("does not say what `{name}` is; write a doc comment on the parameter"),
-            );
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+
+    #[test]
+    fn every_rule_is_documented_once() {
+        let document = include_str!("lint.md");
+        for rule in RULES {
+            assert_eq!(document.matches(&format!("| `{rule}` |")).count(), 1, "{rule}");
         }
-    }
-    walk("", schema, &mut |name, inner| {
-        property_schema(name, inner, found);
-        if is_nullable(inner) {
-            found.warn(
-                "null-type",
-                format!("takes null in `{name}`, which Gemini refuses; leave it out of `required` instead"),
-            );
-        }
-    });
-    if let Some(output) = tool.output_schema() {
-        walk("", output, &mut |name, inner| property_schema(name, inner, found));
-    }
-}
-
-/// What a schema of a value called `name` says that hosts or models stumble over.
-fn property_schema(name: &str, schema: &Value, found: &mut Found<'_>) {
-    let is = |schema: &Value, kind: &str| schema.get("type").is_some_and(|own| own == kind);
-    if schema.get("prefixItems").is_some() {
-        found.warn("tuple", format!("has a tuple in `{name}`, which few hosts understand; use a struct"));
-    }
-    let bound = |schema: &Value, key: &str, wanted: i64| schema.get(key).is_some_and(|bound| *bound == wanted);
-    let is_byte = |items: &Value| is(items, "integer") && bound(items, "minimum", 0) && bound(items, "maximum", 255);
-    if is(schema, "array") && schema.get("items").is_some_and(is_byte) {
-        found.warn(
-            "bytes",
-            format!("has bytes one by one in `{name}`, which cost a model dearly; use base64 in a string"),
-        );
-    }
-    if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !FORMATS.contains(format)) {
-        found.warn(
-            "unknown-format",
-            format!("uses the format `{format}` in `{name}`, which JSON Schema does not define; use `pattern`"),
-        );
-    }
-    let lower = name.to_ascii_lowercase();
-    let is_id =
-        lower == "id" || name.ends_with("_id") || name.ends_with("Id") || lower == "ids" || name.ends_with("_ids");
-    if is_id && is(schema, "integer") && schema.get("maximum").is_none() {
-        found.warn(
-            "wide-integer-id",
-            format!("has the 64-bit integer `{name}`, of which clients lose digits beyond 2^53; use a string"),
-        );
-    }
-}
-
-fn is_nullable(schema: &Value) -> bool {
-    let null = |schema: &Value| schema.get("type").is_some_and(|kind| kind == "null");
-    let listed =
-        schema.get("type").and_then(Value::as_array).is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"));
-    let alternative = |key: &str| schema.get(key).and_then(Value::as_array).is_some_and(|all| all.iter().any(null));
-    listed || alternative("anyOf") || alternative("oneOf")
-}
-
-/// Every schema in a schema, with the name of the value that it is of.
-fn walk(name: &str, schema: &Value, visit: &mut impl FnMut(&str, &Value)) {
-    let Value::Object(object) = schema else { return };
-    visit(name, schema);
-    for (key, inner) in object {
-        match (key.as_str(), inner) {
-            ("properties" | "patternProperties" | "$defs" | "definitions", Value::Object(named)) => {
-                for (name, inner) in named {
-                    walk(name, inner, visit);
-                }
-            }
-            ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains", inner) => {
-                walk(name, inner, visit);
-            }
-            ("prefixItems" | "oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
-                for inner in all {
-                    walk(name, inner, visit);
-                }
-            }
-            _ => {}
-        }
+        assert_eq!(document.lines().filter(|line| line.starts_with("| `")).count(), RULES.len());
     }
 }

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 pub(crate) use self::need::{Need, Unenforced};
 pub(crate) use self::sample::Document;
-pub(crate) use self::slow::slow_type;
+pub(crate) use self::slow::{recursive_type, slow_type};
 use crate::call::guard::guard;
 use crate::call::lane::Lane;
 use crate::tool::{RegisteredTool, Source};

@@ -37,7 +37,7 @@ pub struct Change {
 /// # Errors
 /// - `ValidationError`: the value is larger than 16 KiB of JSON.
 /// - `MemoryFullError`: 1,000 keys are remembered already.
-#[mcp_tool(title = "Remember", destructive = false, idempotent, tags("memory"))]
+#[mcp_tool(title = "Remember", destructive = false, idempotent, tags("memory"), allow("any-value"))]
 pub fn put(
     #[ctx] memory: &Memory,
     /// The key to remember it by.
@@ -63,7 +63,7 @@ pub fn put(
 ///
 /// # Errors
 /// - `ResourceNotFound`: nothing is remembered under the key.
-#[mcp_tool(title = "Recall", read_only, tags("memory"))]
+#[mcp_tool(title = "Recall", read_only, tags("memory"), allow("missing-output-schema"))]
 pub fn get(
     #[ctx] memory: &Memory,
     /// The key.

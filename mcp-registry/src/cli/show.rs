@@ -95,6 +95,7 @@ pub(super) fn findings(findings: &[Finding], paint: Paint) -> String {
         let head = match finding.severity {
             Severity::Error => paint.error(head),
             Severity::Warning => paint.warning(head),
+            Severity::Note => paint.aside(head),
         };
         let _ = writeln!(text, "{head}: {rest}");
     }

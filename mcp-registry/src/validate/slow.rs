@@ -24,8 +24,30 @@ pub(crate) fn slow_type(tool: &RegisteredTool) -> Option<String> {
         Source::Linked(_) | Source::Made(_) => None,
     };
     let mut schemas = types.iter().chain([&**tool.input_schema()]);
-    let union = schemas.find_map(recursive_union)?;
-    Some(union.rsplit('/').next().unwrap_or(union).to_owned())
+    Some(type_name(schemas.find_map(recursive_union)?).to_owned())
+}
+
+/// The type that holds itself, if the schema has one.
+pub(crate) fn recursive_type(schema: &Value) -> Option<&str> {
+    let document = Document(schema);
+    let mut seen = HashSet::new();
+    let mut left = Vec::new();
+    each_reference(schema, false, &mut |reference, _| left.push(reference));
+    while let Some(reference) = left.pop() {
+        let Some(target) = document.target(reference).filter(|_| seen.insert(reference)) else { continue };
+        let mut inner = Vec::new();
+        each_reference(target, false, &mut |reference, _| inner.push(reference));
+        if inner.iter().any(|inner| leads_to(document, inner, reference)) {
+            return Some(type_name(reference));
+        }
+        left.extend(inner);
+    }
+    None
+}
+
+/// The last step of a reference.
+fn type_name(reference: &str) -> &str {
+    reference.rsplit('/').next().unwrap_or(reference)
 }
 
 /// The untagged enum that holds itself, as a reference into the schema, if there is one.

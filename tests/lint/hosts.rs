@@ -1,0 +1,238 @@
+//! What converters and frameworks make of schemas (hosts.md §3.9): each rule, once, with its side and the way out.
+
+use std::collections::BTreeMap;
+
+use mcp_registry::schemars::{self, JsonSchema};
+use mcp_registry::serde_json::{Value, json};
+use mcp_registry::{Catalog, Finding, Registry, Severity, Tool, mcp_tool, tools};
+use serde::{Deserialize, Serialize};
+
+fn of(catalog: &Catalog, rule: &str) -> Vec<Finding> {
+    catalog.lint().into_iter().filter(|finding| finding.rule == rule).collect()
+}
+
+/// The only finding by a rule.
+fn only(catalog: &Catalog, rule: &str) -> Finding {
+    let mut found = of(catalog, rule);
+    assert_eq!(found.len(), 1, "{rule}: {found:#?}");
+    found.remove(0)
+}
+
+/// The catalog of a tool that is made with these parameters.
+fn made(properties: Value) -> Catalog {
+    let schema = json!({ "type": "object", "properties": properties });
+    Registry::builder_of([]).tool(Tool::new("made.tool", schema, |_, _| async {})).catalog().unwrap()
+}
+
+/// Keeps a value.
+#[mcp_tool(module = "hosts", title = "Keep", read_only)]
+fn keep(
+    /// Any JSON.
+    value: Value,
+    /// Lists of it.
+    lists: Vec<Vec<Value>>,
+) -> i32 {
+    let _ = (value, lists);
+    0
+}
+
+#[test]
+fn any_json_is_an_error_since_a_host_loses_all_tools() {
+    let found = of(&Catalog::from_entries(tools![keep]).unwrap(), "any-value");
+    let names: Vec<bool> =
+        ["value", "lists"].iter().zip(&found).map(|(name, it)| it.message.contains(&format!("`{name}`"))).collect();
+    assert_eq!(names, [true, true], "{found:#?}");
+    let text = found[0].to_string();
+    assert!(text.starts_with("error[any-value]: `hosts.keep` takes any JSON in `value` of its input"), "{text}");
+    assert!(found[1].to_string().starts_with("warning[any-value]: "), "inside of a list, it harms its tool alone");
+    for host in ["autogen", "`transform_schema`", "Gemini", "smolagents"] {
+        assert!(text.contains(host), "{text}");
+    }
+    // What only restricts a value has no type of its own.
+    let parts = json!({
+        "a": { "type": "object", "anyOf": [{ "required": ["x"] }, { "required": ["y"] }] },
+        "b": { "type": "string", "not": { "minLength": 3 }, "allOf": [{ "maxLength": 9 }] },
+        "c": { "enum": [1, "a"] },
+        "d": { "anyOf": [{ "type": "string" }, { "const": 1 }] },
+    });
+    assert!(of(&made(parts), "any-value").is_empty());
+    assert_eq!(of(&made(json!({ "a": { "anyOf": [{ "type": "string" }, {}] } })), "any-value").len(), 1);
+    // What a tool returns, no converter reads.
+    let tool = Tool::new("made.any", json!({ "type": "object", "properties": {} }), |_, _| async {})
+        .output_schema(json!({ "type": "object", "properties": { "a": {} } }));
+    assert!(of(&Registry::builder_of([]).tool(tool).catalog().unwrap(), "any-value").is_empty());
+}
+
+/// Counts.
+#[mcp_tool(module = "hosts", title = "Count", read_only)]
+fn count(
+    /// By word.
+    words: BTreeMap<String, u32>,
+    /// By number.
+    numbers: Option<BTreeMap<u8, BTreeMap<String, u32>>>,
+) -> BTreeMap<String, u32> {
+    let _ = numbers;
+    words
+}
+
+#[test]
+fn a_map_is_reported_once_for_openai() {
+    let found = of(&Catalog::from_entries(tools![count]).unwrap(), "map");
+    assert_eq!(found.len(), 2, "{found:#?}");
+    let text = found[0].to_string();
+    assert!(text.starts_with("warning[map]: `hosts.count` takes a map in `words` of its input"), "{text}");
+    assert!(text.contains("OpenAI") && found[1].message.contains("`numbers`"), "{found:#?}");
+    // Arguments that are not known are no map.
+    assert!(of(&made(json!({ "a": { "type": "object", "additionalProperties": false } })), "map").is_empty());
+    let open = json!({ "type": "object", "properties": {}, "additionalProperties": true });
+    let open = Registry::builder_of([]).tool(Tool::new("made.open", open, |_, _| async {})).catalog().unwrap();
+    assert!(of(&open, "map").is_empty());
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Path {
+    user_id: u64,
+    corners: Vec<(i32, i32)>,
+    next: Option<Box<Path>>,
+}
+
+/// Gives back a path.
+#[mcp_tool(module = "hosts", title = "Walk", read_only)]
+fn walk(
+    /// The path.
+    path: Path,
+    /// The same again.
+    other: Option<Path>,
+) -> Path {
+    let _ = other;
+    path
+}
+
+#[test]
+fn a_finding_is_reported_once_for_input_and_output_definitions_and_uses() {
+    let catalog = Catalog::from_entries(tools![walk]).unwrap();
+    let tuple = only(&catalog, "tuple").message;
+    assert!(tuple.starts_with("`hosts.walk` has a tuple in `corners` of its input and output"), "{tuple}");
+    assert!(tuple.contains("Gemini") && tuple.contains("OpenAI"), "{tuple}");
+    let id = only(&catalog, "wide-integer-id").message;
+    assert!(id.contains("`user_id` of its input and output"), "{id}");
+    let mut all: Vec<String> = catalog.lint().iter().map(ToString::to_string).collect();
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), count);
+}
+
+/// Gives back places.
+#[mcp_tool(module = "hosts", title = "Places", read_only)]
+fn places() -> Vec<(i32, i32)> {
+    Vec::new()
+}
+
+#[test]
+fn a_finding_says_that_it_is_about_the_output() {
+    let message = only(&Catalog::from_entries(tools![places]).unwrap(), "tuple").message;
+    assert!(message.contains("`result` of its output") && !message.contains("input"), "{message}");
+}
+
+#[test]
+fn recursion_is_an_error_since_hosts_lose_all_tools_and_other_references_are_a_warning() {
+    let found = only(&Catalog::from_entries(tools![walk]).unwrap(), "schema-references");
+    assert_eq!(found.severity, Severity::Error);
+    for part in ["input schema", "`Path`", "llama-index", "mcp-use"] {
+        assert!(found.message.contains(part), "{}", found.message);
+    }
+    let schema = json!({
+        "type": "object",
+        "properties": { "a": { "$ref": "#/$defs/A" } },
+        "$defs": { "A": { "type": "string" } },
+    });
+    let tool = Tool::new("made.referring", schema, |_, _| async {});
+    let catalog = Registry::builder_of([]).tool(tool).catalog().unwrap();
+    assert_eq!(only(&catalog, "schema-references").severity, Severity::Warning);
+}
+
+#[test]
+fn unions_written_as_one_of_are_reported() {
+    let catalog = made(json!({ "a": { "oneOf": [{ "type": "string", "const": "x" }, { "type": "integer" }] } }));
+    let message = only(&catalog, "one-of").message;
+    assert!(message.contains("`a` of its input") && message.contains("Gemini"), "{message}");
+    assert!(message.contains("`anyOf`") && message.contains("`enum`"), "{message}");
+}
+
+/// Finds.
+#[mcp_tool(module = "hosts", title = "Find", read_only)]
+fn find(
+    /// What.
+    text: String,
+    /// How many.
+    limit: Option<u32>,
+    /// From where on.
+    #[arg(default = 0)]
+    offset: u32,
+) -> String {
+    let _ = (limit, offset);
+    text
+}
+
+/// Turns pages.
+#[mcp_tool(module = "hosts", title = "Turn", read_only, allow_unknown_arguments)]
+fn turn(
+    /// Which one.
+    page: Vec<Page>,
+) -> usize {
+    page.len()
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+struct Page {
+    size: u16,
+    after: Option<String>,
+}
+
+/// Is excused.
+#[mcp_tool(module = "hosts", title = "Excused", read_only, allow("closed-arguments", "optional-arguments"))]
+fn excused(
+    /// What.
+    text: Option<String>,
+) -> Option<String> {
+    text
+}
+
+#[test]
+fn what_concerns_most_tools_is_one_note_for_all_of_them() {
+    let catalog = Catalog::from_entries(tools![find, turn, excused]).unwrap();
+    let closed = only(&catalog, "closed-arguments");
+    assert_eq!((closed.severity, closed.tool.as_str(), &closed.origin), (Severity::Note, "", &None));
+    assert!(closed.message.contains("in the input of `hosts.find`;"), "{closed}");
+    assert!(closed.message.contains("google-genai") && closed.message.contains("allow_unknown_arguments"), "{closed}");
+
+    let optional = only(&catalog, "optional-arguments");
+    assert_eq!((optional.severity, optional.tool.as_str()), (Severity::Note, ""));
+    for part in ["`hosts.find`", "`hosts.turn`", "openai-agents", "convert_schemas_to_strict"] {
+        assert!(optional.message.contains(part), "{optional}");
+    }
+    assert!(!optional.message.contains("`hosts.excused`"), "{optional}");
+    assert!(optional.to_string().starts_with("note[optional-arguments]: "), "{optional}");
+    assert!(catalog.lint().iter().all(|finding| finding.severity == Severity::Note), "{:#?}", catalog.lint());
+
+    let excused = Catalog::from_entries(tools![excused]).unwrap();
+    assert!(excused.lint().is_empty(), "{:#?}", excused.lint());
+}
+
+#[test]
+fn a_note_names_few_tools_of_many() {
+    let tool = |n: usize| {
+        let schema = json!({ "type": "object", "properties": {}, "additionalProperties": n % 10 == 0 });
+        Tool::new(format!("made.tool_{n}"), schema, |_, _| async {})
+    };
+    let note = |numbers: &mut dyn Iterator<Item = usize>| {
+        let catalog = numbers.fold(Registry::builder_of([]), |builder, n| builder.tool(tool(n))).catalog().unwrap();
+        only(&catalog, "closed-arguments").message
+    };
+    let some = note(&mut (10..50));
+    assert!(some.contains("`made.tool_11`, `made.tool_12`, `made.tool_13` and 33 more tools"), "{some}");
+    let all = note(&mut (1..10));
+    assert!(all.contains("all 9 tools") && !all.contains("`made"), "{all}");
+}
