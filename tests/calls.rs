@@ -28,6 +28,8 @@ mod observed;
 mod panics;
 #[path = "calls/results.rs"]
 mod results;
+#[path = "calls/runtimes.rs"]
+mod runtimes;
 #[path = "calls/time.rs"]
 mod time;
 

@@ -42,7 +42,13 @@ fn every_error() -> Vec<(Error, &'static str, i64, i64, u16)> {
         (not_a_call.into(), "ValidationError", -32602, -32602, 400),
         (not_json.into(), "ValidationError", -32700, -32700, 400),
         (SerializationError::new("the result", serialization).into(), "SerializationError", -32603, -32603, 500),
-        (TimeoutError { tool: "t".into(), limit: Duration::from_secs(30) }.into(), "TimeoutError", 40000, -32000, 504),
+        (
+            TimeoutError { tool: "t".into(), limit: Duration::from_secs(30), hint: None }.into(),
+            "TimeoutError",
+            40000,
+            -32000,
+            504,
+        ),
         (TransportError::Closed.into(), "TransportError", 40000, -32000, 502),
         (ToolError::new("ToolExecutionError", "m").into(), "ToolExecutionError", 40000, -32000, 500),
         (ToolError::new("AuthenticationError", "m").into(), "AuthenticationError", 40100, -32001, 401),
@@ -298,7 +304,7 @@ fn an_error_of_the_registry_keeps_its_type_inside_a_tool() {
     assert_eq!((error.error_type().as_str(), error.message()), ("PermissionError", "no"));
     assert_eq!(error.detail().error_details, Some(json!({ "a": 1 })));
     assert!(!error.is_foreign());
-    let late = || TimeoutError { tool: "t".into(), limit: Duration::from_secs(1) };
+    let late = || TimeoutError { tool: "t".into(), limit: Duration::from_secs(1), hint: None };
     for error in [ToolError::from(late()), ToolError::from_error(Wrapper(late().into())), Error::from(late()).into()] {
         assert_eq!((error.error_type(), error.is_foreign()), (&ErrorType::TIMEOUT_ERROR, false));
     }

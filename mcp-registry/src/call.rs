@@ -18,8 +18,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use mcp_core::{
-    __private::block_on, BoxFuture, CallOptions, Error, Extensions, Input, Returned, ToolCall, ToolContext, ToolResult,
-    ValidationError,
+    BoxFuture, CallOptions, Error, Extensions, Input, Returned, ToolCall, ToolContext, ToolResult, ValidationError,
 };
 
 use self::drive::{Drive, Stopped};
@@ -27,6 +26,7 @@ use self::guard::guard;
 use self::watch::{Failure, Watch, masked};
 use crate::answer::{add_notices, flat_prefix, flat_suffix, result_of, write_flat, write_result};
 use crate::gate::{Decision, GateCall, broken, by_level, refusal};
+use crate::host::context::block_on;
 use crate::layer::Next;
 use crate::limit::{Bucket, exceeded, exceeded_by_all};
 use crate::metrics::Metrics;
@@ -55,11 +55,17 @@ impl Registry {
     }
 
     /// Calls a tool and waits for it on this thread.
+    ///
+    /// With the feature `tokio` this works with and without a runtime, for tools that use tokio too: they run in the
+    /// runtime of the registry's `TokioHost`, else in that of this thread, else in one on a background thread of the
+    /// library. A runtime that this call would keep from making progress is not used: one of the current-thread flavor
+    /// that this thread is in, or one of whose tasks makes the call. A tool that waits for something of such a runtime
+    /// runs out of time; inside a runtime prefer [`call`](Self::call).
     pub fn call_blocking(&self, call: &ToolCall) -> ToolResult {
         block_on(self.call(call))
     }
 
-    /// Calls a tool with what came with the call, and waits for it on this thread.
+    /// As [`call_blocking`](Self::call_blocking), with what came with the call.
     pub fn call_blocking_with(&self, call: &ToolCall, options: &CallOptions) -> ToolResult {
         block_on(self.call_with(call, options))
     }
@@ -129,7 +135,7 @@ impl Registry {
         CallBytes::Asked(Some(Bytes { registry: self, name, arguments, options, out }))
     }
 
-    /// As [`call_bytes`](Self::call_bytes), waiting on this thread.
+    /// As [`call_bytes`](Self::call_bytes), waiting on this thread as [`call_blocking`](Self::call_blocking) does.
     pub fn call_bytes_blocking(
         &self,
         name: &str,
@@ -208,7 +214,7 @@ async fn admit(
         Some(gate) => {
             let arguments = run::value(settings, tool, cx, asked.arguments).await?;
             let call = GateCall { tool, arguments: &arguments, cx };
-            match Drive::new(gate.check(&call)).unless(cx.cancel_token()).await {
+            match Drive::new(settings, gate.check(&call)).unless(cx.cancel_token()).await {
                 Ok(decision) => decision,
                 Err(Stopped::Panicked(panicked)) => {
                     watch.deny();
@@ -253,7 +259,7 @@ async fn layered(
     let arguments = run::value(settings, tool, cx, asked.arguments).await?;
     let call = ToolCall::new(tool.name(), arguments.into_owned());
     let next = Next { settings, tool, layers: &settings.stack.layers };
-    match Drive::new(next.run(&call, cx)).unless(cx.cancel_token()).await {
+    match Drive::new(settings, next.run(&call, cx)).unless(cx.cancel_token()).await {
         Ok(result) => result,
         Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").of(tool.name())),
         Err(Stopped::Cancelled | Stopped::Late) => Err(run::cancelled(tool.name())),

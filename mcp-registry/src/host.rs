@@ -1,5 +1,6 @@
 //! What a call needs of the world: time, and threads that may block.
 
+pub(crate) mod context;
 mod pool;
 mod threads;
 mod timer;
@@ -58,6 +59,15 @@ pub trait Host: Send + Sync + 'static {
     /// After an error the job was dropped and will never run. A host that shuts down may drop a job that it has taken
     /// but not begun: let the job own something whose drop is noticed, such as the sender of a channel.
     fn spawn_blocking(&self, job: Job) -> Result<(), HostError>;
+
+    /// The tokio runtime for tools that are called outside of one. Default: a runtime of the library, on a background
+    /// thread that is started when it is first needed.
+    ///
+    /// A call that is awaited inside a runtime stays in that runtime.
+    #[cfg(feature = "tokio")]
+    fn tokio_handle(&self) -> Option<&::tokio::runtime::Handle> {
+        None
+    }
 }
 
 impl<H: Host + ?Sized> Host for Arc<H> {
@@ -67,6 +77,11 @@ impl<H: Host + ?Sized> Host for Arc<H> {
 
     fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
         (**self).spawn_blocking(job)
+    }
+
+    #[cfg(feature = "tokio")]
+    fn tokio_handle(&self) -> Option<&::tokio::runtime::Handle> {
+        (**self).tokio_handle()
     }
 }
 

@@ -8,7 +8,7 @@ use mcp_core::{CallOptions, Extensions, Timeout, ToolContext, TrustLevel};
 
 use crate::call::lane::Lane;
 use crate::gate::AnyGate;
-use crate::host::{Host, ThreadHost};
+use crate::host::{Host, ThreadHost, context};
 use crate::layer::Stack;
 use crate::limit::Bucket;
 use crate::lint::LintPolicy;
@@ -127,6 +127,16 @@ impl Settings {
             Some(host) => Arc::clone(host),
             None => ThreadHost::shared(),
         }
+    }
+
+    /// Polls or drops a future of a call in the runtime that it needs.
+    pub(crate) fn within<T>(&self, run: impl FnOnce() -> T) -> T {
+        context::within(self.host.as_deref(), run)
+    }
+
+    /// A job for the pool, in the runtime that it needs.
+    pub(crate) fn carry<T, J: FnOnce() -> T + Send + 'static>(&self, job: J) -> impl FnOnce() -> T + Send + use<T, J> {
+        context::carry(self.host.as_deref(), job)
     }
 
     pub(crate) fn masks(&self, options: &CallOptions) -> bool {

@@ -28,10 +28,48 @@
 //! assert_fault(&calc.call("calc.divide", json!({ "dividend": 6, "divisor": "three" })), "/divisor");
 //! # Ok::<(), mcp_registry::RegistrationError>(())
 //! ```
+//!
+//! # Tools that need tokio
+//!
+//! With the feature `tokio` such tools can be tested in a plain `#[test]` as well as in a `#[tokio::test]`:
+//! [`Harness::call`] gives them a runtime that makes progress while the test waits, the test's own or one on a background
+//! thread. A tool that waits for something of the test's own runtime, such as a connection in its state that the test has
+//! opened, needs [`Harness::call_async`] instead: in a `#[tokio::test]` of the default flavor that runtime stands still
+//! while [`Harness::call`] blocks its thread.
+#![cfg_attr(
+    feature = "tokio",
+    doc = r#"
+```
+use std::time::Duration;
+
+use mcp_registry::serde_json::json;
+use mcp_registry::testing::{Harness, assert_data};
+use mcp_registry::{mcp_tool, tools};
+
+/// Sleeps.
+#[mcp_tool(module = "slow")]
+async fn nap(millis: u64) -> u64 {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+    millis
+}
+
+let slow = Harness::of(tools![nap], |builder| builder)?;
+assert_data(&slow.call("slow.nap", json!({ "millis": 5 })), 5);
+
+# tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+// In a `#[tokio::test]`:
+assert_data(&slow.call_async("slow.nap", json!({ "millis": 5 })).await, 5);
+# });
+# Ok::<(), Box<dyn std::error::Error>>(())
+```
+"#
+)]
 
 mod client;
 mod diff;
 mod harness;
+
+use std::future::Future;
 
 use mcp_core::{CallToolResult, Content, ErrorDetail, ErrorType, ToolEvent, ToolResult};
 use serde_json::{Value, json};
@@ -39,11 +77,15 @@ use serde_json::{Value, json};
 pub use self::client::Client;
 use self::diff::{bounded, cut, differences, shown};
 pub use self::harness::{Harness, Recorder};
-/// Waits for a future on this thread, in a test without an async runtime.
-pub use mcp_core::__private::block_on;
+use crate::host::context;
 
 /// The most characters of a result that a message shows.
 const WHOLE: usize = 4000;
+
+/// Waits for a future on this thread, in a test without an async runtime.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    context::block_on(future)
+}
 
 /// Asserts that the call succeeded with this data. As in [`ToolResult::data`], a value that is not an object stands for
 /// `{"result": value}`; null stands for no data.

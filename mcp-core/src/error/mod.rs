@@ -255,12 +255,18 @@ impl SerializationError {
 
 /// A call did not end in its time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{tool}` did not answer within {limit:?}; ask for less, or raise the tool's `timeout`")]
+#[error(
+    "`{tool}` did not answer within {limit:?}; ask for less, or raise the tool's `timeout`{}{}",
+    if hint.is_some() { "; " } else { "" },
+    hint.unwrap_or_default()
+)]
 pub struct TimeoutError {
     /// The tool.
     pub tool: String,
     /// The time that it had.
     pub limit: Duration,
+    /// A likely cause and what to do about it, where one is known.
+    pub hint: Option<&'static str>,
 }
 
 /// The connection to the other side failed, or was not made.

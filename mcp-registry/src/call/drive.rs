@@ -2,14 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use mcp_core::{BoxFuture, CancelToken, Cancelled};
 
 use super::guard::{Panicked, discard, guard};
-use crate::host::Host;
+use crate::settings::Settings;
 
 /// Why a future did not come to its end. It is dropped by then.
 #[derive(Debug)]
@@ -21,6 +20,7 @@ pub(crate) enum Stopped {
 
 /// A future with its limits.
 pub(crate) struct Drive<'a, T> {
+    settings: &'a Settings,
     future: Option<BoxFuture<'a, T>>,
     deadline: Option<Deadline>,
     cancel: Option<(CancelToken, Cancelled)>,
@@ -30,18 +30,17 @@ pub(crate) struct Drive<'a, T> {
 
 struct Deadline {
     at: Instant,
-    host: Arc<dyn Host>,
     /// Not asked for before the future has to be waited for.
     sleep: Option<BoxFuture<'static, ()>>,
 }
 
 impl<'a, T> Drive<'a, T> {
-    pub(crate) fn new(future: BoxFuture<'a, T>) -> Self {
-        Self { future: Some(future), deadline: None, cancel: None, stopped: None }
+    pub(crate) fn new(settings: &'a Settings, future: BoxFuture<'a, T>) -> Self {
+        Self { settings, future: Some(future), deadline: None, cancel: None, stopped: None }
     }
 
-    pub(crate) fn until(mut self, deadline: Option<Instant>, host: impl FnOnce() -> Arc<dyn Host>) -> Self {
-        self.deadline = deadline.map(|at| Deadline { at, host: host(), sleep: None });
+    pub(crate) fn until(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline.map(|at| Deadline { at, sleep: None });
         self
     }
 
@@ -64,7 +63,9 @@ impl<'a, T> Drive<'a, T> {
         if let Some(stopped) = &self.stopped {
             stopped.cancel();
         }
-        discard(self.future.take());
+        if let Some(future) = self.future.take() {
+            self.settings.within(|| discard(future));
+        }
     }
 
     /// Whether the limits have been reached by now. What comes after them comes too late, also where it comes because of
@@ -83,8 +84,8 @@ impl<'a, T> Drive<'a, T> {
                 return Some(Stopped::Cancelled);
             }
         }
-        let Deadline { at, host, sleep } = self.deadline.as_mut()?;
-        let sleep = sleep.get_or_insert_with(|| host.sleep_until(*at));
+        let Deadline { at, sleep } = self.deadline.as_mut()?;
+        let sleep = sleep.get_or_insert_with(|| self.settings.host().sleep_until(*at));
         sleep.as_mut().poll(context).is_ready().then_some(Stopped::Late)
     }
 }
@@ -98,7 +99,7 @@ impl<T> Future for Drive<'_, T> {
             return this.stop(Stopped::Cancelled);
         }
         let Some(future) = &mut this.future else { return Poll::Pending };
-        match guard(|| future.as_mut().poll(context)) {
+        match guard(|| this.settings.within(|| future.as_mut().poll(context))) {
             Ok(Poll::Ready(output)) => {
                 if let Some(why) = this.is_over() {
                     discard(output);

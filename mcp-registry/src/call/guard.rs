@@ -65,6 +65,12 @@ struct PanicError {
 impl fmt::Display for PanicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, culprit, message } = self;
+        if let Some((lack, remedy)) = lack_of(message) {
+            return match culprit {
+                None => write!(f, "`{tool}` {lack}; {remedy}"),
+                Some(culprit) => write!(f, "`{tool}` was called, and {culprit} {lack}; {remedy}"),
+            };
+        }
         match culprit {
             None => write!(f, "`{tool}` panicked: {message}; this is a mistake in the tool, tell its author"),
             Some(culprit) => write!(
@@ -77,6 +83,28 @@ impl fmt::Display for PanicError {
 }
 
 impl std::error::Error for PanicError {}
+
+/// What a panic of tokio says that its caller lacks, and what to do about it. It is no mistake of the tool.
+fn lack_of(message: &str) -> Option<(&'static str, &'static str)> {
+    if message.contains("there is no reactor running") {
+        let remedy = if cfg!(feature = "tokio") {
+            "call it inside a runtime, or remove `inline`: all other tools run in that of `TokioHost`, or in one that is \
+             started for them"
+        } else {
+            "call it inside a runtime, or enable the feature `tokio` of `mcp-registry`, so that one is started for it"
+        };
+        return Some(("needs a tokio runtime, and there is none on its thread", remedy));
+    }
+    let (_, fault) = message.split_once("A Tokio 1.x context was found, but ")?;
+    if fault.contains("disabled") {
+        let remedy = "build the runtime with `enable_all()`, or with `enable_time()` and `enable_io()`";
+        return Some(("needs timers or sockets, and its tokio runtime was built without them", remedy));
+    }
+    fault.contains("shutdown").then_some((
+        "needs its tokio runtime, and that was shut down",
+        "keep the runtime until the last call is over, or try again elsewhere",
+    ))
+}
 
 #[cfg(test)]
 mod tests {
@@ -102,6 +130,20 @@ mod tests {
         assert_eq!(message(|| panic!("the number {}", 7)), "the number 7");
         assert_eq!(message(|| panic_any(7)), "with a value that is no text");
         assert!(message(|| panic!("{}", "x".repeat(9999))).ends_with("… (9999 bytes)"));
+    }
+
+    #[test]
+    fn a_lack_of_tokio_is_told_with_the_remedy() {
+        let error = |run: fn()| guard(run).unwrap_err().of("calc.add").to_string();
+        let lost = error(|| drop(tokio::runtime::Handle::current()));
+        assert!(lost.contains("`calc.add` needs a tokio runtime"), "{lost}");
+        assert_eq!(lost.contains("`TokioHost`"), cfg!(feature = "tokio"), "{lost}");
+        assert_eq!(lost.contains("feature `tokio`"), !cfg!(feature = "tokio"), "{lost}");
+        let layer = guard(|| tokio::runtime::Handle::current()).unwrap_err().by("a layer").of("calc.add").to_string();
+        assert!(layer.contains("`calc.add` was called, and a layer needs a tokio runtime"), "{layer}");
+        let gone = error(|| panic!("A Tokio 1.x context was found, but it is being shutdown."));
+        assert!(gone.contains("`calc.add` needs its tokio runtime, and that was shut down; keep"), "{gone}");
+        assert!(error(|| panic!("on purpose")).contains("panicked: on purpose; this is a mistake in the tool"));
     }
 
     #[test]

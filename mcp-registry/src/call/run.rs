@@ -16,6 +16,7 @@ use super::guard::{Panicked, guard};
 use super::lane::Turn;
 use super::pool::Work;
 use crate::answer::result_of;
+use crate::host::context::hint;
 use crate::made::Tool;
 use crate::observe::Arguments;
 use crate::settings::Settings;
@@ -130,7 +131,7 @@ pub(crate) async fn apart<T: Send + 'static>(
             None => Err(given_up(WHAT)),
         }
     };
-    let drive = Drive::new(Box::pin(work)).until(deadline, || settings.host()).unless(options.get_cancel());
+    let drive = Drive::new(settings, Box::pin(work)).until(deadline).unless(options.get_cancel());
     drive.await.unwrap_or_else(|stopped| Err(error_of(stopped, WHAT, limit)))
 }
 
@@ -175,8 +176,8 @@ impl<'a> Run<'a> {
         self.limited(future).await.map_err(|stopped| self.error_of(stopped))
     }
 
-    fn limited<'f, T>(&self, future: BoxFuture<'f, T>) -> Drive<'f, T> {
-        Drive::new(future).until(self.deadline, || self.settings.host()).unless(self.cx.cancel_token())
+    fn limited<'f, T>(&'f self, future: BoxFuture<'f, T>) -> Drive<'f, T> {
+        Drive::new(self.settings, future).until(self.deadline).unless(self.cx.cancel_token())
     }
 
     fn error_of(&self, stopped: Stopped) -> Error {
@@ -290,7 +291,7 @@ impl<'a> Run<'a> {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<BoxFuture<'static, Result<T, Error>>, Error> {
-        let work = Work::start(self.settings, self.tool.name(), in_span(move || guard(job)))?;
+        let work = Work::start(self.settings, self.tool.name(), in_span(self.settings.carry(move || guard(job))))?;
         let tool = self.tool.shared_name();
         Ok(Box::pin(async move {
             match work.await {
@@ -315,7 +316,7 @@ fn release(turn: &Mutex<Option<Turn>>) {
 
 fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
     match stopped {
-        Stopped::Late => TimeoutError { tool: tool.to_owned(), limit: limit.unwrap_or_default() }.into(),
+        Stopped::Late => TimeoutError { tool: tool.to_owned(), limit: limit.unwrap_or_default(), hint: hint() }.into(),
         Stopped::Cancelled => cancelled(tool),
         Stopped::Panicked(panicked) => panicked.of(tool),
     }

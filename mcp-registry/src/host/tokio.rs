@@ -20,7 +20,7 @@ const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 10);
 
 /// Time and threads of a tokio runtime: its timers, and its blocking pool.
 ///
-/// Calls may be polled outside the runtime too. Deadlines ring by tokio's timers and by those of [`ThreadHost::shared`],
+/// Calls may be made outside the runtime too, and their tools run inside it. Deadlines ring by tokio's timers and by those of [`ThreadHost::shared`],
 /// whichever are first, so that they ring also while the runtime is blocked or gone. When the runtime shuts down, jobs
 /// that it has not begun are dropped.
 ///
@@ -116,6 +116,10 @@ impl Host for TokioHost {
             // It has begun, so nothing is wrong.
             None => Ok(()),
         }
+    }
+
+    fn tokio_handle(&self) -> Option<&Handle> {
+        Some(&self.handle)
     }
 }
 

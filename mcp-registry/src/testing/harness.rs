@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_core::__private::block_on;
 use mcp_core::{CallOptions, RegistrationError, ToolCall, ToolEntry, ToolEvent, ToolResult, TrustLevel};
 use serde_json::Value;
 
 use crate::builder::RegistryBuilder;
+use crate::host::context::block_on;
 use crate::registry::Registry;
 use crate::settings::OutputCheck;
 
@@ -79,7 +79,7 @@ impl Harness {
         self
     }
 
-    /// Calls a tool and waits for it on this thread.
+    /// Calls a tool and waits for it on this thread, with or without a runtime around the test.
     pub fn call(&self, name: &str, arguments: impl Into<Value>) -> ToolResult {
         block_on(self.call_async(name, arguments))
     }
