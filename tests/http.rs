@@ -14,6 +14,8 @@ mod gone;
 mod headers;
 #[path = "http/hostile.rs"]
 mod hostile;
+#[path = "http/masked.rs"]
+mod masked;
 #[path = "http/messages.rs"]
 mod messages;
 #[cfg(unix)]

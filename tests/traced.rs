@@ -20,6 +20,12 @@ fn speak(#[arg(secret)] word: &str) -> Result<usize, String> {
     if word.is_empty() { Err("no word".to_owned()) } else { Ok(word.len()) }
 }
 
+/// Fails with an error that was not written for callers.
+#[mcp_tool(module = "traced")]
+fn fail() -> Result<u8, io::Error> {
+    Err(io::Error::other("/srv is full"))
+}
+
 /// In its place.
 #[mcp_tool(module = "traced", inline)]
 fn inline() {}
@@ -85,6 +91,16 @@ fn a_call_has_a_span_and_an_event_and_a_rejection_has_an_event() {
     assert_eq!(outcome["fields"]["error_type"], "ToolExecutionError");
     assert!(outcome["fields"]["message"].as_str().unwrap().contains("no word"));
     assert_eq!(told[2]["span"]["error_type"], "ToolExecutionError");
+
+    assert_eq!(outcome["fields"]["hint"], Value::Null, "nothing was masked");
+
+    let masked = Registry::builder_of(tools![fail]).mask_errors(true).build().unwrap();
+    assert!(!block_on(masked.call(&ToolCall::new("traced.fail", json!({})))).to_json().contains("/srv"));
+    let told = lines.take();
+    let fields = &told[0]["fields"];
+    assert!(fields["message"].as_str().unwrap().contains("/srv") && fields["correlation_id"].is_string(), "{fields}");
+    let hint = fields["hint"].as_str().unwrap();
+    assert!(hint.contains("`ToolError`") && hint.contains("`mask_errors(false)`"), "{hint}");
 
     let mut out = Vec::new();
     registry.call_bytes_blocking("traced.inline", b"{}", &CallOptions::new(), &mut out).unwrap();

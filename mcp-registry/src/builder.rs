@@ -239,7 +239,8 @@ impl RegistryBuilder {
     /// Says whether errors that tools did not write for a model (of the standard library, of other crates, panics) are
     /// kept from callers, who get an id under which observers are told the whole. Otherwise whoever makes the call says:
     /// not in the same process and over stdio, but over HTTP. Without an [`observer`](Self::observer) and without
-    /// `tracing`, the id and the reason are written to stderr.
+    /// `tracing`, the id and the reason are written to stderr. The documentation of
+    /// [`#[mcp_tool]`](crate::mcp_tool#what-callers-read-of-errors) lists which errors are masked where.
     pub fn mask_errors(mut self, mask: bool) -> Self {
         self.settings.mask_errors = Some(mask);
         self

@@ -185,7 +185,17 @@ impl fmt::Debug for Arguments<'_> {
     }
 }
 
+/// How to show callers what they got an id for.
+pub(crate) const UNMASK: &str = "the caller was shown an id only; to show the message, return a `ToolError` or a text, or \
+                                 build the registry with `mask_errors(false)`";
+
 impl CallRecord<'_> {
+    /// How to show callers the message, where they got a [`correlation_id`](Self::correlation_id) in place of it. A log
+    /// should have it beside the message.
+    pub fn hint(&self) -> Option<&'static str> {
+        self.correlation_id.map(|_| UNMASK)
+    }
+
     /// Puts the arguments into a hash, the same whatever the order of their names. (They are not shown: some are
     /// secret. Use a keyed hash, since few possible arguments are soon tried out.) Of arguments of more than 64 KiB that
     /// came as text, the bytes are hashed as they are.

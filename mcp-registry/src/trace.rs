@@ -50,6 +50,7 @@ mod imp {
                 outcome = record.outcome.as_str(),
                 error_type = record.error_type,
                 correlation_id = record.correlation_id,
+                hint = record.hint(),
                 message,
             ),
         }

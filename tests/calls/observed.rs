@@ -63,6 +63,9 @@ impl Observer for Told {
     fn observe(&self, record: &CallRecord<'_>) {
         assert!(record.duration < Duration::from_secs(60));
         assert!(!format!("{record:?}").contains("hunter2"), "no secret is shown");
+        let hint = record.hint().unwrap_or_default();
+        let is_masked = record.correlation_id.is_some();
+        assert_eq!(hint.contains("`ToolError`") && hint.contains("`mask_errors(false)`"), is_masked, "{hint}");
         self.0.lock().unwrap().push((
             record.tool.to_owned(),
             record.called_as.to_owned(),
@@ -212,6 +215,7 @@ fn what_is_masked_and_heard_by_nobody_is_on_stderr() {
         let id = out.split(r#""correlation_id":""#).nth(1).unwrap_or_else(|| panic!("{out}{err}"));
         let line = format!("error {}: ", &id[..16]);
         assert_eq!(err.contains(&line) && err.contains("/srv/secret/path"), is_told, "{who}: {err}");
+        assert_eq!(err.contains("`ToolError`") && err.contains("`mask_errors(false)`"), is_told, "{who}: {err}");
         assert!(!out.contains("/srv"), "{out}");
     }
 }

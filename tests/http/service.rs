@@ -30,7 +30,7 @@ fn request(ask: &Ask) -> Request {
     request.body(Body::from(ask.body.clone())).unwrap()
 }
 
-async fn ask<S, B>(service: &mut S, ask: &Ask) -> Response<B>
+pub(crate) async fn ask<S, B>(service: &mut S, ask: &Ask) -> Response<B>
 where
     S: Service<Request, Response = Response<B>>,
     S::Error: std::fmt::Debug,
@@ -49,7 +49,7 @@ where
     Some(String::from_utf8(frame.unwrap().into_data().unwrap().to_vec()).unwrap())
 }
 
-async fn value(response: Response<impl axum::body::HttpBody<Data = Bytes> + Unpin>) -> Value {
+pub(crate) async fn value(response: Response<impl axum::body::HttpBody<Data = Bytes> + Unpin>) -> Value {
     let mut body = response.into_body();
     let mut text = Vec::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {

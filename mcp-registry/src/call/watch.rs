@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Asked;
 use super::run::CANCELLED;
 use crate::call::id::correlation_id;
-use crate::observe::{CallOutcome, CallRecord, Notice, short};
+use crate::observe::{CallOutcome, CallRecord, Notice, UNMASK, short};
 use crate::settings::Settings;
 use crate::tool::RegisteredTool;
 use crate::trace;
@@ -135,7 +135,7 @@ pub(crate) fn masked(settings: &Settings, options: &CallOptions, error: Error) -
             let id = correlation_id();
             if !settings.stack.tells && !trace::is_on() {
                 // Otherwise nobody would know.
-                let _ = writeln!(io::stderr(), "error {id}: {error}");
+                let _ = writeln!(io::stderr(), "error {id}: {error} ({UNMASK})");
             }
             let message = format!("the tool failed; whoever runs the server finds the reason under the id {id}");
             let masked = ToolError::new(error.error_type().clone(), message);
