@@ -39,7 +39,7 @@
 #![cfg_attr(
     feature = "tokio",
     doc = r#"
-```
+```standalone_crate
 use std::time::Duration;
 
 use mcp_registry::serde_json::json;

@@ -139,3 +139,24 @@ mod imp {
 }
 
 pub(crate) use self::imp::{block_on, carry, hint, within};
+
+#[cfg(test)]
+mod tests {
+    use mcp_core::{ToolCall, ToolResult};
+    use serde_json::json;
+
+    use crate::{Registry, Tool};
+
+    #[test]
+    fn a_tool_has_a_runtime_with_the_feature_and_says_so_without_it() {
+        let tool = Tool::new("needs.runtime", json!({ "type": "object" }), |_, _| async {
+            let id = ::tokio::runtime::Handle::current().id();
+            ToolResult::data(id.to_string())
+        });
+        let registry = Registry::builder_of([]).tool(tool.description("Asks for its runtime.")).build().unwrap();
+        let result = registry.call_blocking(&ToolCall::new("needs.runtime", json!({})));
+        let message = result.error.map(|error| error.error_message).unwrap_or_default();
+        assert_eq!(message.is_empty(), cfg!(feature = "tokio"), "{message}");
+        assert_eq!(message.contains("enable the feature `tokio`"), !cfg!(feature = "tokio"), "{message}");
+    }
+}
