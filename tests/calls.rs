@@ -14,6 +14,8 @@ mod bytes;
 mod coming;
 #[path = "calls/context.rs"]
 mod context;
+#[path = "calls/errors.rs"]
+mod errors;
 #[path = "calls/gate.rs"]
 mod gate;
 #[path = "calls/heavy.rs"]

@@ -4,8 +4,8 @@ mod support;
 
 use mcp_core::serde_json::{Value, json};
 use mcp_core::{
-    CallToolResult, CodeProfile, Content, Dialect, ErrorDetail, ErrorType, RpcMessage, RpcResponse, Status, ToolCall,
-    ToolResult, serde_json,
+    CallToolResult, CodeProfile, Content, Dialect, Error, ErrorDetail, ErrorType, RpcMessage, RpcResponse, Status,
+    ToolCall, ToolResult, TransportError, serde_json,
 };
 use proptest::prelude::*;
 
@@ -190,6 +190,22 @@ fn s3_20_a_result_of_another_shape_is_not_read_as_an_empty_success() {
         r#"{"content":[{"type":"text","text":"t","annotations":null,"_meta":null}],"isError":null,"_meta":null}"#;
     assert_eq!(CallToolResult::parse(nulls).unwrap().content, [Content::text("t")]);
     assert_eq!(serde_json::from_value::<Content>(json!({ "type": "text", "text": "t" })).unwrap(), Content::text("t"));
+}
+
+#[test]
+fn s3_12_an_answer_that_is_not_of_the_protocol_is_a_transport_error() {
+    for (dialect, result) in [
+        (Dialect::Mcp, json!({ "temperature": 3 })),
+        (Dialect::Mcp, json!([])),
+        (Dialect::Flat, json!({ "data": {} })),
+        (Dialect::Flat, json!("done")),
+    ] {
+        let response = RpcResponse::success(1, &result).unwrap();
+        let error = ToolResult::from_response(&response, dialect).unwrap_err();
+        assert!(matches!(&error, Error::Transport(TransportError::Malformed(_))), "{result}: {error}");
+        assert_eq!(error.error_type(), ErrorType::TRANSPORT_ERROR);
+        assert!(error.to_string().ends_with("check that the other side speaks MCP"), "{error}");
+    }
 }
 
 #[test]

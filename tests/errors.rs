@@ -99,7 +99,7 @@ fn c16_the_table_reads_back() {
 }
 
 #[test]
-fn s1_23_s3_12_to_s3_18_s4_5_every_name_has_a_constant_and_a_row() {
+fn c16_every_name_of_the_documents_has_a_constant_and_a_row() {
     let names = [
         "ValidationError",
         "FileNotFoundError",

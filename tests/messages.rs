@@ -1,5 +1,7 @@
 //! The flat messages. Each test names the requirement that it shows.
 
+#[path = "requirements.rs"]
+mod requirements;
 mod support;
 
 use std::collections::HashMap;
@@ -7,7 +9,7 @@ use std::collections::HashMap;
 use mcp_core::serde_json::{self, Value, json};
 use mcp_core::{
     Content, ErrorDetail, ErrorType, MESSAGE_FORMAT_VERSION, Rule, Status, Strictness, ToolCall, ToolResult,
-    ValidationError,
+    ValidationError, Version, message,
 };
 use proptest::prelude::*;
 use support::{CALLS, ERROR_DETAIL, RESULTS};
@@ -377,6 +379,73 @@ fn s1_45_numbers_are_json_numbers() {
 #[test]
 fn s1_35_the_message_format_is_1_0_0() {
     assert_eq!(MESSAGE_FORMAT_VERSION, "1.0.0");
+}
+
+/// The type of a property, or of what it may be.
+fn type_of(schema: &Value) -> Value {
+    let types = |list: &Value| list.as_array().map(|list| list.iter().map(type_of).collect::<Vec<_>>());
+    match (&schema["type"], schema["$ref"].as_str()) {
+        (Value::Null, Some(reference)) => json!(reference),
+        (Value::Null, None) => json!(types(&schema["anyOf"]).or_else(|| types(&schema["oneOf"]))),
+        (of_type, _) => of_type.clone(),
+    }
+}
+
+/// What may not change before version 2: a field more that is required, one that is gone, or one of another type would
+/// break messages that are written today.
+#[test]
+fn s0_20_s1_34_format_1_keeps_its_fields_their_types_and_what_is_required() {
+    assert_eq!(Version::parse(MESSAGE_FORMAT_VERSION).unwrap().major(), 1, "for version 2, pin its fields here");
+    let detail = "#/definitions/MCPErrorDetail";
+    for mode in [Strictness::Lenient, Strictness::Strict] {
+        for (schema, required, fields) in [
+            (
+                message::schema::tool_call(mode),
+                json!(["tool_name", "arguments"]),
+                json!({ "tool_name": "string", "arguments": "object" }),
+            ),
+            (
+                message::schema::tool_result(mode),
+                json!(["status"]),
+                json!({ "status": "string", "data": ["object", "null"], "error": [detail, "null"],
+                    "explanation": ["string", "null"] }),
+            ),
+            (
+                message::schema::error_detail(mode),
+                json!(["error_type", "error_message"]),
+                json!({ "error_type": "string", "error_message": "string",
+                    "error_details": ["object", "string", "null"] }),
+            ),
+        ] {
+            if mode == Strictness::Strict {
+                assert_eq!(schema["required"], required, "{schema:#}");
+            }
+            for (field, of_type) in fields.as_object().unwrap() {
+                assert_eq!(type_of(&schema["properties"][field]), *of_type, "{field} of {}", schema["title"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn s1_3_s1_40_messages_of_format_1_0_0_and_of_a_later_1_x_are_read() {
+    let format = Version::parse(MESSAGE_FORMAT_VERSION).unwrap();
+    assert!(format.serves(&Version::new(1, 0, 0)));
+    // The examples are of 1.0.0; a later version may add fields.
+    let later = |json: &str| {
+        let mut message: Value = serde_json::from_str(json).unwrap();
+        message["added_in_1_1"] = json!({ "more": true });
+        message
+    };
+    for (name, call) in CALLS {
+        assert!(ToolCall::parse(call).is_ok(), "{name}");
+        assert_eq!(ToolCall::from_value(later(call)).unwrap().extra["added_in_1_1"]["more"], true, "{name}");
+    }
+    for (name, result) in RESULTS {
+        assert!(ToolResult::parse(result).is_ok(), "{name}");
+        assert_eq!(ToolResult::from_value(later(result)).unwrap().extra["added_in_1_1"]["more"], true, "{name}");
+    }
+    assert_eq!(ErrorDetail::from_value(later(ERROR_DETAIL)).unwrap().extra["added_in_1_1"]["more"], true);
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn s1_36_a_version_has_three_numbers() {
 }
 
 #[test]
-fn s1_34_s1_37_s1_38_s1_40_a_newer_version_serves_until_the_first_number_changes() {
+fn s1_34_a_newer_version_serves_until_the_first_number_changes() {
     let serves = |mine: &str, asked: &str| Version::parse(mine).unwrap().serves(&Version::parse(asked).unwrap());
     assert!(serves("1.0.0", "1.0.0") && serves("1.9.0", "1.0.0") && serves("1.0.1", "1.0.0"));
     assert!(!serves("1.0.0", "1.0.1") && !serves("2.0.0", "1.0.0") && !serves("1.0.0", "2.0.0"));

@@ -59,7 +59,7 @@ fn s1_12_s1_13_s1_15_c10_the_strict_result_schema_is_the_specified_one_with_a_nu
 }
 
 #[test]
-fn s1_21_s1_23_the_error_types_are_examples_of_the_schema() {
+fn s1_21_the_error_types_are_examples_of_the_schema() {
     let schema = schema::error_detail(Strictness::Lenient);
     let examples = schema["properties"]["error_type"]["examples"].as_array().unwrap();
     for name in [

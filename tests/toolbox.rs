@@ -1,8 +1,11 @@
 //! The example crates, through the registry, as a program would use them.
 
-use file_utility::Workspace;
+use std::sync::Arc;
+
+use file_utility::{Workspace, read_file_content};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{LintPolicy, Registry, Severity, ToolCall, ToolResult, TrustLevel};
+use mcp_registry::testing::block_on;
+use mcp_registry::{LintPolicy, Peer, Registry, Server, Severity, Tool, ToolCall, ToolError, ToolResult, TrustLevel};
 use memory::Memory;
 
 fn registry(name: &str) -> (std::path::PathBuf, Registry) {
@@ -33,6 +36,9 @@ fn s4_3_s4_4_the_schemas_are_those_of_the_usage_example() {
     assert_eq!(input["properties"]["max_chars"]["type"], "integer");
     assert_eq!(input["properties"]["max_chars"]["minimum"], 1);
     assert_eq!(input["properties"]["encoding"]["default"], "utf-8");
+    for property in ["file_path", "max_chars", "encoding"] {
+        assert!(input["properties"][property]["description"].is_string(), "{property}");
+    }
     let output = tool.output_schema().unwrap();
     assert_eq!(output["required"], json!(["file_content", "chars_read", "encoding_used"]));
     for property in ["file_content", "chars_read", "encoding_used"] {
@@ -42,17 +48,65 @@ fn s4_3_s4_4_the_schemas_are_those_of_the_usage_example() {
 }
 
 #[test]
-fn s4_7_s4_12_s4_13_the_worked_messages_are_answered_as_they_are_worked() {
+fn s4_7_s4_13_the_worked_calls_are_answered_as_they_are_worked() {
     let (root, registry) = registry("messages");
-    let answer = |message: &str| registry.call_blocking(&ToolCall::parse(message).unwrap());
-    let success = answer(include_str!("seed/s4_2_call.json"));
-    let worked = ToolResult::parse(include_str!("seed/s4_3_result_success.json")).unwrap();
-    assert_eq!((success.status, success.data), (worked.status, worked.data));
+    let server = Server::new(registry);
+    let answer = |message: &str| answered(&server, message);
+    let mut worked = compact(include_str!("seed/s4_3_result_success.json"));
+    // The tool returns its data and says no more on it.
+    worked = worked.replace(r#""Successfully read 73 characters from src/app/main.py using utf-8 encoding.""#, "null");
+    assert_eq!(answer(include_str!("seed/s4_2_call.json")), worked);
+    let short =
+        json!({ "tool_name": "file_utility.read_file_content", "arguments": { "file_path": "src/app/main.py" } });
+    assert_eq!(answer(&short.to_string()), worked, "optional parameters can be left out");
 
     let missing =
-        ToolCall::new("file_utility.read_file_content", json!({ "file_path": "src/app/non_existent_file.py" }));
-    let worked = ToolResult::parse(include_str!("seed/s4_4_result_failure.json")).unwrap();
-    assert_eq!(registry.call_blocking(&missing), worked);
+        r#"{"tool_name":"file_utility.read_file_content","arguments":{"file_path":"src/app/non_existent_file.py"}}"#;
+    assert_eq!(answer(missing), compact(include_str!("seed/s4_4_result_failure.json")));
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// The answer to a flat call, byte by byte.
+fn answered(server: &Server, message: &str) -> String {
+    String::from_utf8(block_on(server.handle(message.as_bytes(), &Peer::new())).unwrap()).unwrap()
+}
+
+fn compact(json: &str) -> String {
+    mcp_registry::serde_json::from_str::<Value>(json).unwrap().to_string()
+}
+
+#[test]
+fn s4_12_a_tool_that_explains_itself_answers_the_whole_worked_success() {
+    let (root, registry) = registry("explained");
+    let schema = registry.get_tool_schema("file_utility.read_file_content").unwrap();
+    let workspace = Arc::new(Workspace::open(&root).unwrap());
+    let tool = Tool::new("file_utility.read_file_content", Value::clone(&schema), move |_, arguments: Value| {
+        let workspace = Arc::clone(&workspace);
+        async move {
+            let path = arguments["file_path"].as_str().unwrap_or_default();
+            let read = read_file_content(&workspace, path, None, arguments["encoding"].as_str().unwrap_or("utf-8"))?;
+            let explanation = format!(
+                "Successfully read {} characters from {path} using {} encoding.",
+                read.chars_read, read.encoding_used
+            );
+            Ok::<_, ToolError>(ToolResult::data(read).explanation(explanation))
+        }
+    });
+    let server = Server::new(Registry::builder_of([]).tool(tool.description("Reads a file.")).build().unwrap());
+    let worked = compact(include_str!("seed/s4_3_result_success.json"));
+    assert_eq!(answered(&server, include_str!("seed/s4_2_call.json")), worked);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn s4_6_the_tool_is_declared_idempotent_and_reads_the_same_twice() {
+    let (root, registry) = registry("twice");
+    let entry = mcp_registry::serde_json::to_value(registry.get("file_utility.read_file_content").unwrap()).unwrap();
+    assert_eq!(entry["annotations"]["idempotentHint"], true);
+    let call = ToolCall::parse(include_str!("seed/s4_2_call.json")).unwrap();
+    let first = registry.call_blocking(&call);
+    assert!(!first.is_failure());
+    assert_eq!(registry.call_blocking(&call), first);
     std::fs::remove_dir_all(root).unwrap();
 }
 

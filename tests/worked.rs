@@ -165,6 +165,52 @@ fn s4_3_c26_the_schema_of_the_usage_example() {
     assert_eq!(schema("file_utility.read"), read);
 }
 
+/// Returns what it gets.
+#[mcp_tool(name = "types")]
+fn types(kinds: Kinds) -> Kinds {
+    kinds
+}
+
+/// A value of each type that the documents map.
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+struct Kinds {
+    text: String,
+    int: i64,
+    float: f64,
+    flag: bool,
+    list: Vec<i64>,
+    map: std::collections::BTreeMap<String, i64>,
+    none: Option<String>,
+    time: chrono::DateTime<chrono::Utc>,
+    path: std::path::PathBuf,
+}
+
+#[test]
+fn s1_44_s1_46_c12_each_type_has_its_type_in_json() {
+    let schema: Value = mcp_registry::serde_json::from_str(&schema("types")).unwrap();
+    let properties = &schema["properties"]["kinds"]["properties"];
+    for (property, of_type) in [
+        ("text", "string"),
+        ("int", "integer"),
+        ("float", "number"),
+        ("flag", "boolean"),
+        ("list", "array"),
+        ("map", "object"),
+        ("time", "string"),
+        ("path", "string"),
+    ] {
+        assert_eq!(properties[property]["type"], of_type, "{property}");
+    }
+    assert_eq!(properties["time"]["format"], "date-time");
+    let kinds = json!({
+        "text": "zwölf", "int": -7, "float": 0.5, "flag": true, "list": [1, 2], "map": { "a": 1 }, "none": null,
+        "time": "2024-01-15T10:30:00Z", "path": "src/main.rs",
+    });
+    let registry = Registry::linked().unwrap();
+    let result = registry.call_blocking(&ToolCall::new("types", json!({ "kinds": kinds })));
+    assert_eq!(result.data, Some(kinds));
+}
+
 #[test]
 fn s2_20_the_worked_call_gives_the_worked_result() {
     let registry = Registry::linked().unwrap();

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use mcp_registry::{CallOptions, Error, Tool, ToolCall, mcp_tool, tools};
+use mcp_registry::{CallOptions, Error, Tool, ToolCall, mcp_tool, schemars, tools};
 use serde_json::{Value, json};
 
-use crate::{build, of, try_call};
+use crate::{build, call, of, try_call};
 
 /// Is always there.
 #[mcp_tool(module = "coming", inline)]
@@ -100,4 +100,40 @@ fn calls_go_on_while_tools_come_and_go() {
     });
     assert_eq!(registry.list_registered_tools().len(), 2);
     assert!(missed.load(Ordering::Relaxed) > 0, "{found:?} {missed:?}");
+}
+
+/// Counts how often its schema is made.
+#[derive(serde::Deserialize)]
+struct Counted(#[allow(dead_code, reason = "only its schema counts")] u8);
+
+static MADE: AtomicUsize = AtomicUsize::new(0);
+
+impl schemars::JsonSchema for Counted {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Counted".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        MADE.fetch_add(1, Ordering::Relaxed);
+        u8::json_schema(generator)
+    }
+}
+
+/// Takes a number.
+#[mcp_tool(module = "coming")]
+fn counted(number: Counted) {
+    let _ = number;
+}
+
+#[test]
+fn s3_8_the_schema_of_a_tool_is_made_once_and_kept() {
+    let registry = build(of(tools![counted]));
+    let first = registry.get_tool_schema("coming.counted").unwrap();
+    let made = MADE.load(Ordering::Relaxed);
+    for _ in 0..10 {
+        assert!(std::ptr::eq(&*registry.get_tool_schema("coming_counted").unwrap(), &*first));
+        assert_eq!(**registry.list_registered_tools()[0].input_schema(), *first);
+        assert!(!call(&registry, "coming.counted", json!({ "number": 1 })).is_failure());
+    }
+    assert_eq!(MADE.load(Ordering::Relaxed), made);
 }

@@ -177,7 +177,7 @@ fn when_described(value: Indescribable) {
 }
 
 #[test]
-fn a_schema_that_panics_takes_no_server_down() {
+fn s2_9_a_schema_that_panics_is_an_internal_error_and_takes_no_server_down() {
     let registry = build(of(tools![when_described, with_text]));
     let result = call(&registry, "panics.when_described", json!({ "value": 1 }));
     assert!(failure(&result).1.contains("nobody can describe this"), "{}", result.to_json());

@@ -1,6 +1,6 @@
 //! Who is let in, by host, origin and token; and which addresses are served at all.
 
-use mcp_registry::{Http, Server};
+use mcp_registry::{Http, Server, TransportError, serve_http};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -223,4 +223,27 @@ fn d3_what_others_can_reach_is_served_only_to_those_who_are_known() {
             assert!(message.contains("the token is empty, "), "{message}");
         }
     }
+}
+
+#[test]
+fn s1_23_who_has_no_token_gets_an_authentication_error() {
+    let served = Served::with(|http| http.token("s3cret-token"));
+    for version in VERSIONS {
+        let error = served.ask(&call(version, "t_add", json!({ "a": 1, "b": 1 }))).json()["error"].clone();
+        assert_eq!(error["data"]["error_type"], "AuthenticationError", "{version} {error}");
+    }
+}
+
+#[test]
+fn s3_43_what_cannot_be_served_is_a_transport_error() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = || Server::new(builder(&Log::new()).build().unwrap());
+    runtime.block_on(async {
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let error = serve_http(server(), taken.local_addr().unwrap()).await.unwrap_err();
+        assert!(matches!(error, TransportError::Bind { .. }), "{error}");
+        assert!(error.to_string().ends_with("another program is there; choose another port"), "{error}");
+        let error = Http::new(server()).serve("0.0.0.0:0").await.unwrap_err();
+        assert!(matches!(error, TransportError::Open { .. }), "{error}");
+    });
 }

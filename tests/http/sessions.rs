@@ -178,7 +178,7 @@ fn g7_the_newest_version_tells_what_a_request_asks_for() {
 }
 
 #[test]
-fn c5_c6_a_request_is_called_off_within_its_session_alone() {
+fn a_request_is_cancelled_within_its_session_alone() {
     for (tool, told) in [("t_wait", false), ("t_block", false), ("t_step", true), ("t_block_step", true)] {
         let served = Served::start();
         let (one, other) = (served.session("2025-11-25"), served.session("2025-11-25"));

@@ -14,7 +14,7 @@ fn code(message: &str) -> Option<i64> {
 }
 
 #[test]
-fn s2_5_s2_9_each_mistake_has_its_code() {
+fn s2_5_to_s2_8_each_mistake_has_its_code() {
     let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"served_add","arguments":{{"a":{deep}}}}}}}"#

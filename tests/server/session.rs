@@ -113,13 +113,25 @@ fn a9_a_request_needs_no_params() {
 }
 
 #[test]
-fn s3_28_s3_30_the_server_says_who_it_is() {
-    let info = server().server_info();
+fn s3_28_to_s3_30_c20_the_server_says_who_it_is_what_it_can_and_how_much_it_has() {
     assert_eq!(
-        (&info["name"], &info["version"], &info["tools_count"]),
-        (&json!("served"), &json!("1.2.3"), &json!(10))
+        server().server_info(),
+        json!({
+            "name": "served",
+            "version": "1.2.3",
+            "capabilities": {
+                "tools": { "listChanged": true },
+                "resources": { "subscribe": false, "listChanged": false },
+                "prompts": { "listChanged": false },
+            },
+            "tools_count": 10,
+            "resources_count": 0,
+            "prompts_count": 0,
+        })
     );
-    assert_eq!(info["capabilities"]["resources"], json!({ "subscribe": false, "listChanged": false }));
+    let handshake = answer(&server(), &initialize("2025-11-25")).unwrap()["result"].clone();
+    assert_eq!(handshake["serverInfo"], json!({ "name": "served", "version": "1.2.3" }));
+    assert_eq!(handshake["_meta"], json!({ "tools_count": 10, "resources_count": 0, "prompts_count": 0 }));
     let unnamed = mcp_registry::Server::new(server().registry().clone()).server_info();
     assert!(unnamed["name"].as_str().unwrap().starts_with("server"), "the program's name: {unnamed}");
     let client = Client::new(server());

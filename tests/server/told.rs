@@ -66,7 +66,7 @@ fn g7_log_lines_go_to_whoever_asked() {
 }
 
 #[test]
-fn c5_c6_a_cancelled_request_is_stopped_and_not_answered() {
+fn a_cancelled_request_is_stopped_and_not_answered() {
     for era in Era::ALL {
         for (id, other) in [(json!(77), json!("77")), (json!("77"), json!(77))] {
             let client = client(era);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_registry::{CallOptions, OutputCheck, Registry, Server, Tool, ToolContext, mcp_tool, serve_lines};
+use mcp_registry::{
+    CallOptions, OutputCheck, Registry, Server, Tool, ToolContext, TransportError, mcp_tool, serve_lines,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, duplex};
 
@@ -219,4 +221,24 @@ async fn a_client_that_does_not_read_is_told_once_that_the_list_changed() {
     let once = ["\"a\"", "\"b\"", "null"].map(|id| (id.to_owned(), 1));
     assert_eq!(told.into_iter().collect::<Vec<_>>(), once);
     serving.await.unwrap().unwrap();
+}
+
+/// Input that cannot be read.
+struct Unreadable;
+
+impl tokio::io::AsyncRead for Unreadable {
+    fn poll_read(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+        _: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        std::task::Poll::Ready(Err(std::io::Error::other("the disk is on fire")))
+    }
+}
+
+#[tokio::test]
+async fn s3_43_input_that_cannot_be_read_is_a_transport_error() {
+    let error = serve_lines(server(), CallOptions::new(), Unreadable, Vec::new()).await.unwrap_err();
+    assert!(matches!(error, TransportError::Io(_)), "{error}");
+    assert_eq!(error.to_string(), "the connection failed: the disk is on fire; check it and try again");
 }
