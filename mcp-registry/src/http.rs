@@ -2,6 +2,7 @@
 
 mod accept;
 mod access;
+mod cors;
 mod endpoint;
 mod headers;
 mod heads;
@@ -218,8 +219,10 @@ impl Http {
         self
     }
 
-    /// Answers pages of this origin as well, such as `https://app.example.com`. (The headers by which a browser lets a
-    /// page read the answer are for a layer to add.)
+    /// Answers pages of this origin as well, such as `https://app.example.com`: browsers let them send requests and read
+    /// the answers (CORS). A page of this machine needs this too, such as `http://localhost:5173`.
+    ///
+    /// Browsers ask first (`OPTIONS`), without a token; a layer that checks who asks has to let these requests through.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.access.origins.push(origin.into());
         self

@@ -54,7 +54,7 @@ impl Access {
     }
 
     /// A page that has made its own name lead here is known by that name. Who knows the token is no such page.
-    fn check_host(&self, request: &Parts) -> Result<(), Refused> {
+    pub(super) fn check_host(&self, request: &Parts) -> Result<(), Refused> {
         if self.any_host || (self.hosts.is_empty() && !self.tokens.is_empty()) {
             return Ok(());
         }
@@ -120,8 +120,13 @@ impl Access {
                 }))
     }
 
+    /// Whether an origin is allowed by name.
+    pub(super) fn names_origin(&self, origin: &str) -> bool {
+        self.origins.iter().any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(origin))
+    }
+
     fn is_origin(&self, origin: &str) -> bool {
-        if self.origins.iter().any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(origin)) {
+        if self.names_origin(origin) {
             return true;
         }
         let Ok(uri) = Uri::try_from(origin) else { return false };

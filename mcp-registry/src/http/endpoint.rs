@@ -16,6 +16,7 @@ use tower_service::Service;
 
 use super::accept::{Accepted, EVENTS, JSON, content_type, is_json};
 use super::access::{Access, Refused};
+use super::cors;
 use super::headers::{Headers, SESSION, Version};
 use super::read::{Room, read};
 use super::reject::Rejections;
@@ -91,7 +92,12 @@ impl HttpService {
         B: Body<Error: Into<BoxError>> + Send + 'static,
         B::Data: Send,
     {
+        let access = &self.0.access;
+        let page = cors::page(access, request.headers());
         let mut reply = self.0.answer(request, client).await;
+        if !access.origins.is_empty() {
+            cors::open(page, reply.headers_mut());
+        }
         if self.is_stopping() {
             // The client hears of it, and loses nothing that it sends next.
             reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -133,6 +139,9 @@ impl Endpoint {
         B::Data: Send,
     {
         let (request, body) = request.into_parts();
+        if let Some(reply) = cors::preflight(&self.access, &request) {
+            return reply;
+        }
         let sender = match self.access.check(&request) {
             Ok(token) => Sender { token, client },
             Err(refused) => return self.refuse(&refused, client).await,
