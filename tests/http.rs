@@ -6,6 +6,8 @@
 mod access;
 #[path = "clients/rmcp.rs"]
 mod clients;
+#[path = "http/cors.rs"]
+mod cors;
 #[path = "http/crowd.rs"]
 mod crowd;
 #[path = "http/gone.rs"]
@@ -18,6 +20,8 @@ mod hostile;
 mod masked;
 #[path = "http/messages.rs"]
 mod messages;
+#[path = "http/older.rs"]
+mod older;
 #[cfg(unix)]
 #[path = "http/process.rs"]
 mod process;

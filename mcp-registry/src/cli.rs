@@ -378,7 +378,7 @@ impl<'a> Cli<'a> {
 
     #[cfg(feature = "http")]
     fn serve_http(self, trust: Option<TrustLevel>, arguments: HttpArguments) -> Result<ExitCode, Failure> {
-        let HttpArguments { address, token, auth_outside, allow_host, allow_origin } = arguments;
+        let HttpArguments { address, token, auth_outside, allow_host, allow_origin, no_sessions } = arguments;
         let address = address.unwrap_or_default();
         let is_port = address.parse::<u16>().is_ok();
         let address = if is_port { format!("127.0.0.1:{address}") } else { address };
@@ -397,6 +397,7 @@ impl<'a> Cli<'a> {
             if auth_outside {
                 http = http.auth_outside();
             }
+            http = http.sessions(!no_sessions);
             http = allow_host.into_iter().fold(http, Http::allow_host);
             http = allow_origin.into_iter().fold(http, Http::allow_origin);
             let refuse = |source| Failure::failed(TransportError::Bind { address: address.clone(), source });

@@ -247,8 +247,18 @@ impl Http {
         self
     }
 
-    /// Says whether clients of the older versions get a session; they do otherwise. Without sessions, any of several
-    /// servers can answer any request, and those clients cannot call a request off.
+    /// Says whether clients of the versions before 2026-07-28 get a session (default: true).
+    ///
+    /// A session is known to one server only. Turn sessions off where several servers share the requests of a client, as
+    /// behind a load balancer: any of them can then answer any request. For clients of these versions, this means:
+    ///
+    /// - `notifications/cancelled` has no effect: a call runs to its end or its deadline.
+    /// - `logging/setLevel` has no effect: log messages come from the level `info` on.
+    /// - A stream that a client opens with GET tells of changes of the list of tools on the server that it is connected to.
+    /// - A request without `MCP-Protocol-Version` is answered as one of 2025-03-26, as the protocol has it.
+    ///
+    /// Progress and log messages of a call are not affected: they come with its answer. Streams cannot be resumed, with or
+    /// without sessions.
     pub fn sessions(mut self, yes: bool) -> Self {
         self.sessions = yes;
         self

@@ -402,7 +402,7 @@ pub(crate) fn older(method: &str, params: &Value) -> Ask {
     Ask::post(message.to_string()).with("MCP-Protocol-Version", "2025-11-25")
 }
 
-/// The versions that are served.
+/// The versions that are served and have structured content.
 pub(crate) const VERSIONS: [&str; 3] = ["2026-07-28", "2025-11-25", "2025-06-18"];
 pub(crate) const OLDER: [&str; 2] = ["2025-11-25", "2025-06-18"];
 

@@ -87,9 +87,14 @@ pub(super) struct HttpArguments {
     /// Also serves requests to this host, such as `tools.example.com`
     #[arg(long, value_name = "HOST", requires = "address")]
     pub(super) allow_host: Vec<String>,
-    /// Also serves pages of this origin, such as `https://app.example.com`
+    /// Also serves web pages of this origin, such as `https://app.example.com`: their browsers let them send requests and
+    /// read the answers
     #[arg(long, value_name = "ORIGIN", requires = "address")]
     pub(super) allow_origin: Vec<String>,
+    /// Gives clients of versions before 2026-07-28 no session, so that any of several servers behind a load balancer can
+    /// answer any request. Such clients can then neither cancel a call nor set the level of log messages
+    #[arg(long, requires = "address")]
+    pub(super) no_sessions: bool,
 }
 
 fn level() -> impl TypedValueParser<Value = TrustLevel> {
@@ -201,6 +206,11 @@ mod tests {
         };
         assert_eq!((http.address.as_deref(), http.token.as_deref()), (Some("3000"), Some("t")));
         assert_eq!((http.allow_host, http.auth_outside), (vec!["a".to_owned(), "b".to_owned()], true));
+        assert!(!http.no_sessions);
+        let Ok(Some(Command::Serve { http, .. })) = read(&["serve", "--http", "3000", "--no-sessions"]) else {
+            panic!("it is read")
+        };
+        assert!(http.no_sessions);
         assert_eq!(read(&["serve", "--http", "3000", "--stdio"]), Err(ErrorKind::ArgumentConflict));
         assert_eq!(read(&["serve", "--token", "t"]), Err(ErrorKind::MissingRequiredArgument));
     }
