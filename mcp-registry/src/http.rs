@@ -37,9 +37,6 @@ pub use self::stream::HttpBody;
 use crate::host::TokioHost;
 use crate::server::Server;
 
-/// Where a probe asks.
-const HEALTH: &str = "/health";
-
 /// How many requests may be under way.
 const IN_FLIGHT: usize = 4096;
 
@@ -162,6 +159,7 @@ pub struct Http {
     access: Access,
     options: Box<dyn Fn(&Parts) -> CallOptions + Send + Sync>,
     path: String,
+    health_path: Option<String>,
     sessions: bool,
     max_in_flight: usize,
     max_streams: usize,
@@ -178,6 +176,7 @@ impl Http {
             access: Access::default(),
             options: Box::new(|_| CallOptions::new()),
             path: "/mcp".to_owned(),
+            health_path: Some("/health".to_owned()),
             sessions: true,
             max_in_flight: IN_FLIGHT,
             max_streams: STREAMS,
@@ -232,12 +231,54 @@ impl Http {
     ///
     /// # Panics
     ///
-    /// When it does not begin with `/`, or is `/health`.
+    /// When it does not begin with `/`, or is the path of the probe.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
-        assert!(self.path.starts_with('/'), "the path `{}` has to begin with `/`", self.path);
-        assert!(self.path != HEALTH, "`{HEALTH}` says whether the server runs; give the endpoint another path");
+        self.check_paths();
         self
+    }
+
+    /// Sets the path at which a probe asks whether the server runs (default: `/health`). With `None`, there is none: for a
+    /// router that is merged into an application with a probe of its own, or has one outside of a layer that checks who
+    /// asks.
+    ///
+    /// ```
+    /// use axum::http::StatusCode;
+    /// use axum::routing::get;
+    /// use mcp_registry::{CancelToken, Http};
+    /// # use axum::extract::Request;
+    /// # use axum::middleware::{Next, from_fn};
+    /// # use axum::response::Response;
+    ///
+    /// # async fn authenticate(request: Request, next: Next) -> Response { next.run(request).await }
+    /// # fn app(server: mcp_registry::Server) -> axum::Router {
+    /// let stop = CancelToken::new();
+    /// let tools = Http::new(server).health_path(None).stop_with(stop.clone());
+    /// let health = async move || if stop.is_cancelled() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    /// // A layer covers the routes that were added before it.
+    /// tools.router().layer(from_fn(authenticate)).route("/health", get(health))
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When it does not begin with `/`, or is the path of the endpoint.
+    pub fn health_path<'a>(mut self, path: impl Into<Option<&'a str>>) -> Self {
+        self.health_path = path.into().map(str::to_owned);
+        self.check_paths();
+        self
+    }
+
+    fn check_paths(&self) {
+        let Self { path, health_path, .. } = self;
+        for path in [Some(path), health_path.as_ref()].into_iter().flatten() {
+            assert!(path.starts_with('/'), "the path `{path}` has to begin with `/`");
+        }
+        let is_probe = health_path.as_ref() == Some(path);
+        assert!(
+            !is_probe,
+            "the path `{path}` says whether the server runs; give the endpoint or the probe another path"
+        );
     }
 
     /// What the calls of a request bring along: the caller, how far it is trusted. Extensions and headers of the request
@@ -309,12 +350,14 @@ impl Http {
         })
     }
 
-    /// The endpoint and `/health`, as a router of axum.
-    pub fn router(self) -> Router {
-        let (path, stopping) = (self.path.clone(), self.stopping.clone());
-        Router::new()
-            .route_service(&path, self.service())
-            .route(HEALTH, get(move || std::future::ready(serve::health(stopping.is_cancelled()))))
+    /// The endpoint and the probe, as a router of axum.
+    pub fn router(mut self) -> Router {
+        let (path, health_path, stopping) = (self.path.clone(), self.health_path.take(), self.stopping.clone());
+        let router = Router::new().route_service(&path, self.service());
+        match health_path {
+            Some(path) => router.route(&path, get(async move || serve::health(stopping.is_cancelled()))),
+            None => router,
+        }
     }
 
     /// Serves at an address until Ctrl-C or SIGTERM. What is under way then is answered, within its own deadline; clients
@@ -355,8 +398,10 @@ impl Http {
         self.check(&listener)?;
         // Without timers, every connection would end in a panic.
         TokioHost::current().map_err(std::io::Error::other)?;
-        let (path, stopping, most) = (self.path.clone(), self.stopping.clone(), listen::most(self.max_connections));
-        serve::serve(Site::new(&path, self.service()), listener, most, &stopping, signal).await;
+        let (path, health_path) = (self.path.clone(), self.health_path.clone());
+        let (stopping, most) = (self.stopping.clone(), listen::most(self.max_connections));
+        let site = Site::new(&path, health_path.as_deref(), self.service());
+        serve::serve(site, listener, most, &stopping, signal).await;
         Ok(())
     }
 

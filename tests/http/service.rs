@@ -78,6 +78,56 @@ async fn a_router_can_be_merged_and_layered() {
 }
 
 #[tokio::test]
+async fn a_router_can_be_merged_into_an_application_with_a_probe_of_its_own() {
+    let own = Router::new().route("/health", axum::routing::get(async || "own"));
+    for tools in [Http::new(server()).health_path(None), Http::new(server()).health_path("/healthz")] {
+        let mut app: Router = own.clone().merge(tools.router());
+        let health = ask(&mut app, &Ask::new("GET").line("GET /health HTTP/1.1")).await;
+        assert_eq!(frame(&mut health.into_body()).await.as_deref(), Some("own"));
+        assert_eq!(ask(&mut app, &modern("tools/list", json!({}))).await.status(), StatusCode::OK);
+    }
+    let mut moved = Http::new(server()).health_path("/healthz").router();
+    let health = ask(&mut moved, &Ask::new("GET").line("GET /healthz HTTP/1.1")).await;
+    assert_eq!(value(health).await, json!({ "status": "ok" }));
+    assert_eq!(ask(&mut moved, &Ask::new("GET").line("GET /health HTTP/1.1")).await.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_probe_can_be_outside_of_a_layer_that_checks_who_asks() {
+    async fn refuse(_: Request, _: Next) -> StatusCode {
+        StatusCode::UNAUTHORIZED
+    }
+    let stop = CancelToken::new();
+    let tools = Http::new(server()).health_path(None).stop_with(stop.clone());
+    let stopped = stop.clone();
+    let health =
+        async move || if stopped.is_cancelled() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::NO_CONTENT };
+    let mut app: Router = tools.router().layer(from_fn(refuse)).route("/health", axum::routing::get(health));
+    let probe = Ask::new("GET").line("GET /health HTTP/1.1");
+    assert_eq!(ask(&mut app, &modern("tools/list", json!({}))).await.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(ask(&mut app, &probe).await.status(), StatusCode::NO_CONTENT);
+    stop.cancel();
+    assert_eq!(ask(&mut app, &probe).await.status(), StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[test]
+fn the_probe_of_a_server_can_be_moved_or_left_out() {
+    let get = |line: &str| Ask::new("GET").line(line);
+    let moved = Served::with(|http| http.health_path("/healthz"));
+    assert_eq!(moved.ask(&get("GET /healthz HTTP/1.1")).json(), json!({ "status": "ok" }));
+    assert_eq!(moved.ask(&get("POST /healthz HTTP/1.1")).status, 405);
+    let none = Served::with(|http| http.health_path(None).path("/health"));
+    assert_eq!(none.ask(&modern("tools/list", json!({})).line("POST /health HTTP/1.1")).status, 200);
+    for served in [moved, none] {
+        assert_eq!(served.ask(&get("GET /other HTTP/1.1")).status, 404);
+    }
+    for path in ["", "healthz", "/mcp"] {
+        let panicked = std::panic::catch_unwind(|| Http::new(server()).health_path(path)).unwrap_err();
+        assert!(panicked.downcast_ref::<String>().unwrap().contains("path"), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_endpoint_can_be_mounted_anywhere() {
     let service = Http::new(server()).service();
     let mut app: Router = Router::new().nest_service("/deep/down", service.clone()).route_service("/here", service);

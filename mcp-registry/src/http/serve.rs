@@ -51,18 +51,19 @@ const PATIENCE: u32 = 3;
 /// After how many looks the last answers should have been read.
 const READING: u32 = 30;
 
-/// What is served: the endpoint at its path, and `/health`. A router of axum would do the same at some cost.
+/// What is served: the endpoint and the probe, each at its path. A router of axum would do the same at some cost.
 #[derive(Clone)]
 pub(super) struct Site {
     path: Arc<str>,
+    health_path: Option<Arc<str>>,
     service: HttpService,
     /// Moves on whenever a client takes something of an answer.
     taken: Arc<AtomicUsize>,
 }
 
 impl Site {
-    pub(super) fn new(path: &str, service: HttpService) -> Self {
-        Self { path: path.into(), service, taken: Arc::default() }
+    pub(super) fn new(path: &str, health_path: Option<&str>, service: HttpService) -> Self {
+        Self { path: path.into(), health_path: health_path.map(Into::into), service, taken: Arc::default() }
     }
 
     /// Over when no request has been under way, and nobody has read, for a while; or when reading takes too long.
@@ -87,19 +88,20 @@ impl Site {
     }
 
     async fn reply(self, request: Request<Incoming>, client: SocketAddr) -> Reply {
-        let Self { path, service, .. } = &self;
+        let Self { path, health_path, service, .. } = &self;
         if request.uri().path() == &**path {
             return service.answer(request, Some(client)).await;
         }
-        match (request.uri().path(), request.method()) {
-            ("/health", &(Method::GET | Method::HEAD)) => health(service.is_stopping()),
-            ("/health", _) => {
-                let mut reply = failure(StatusCode::METHOD_NOT_ALLOWED, "`/health` is asked for with GET");
-                reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-                reply
-            }
-            _ => failure(StatusCode::NOT_FOUND, format!("there is nothing here; the tools are at `{path}`")),
+        if health_path.as_deref() != Some(request.uri().path()) {
+            return failure(StatusCode::NOT_FOUND, format!("there is nothing here; the tools are at `{path}`"));
         }
+        if matches!(*request.method(), Method::GET | Method::HEAD) {
+            return health(service.is_stopping());
+        }
+        let message = format!("`{}` is asked for with GET", request.uri().path());
+        let mut reply = failure(StatusCode::METHOD_NOT_ALLOWED, message);
+        reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        reply
     }
 }
 
