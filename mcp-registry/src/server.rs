@@ -325,7 +325,9 @@ impl Server {
     pub(crate) fn pass_on(message: &[u8], of: &Peer, peers: &[Peer]) {
         let pass_on = |message: &[u8]| {
             if let Ok(RpcMessage::Notification(notification)) = RpcMessage::parse(message) {
-                peers.iter().for_each(|peer| notice(&notification, peer));
+                for peer in peers {
+                    notice(&notification, peer);
+                }
             }
         };
         match Batch::of(message, of) {
