@@ -14,12 +14,11 @@ fn e7_e10_e16_e19_a_tool_is_listed_without_what_the_version_does_not_know() {
         let tools = block_on(client(era).list_tools()).unwrap();
         let add = tools.iter().find(|tool| tool["name"] == "served_add").unwrap();
         let keys: Vec<&String> = add.as_object().unwrap().keys().collect();
-        match era {
-            Era::V2024_11_05 => assert_eq!(keys, ["name", "description", "inputSchema"]),
-            _ => {
-                assert_eq!(keys, ["name", "description", "inputSchema", "annotations"]);
-                assert_eq!(add["annotations"], json!({ "title": "Add", "readOnlyHint": true }));
-            }
+        if era == Era::V2024_11_05 {
+            assert_eq!(keys, ["name", "description", "inputSchema"]);
+        } else {
+            assert_eq!(keys, ["name", "description", "inputSchema", "annotations"]);
+            assert_eq!(add["annotations"], json!({ "title": "Add", "readOnlyHint": true }));
         }
         for tool in &tools {
             assert!(tool.get("outputSchema").is_none() && tool.get("_meta").is_none(), "{tool}");
