@@ -1,4 +1,4 @@
-//! The schemas of tools, in the one form that every host and model provider takes.
+//! The schemas of tools, in a form that most hosts and model providers take.
 //!
 //! Subschemas stand where they are used, without `$ref`; what may be left out is not required and has no null type;
 //! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`; other enums are an `anyOf` whose

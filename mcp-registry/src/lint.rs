@@ -74,7 +74,7 @@ impl LintPolicy {
 }
 
 /// The rules, for `allow("…")`.
-const RULES: [&str; 26] = [
+const RULES: [&str; 27] = [
     "missing-description",
     "missing-parameter-description",
     "missing-effect-hints",
@@ -99,6 +99,7 @@ const RULES: [&str; 26] = [
     "slow-union",
     "closed-arguments",
     "optional-arguments",
+    "defaulted-fields",
     "unknown-rule",
     "too-many-tools",
 ];
@@ -152,6 +153,13 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
              concerns {tools}; leave it off there, or give the arguments a default"
         );
         findings.push(of_all("optional-arguments", Severity::Note, message));
+    }
+    if let Some(tools) = concerned(&listed, "defaulted-fields", schemas::has_defaulted_fields) {
+        let message = format!(
+            "CrewAI sends null for fields that are left out, which fields with `#[serde(default)]` refuse, in the input of \
+             {tools}; make such a field an `Option`"
+        );
+        findings.push(of_all("defaulted-fields", Severity::Note, message));
     }
     findings
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Catalog, Finding, Registry, Severity, Tool, mcp_tool, tools};
+use mcp_registry::{Catalog, Finding, Registry, Severity, Tool, ToolCall, mcp_tool, tools};
 use serde::{Deserialize, Serialize};
 
 fn of(catalog: &Catalog, rule: &str) -> Vec<Finding> {
@@ -219,6 +219,44 @@ fn what_concerns_most_tools_is_one_note_for_all_of_them() {
 
     let excused = Catalog::from_entries(tools![excused]).unwrap();
     assert!(excused.lint().is_empty(), "{:#?}", excused.lint());
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(default)]
+struct Window {
+    size: u16,
+    after: Option<String>,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { size: 10, after: None }
+    }
+}
+
+/// Opens a window.
+#[mcp_tool(module = "hosts", title = "Open", read_only)]
+fn open(
+    /// Which one.
+    window: Window,
+    /// How far.
+    #[arg(default = 1)]
+    width: u8,
+) -> String {
+    format!("{} {} {width}", window.size, window.after.unwrap_or_default())
+}
+
+#[test]
+fn null_is_refused_for_a_field_with_a_default_and_the_lint_says_so() {
+    let registry = Registry::builder_of(tools![open]).build().unwrap();
+    let call = |arguments: Value| registry.call_blocking(&ToolCall::new("hosts.open", arguments)).error.is_none();
+    assert!(call(json!({ "window": { "after": null }, "width": null })), "an option, and a parameter with a default");
+    assert!(!call(json!({ "window": { "size": null } })));
+
+    let note = only(&registry.catalog(), "defaulted-fields");
+    assert_eq!((note.severity, note.tool.as_str()), (Severity::Note, ""));
+    assert!(note.message.contains("CrewAI") && note.message.contains("`hosts.open`"), "{note}");
+    assert!(of(&Catalog::from_entries(tools![find]).unwrap(), "defaulted-fields").is_empty());
 }
 
 #[test]

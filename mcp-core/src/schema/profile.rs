@@ -1,4 +1,4 @@
-//! From what schemars makes of a type to what every host takes.
+//! From what schemars makes of a type to what most hosts take.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "dependent
 /// The keywords that say something and demand nothing.
 const NOTES: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
 
-/// Brings a schema into the form that every host takes.
+/// Brings a schema into the form that most hosts take.
 pub(super) fn host_safe(schema: &mut Value, profile: Profile<'_>) {
     match schema {
         Value::Bool(true) => *schema = json!({}),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{Found, Severity};
-use crate::tool::RegisteredTool;
+use crate::tool::{RegisteredTool, Source};
 use crate::validate::{self, Document};
 
 /// The largest schema that does not crowd out the conversation.
@@ -249,22 +249,38 @@ fn is_nullable(schema: &Value) -> bool {
 
 /// Whether an object in the input takes no other members than those that it knows.
 pub(super) fn is_closed(tool: &RegisteredTool) -> bool {
-    any(tool.input_schema(), |schema| schema.get("additionalProperties") == Some(&Value::Bool(false)))
+    any(tool.input_schema(), |part| part.schema.get("additionalProperties") == Some(&Value::Bool(false)))
 }
 
 /// Whether an object in the input has members that may be left out and have no default.
 pub(super) fn has_options(tool: &RegisteredTool) -> bool {
-    any(tool.input_schema(), |schema| {
-        let required = schema.get("required").and_then(Value::as_array);
-        let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
-        let mut members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        members.any(|(name, member)| !is_required(name) && member.get("default").is_none())
+    any(tool.input_schema(), |part| optional(part.schema).any(|member| member.get("default").is_none()))
+}
+
+/// Whether a struct in the input has fields with a default, for which serde does not take null. Those of parameters are
+/// the attribute's.
+pub(super) fn has_defaulted_fields(tool: &RegisteredTool) -> bool {
+    let reads_root = match tool.source() {
+        Source::Linked(entry) => entry.flatten,
+        Source::Made(_) => return false,
+    };
+    let is_struct = |part: Part<'_>| reads_root || part.place != Place::Root;
+    any(tool.input_schema(), |part| {
+        is_struct(part) && optional(part.schema).any(|member| member.get("default").is_some())
     })
 }
 
-fn any(schema: &Value, is: impl Fn(&Value) -> bool) -> bool {
+/// The members that may be left out.
+fn optional(schema: &Value) -> impl Iterator<Item = &Value> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = move |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    members.filter(move |(name, _)| !is_required(name)).map(|(_, member)| member)
+}
+
+fn any(schema: &Value, is: impl Fn(Part<'_>) -> bool) -> bool {
     let mut found = false;
-    Walk::of(schema).each(&mut |part| found |= part.place != Place::Restriction && is(part.schema));
+    Walk::of(schema).each(&mut |part| found |= part.place != Place::Restriction && is(part));
     found
 }
 
