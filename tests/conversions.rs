@@ -38,7 +38,6 @@ fn c6_a_failure_becomes_an_error_that_the_model_reads_and_the_program_too() {
             "isError": true,
             "_meta": { "error": {
                 "error_type": "FileNotFoundError",
-                "error_message": "there is no such file",
                 "error_details": { "path": "a.txt" },
             }},
         })

@@ -9,6 +9,8 @@
 
 #[path = "server/call.rs"]
 mod call;
+#[path = "server/errors.rs"]
+mod errors;
 #[path = "server/hostile.rs"]
 mod hostile;
 #[path = "server/in_flight.rs"]
@@ -17,6 +19,8 @@ mod in_flight;
 mod list;
 #[path = "server/older.rs"]
 mod older;
+#[path = "server/results.rs"]
+mod results;
 #[path = "server/session.rs"]
 mod session;
 #[path = "server/told.rs"]

@@ -102,6 +102,11 @@ fn a_call_has_a_span_and_an_event_and_a_rejection_has_an_event() {
     let hint = fields["hint"].as_str().unwrap();
     assert!(hint.contains("`ToolError`") && hint.contains("`mask_errors(false)`"), "{hint}");
 
+    let call = ToolCall::new("traced.speak", json!({ "word": 7 }));
+    assert_eq!(block_on(registry.call(&call)).error.unwrap().error_type, "ValidationError");
+    let told = lines.take();
+    assert_eq!(told[0]["fields"]["error_type"], "ValidationError", "as the caller is told");
+
     let mut out = Vec::new();
     registry.call_bytes_blocking("traced.inline", b"{}", &CallOptions::new(), &mut out).unwrap();
     assert_eq!(lines.take().len(), 2, "the short way is not taken while someone listens");

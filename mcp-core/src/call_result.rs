@@ -18,6 +18,15 @@ const DEPTH: usize = MAX_DEPTH + 8;
 /// It converts to and from [`ToolResult`] without loss: what one of them has no field for travels in `_meta`, or
 /// among the extra fields.
 ///
+/// Unless the tool chose its own content, the conversion from [`ToolResult`] writes one text block:
+///
+/// - The data as JSON; a string as it is. MCP asks servers to repeat `structuredContent` in a text. A text of more than
+///   [`MAX_REPEATED`](Self::MAX_REPEATED) bytes is cut to its start and a note that the whole is in `structuredContent`;
+///   otherwise it would double the size of a large message. [`without_structure`](Self::without_structure) keeps it whole.
+/// - The type, message and details of an error. `_meta.error` has the `error_type` and `error_details` for programs; the
+///   message is in the text alone. The faults of bad arguments are in the message, so their details are not in the text.
+/// - The explanation, where there is no data, or else `done`: some clients reject a result without content.
+///
 /// ```
 /// use mcp_core::{CallToolResult, ToolResult};
 /// use serde_json::json;
@@ -51,6 +60,21 @@ pub struct CallToolResult {
 }
 
 impl CallToolResult {
+    /// The most bytes of a text that repeats the structured content: 256 KiB.
+    pub const MAX_REPEATED: usize = 256 * 1024;
+
+    /// The result for clients that do not know `structuredContent`, which came with MCP 2025-06-18: the text has all of the
+    /// data, however large.
+    pub fn without_structure(flat: ToolResult) -> Self {
+        let whole = flat.content.is_none().then(|| default_content(&flat, usize::MAX));
+        let mut result = Self::from(flat);
+        result.structured_content = None;
+        if let Some(whole) = whole {
+            result.content = whole;
+        }
+        result
+    }
+
     fn read(entries: Entries, _: Strictness) -> Result<Self, ValidationError> {
         let (mut result, mut violations) = (Self::default(), Violations::default());
         let mut content = None;
@@ -150,18 +174,29 @@ fn is_plain(flat: &ToolResult) -> bool {
     flat.meta.keys().all(meta_is_free) && flat.extra.keys().all(extra_is_free)
 }
 
-fn from_plain(flat: ToolResult) -> CallToolResult {
+fn from_plain(mut flat: ToolResult) -> CallToolResult {
     let is_error = flat.is_failure();
-    let content = match flat.content {
-        Some(content) => content,
-        None => default_content(is_error, flat.data.as_ref(), flat.error.as_ref(), flat.explanation.as_deref()),
+    let (content, is_default) = match flat.content.take() {
+        Some(content) => {
+            let is_default = is_error && content == default_content(&flat, CallToolResult::MAX_REPEATED);
+            (content, is_default)
+        }
+        None => (default_content(&flat, CallToolResult::MAX_REPEATED), true),
     };
     let mut meta = flat.meta;
     if flat.status != status_of(is_error) {
         meta.insert("status".into(), flat.status.as_str().into());
     }
     if let Some(error) = flat.error.filter(|error| !is_error || *error != told_error(&content)) {
-        meta.insert("error".into(), json!(error));
+        let mut error = json!(error);
+        if let Value::Object(fields) = &mut error {
+            fields.retain(|key, value| match key.as_str() {
+                "error_message" => !(is_error && is_default),
+                "error_details" => !value.is_null(),
+                _ => true,
+            });
+        }
+        meta.insert("error".into(), error);
     }
     if let Some(explanation) = flat.explanation {
         meta.insert("explanation".into(), explanation.into());
@@ -184,7 +219,15 @@ fn to_plain(mcp: CallToolResult) -> Option<ToolResult> {
         None => status_of(is_error),
     };
     let error = match meta.shift_remove("error") {
-        Some(error) => Some(ErrorDetail::from_value(error).ok()?),
+        Some(mut error) => {
+            if let Value::Object(fields) = &mut error {
+                if !fields.contains_key("error_message") {
+                    let message = told_message(&content, fields)?;
+                    fields.insert("error_message".into(), message.into());
+                }
+            }
+            Some(ErrorDetail::from_value(error).ok()?)
+        }
         None if is_error => Some(told_error(&content)),
         None => None,
     };
@@ -192,9 +235,10 @@ fn to_plain(mcp: CallToolResult) -> Option<ToolResult> {
         Some(explanation) => Some(text(explanation)?),
         None => None,
     };
-    let default = default_content(is_error, data.as_ref(), error.as_ref(), explanation.as_deref());
-    let content = Some(content).filter(|content| *content != default);
-    let flat = ToolResult { status, data, error, explanation, content, meta, extra };
+    let mut flat = ToolResult { status, data, error, explanation, content: None, meta, extra };
+    if content != default_content(&flat, CallToolResult::MAX_REPEATED) {
+        flat.content = Some(content);
+    }
     flat.validate().is_ok().then_some(flat)
 }
 
@@ -202,32 +246,54 @@ fn status_of(is_error: bool) -> Status {
     if is_error { Status::Failure } else { Status::Success }
 }
 
-/// What the model is shown where the tool does not say: the error, the data, or the explanation.
-fn default_content(
-    is_error: bool,
-    data: Option<&Value>,
-    error: Option<&ErrorDetail>,
-    explanation: Option<&str>,
-) -> Vec<Content> {
-    let text = match (data, error) {
-        (_, Some(error)) if is_error => Some(error_text(error)),
-        (Some(data), _) => Some(match unwrapped(data) {
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
-            None => data.to_string(),
+/// What the model is shown where the tool does not say: the error, the data (as many bytes of it), or the explanation.
+fn default_content(flat: &ToolResult, most: usize) -> Vec<Content> {
+    let text = match flat {
+        ToolResult { error: Some(error), .. } if flat.is_failure() => Some(error_text(error)),
+        ToolResult { data: Some(data), .. } => Some(match unwrapped(data) {
+            Some(Value::String(text)) => repeated(text, most),
+            Some(value) => repeated(&value.to_string(), most),
+            None => repeated(&data.to_string(), most),
         }),
-        (None, _) => explanation.map(str::to_owned),
+        ToolResult { explanation: Some(explanation), .. } => Some(explanation.clone()),
+        ToolResult { status, .. } if !status.is_failure() => {
+            Some(if *status == Status::Success { "done" } else { status.as_str() }.to_owned())
+        }
+        _ => None,
     };
     text.map(Content::text).into_iter().collect()
 }
 
+/// A text that repeats the structured content: the whole, or its start and where the whole is.
+fn repeated(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…\n(shortened from {} bytes: the whole result is in structuredContent)", &text[..end], text.len())
+}
+
 fn error_text(error: &ErrorDetail) -> String {
     let ErrorDetail { error_type, error_message, error_details, .. } = error;
-    match error_details {
-        Some(Value::String(details)) => format!("{error_type}: {error_message}\n{details}"),
-        Some(details) => format!("{error_type}: {error_message}\n{details}"),
-        None => format!("{error_type}: {error_message}"),
+    format!("{error_type}: {error_message}{}", details_text(error_details.as_ref()))
+}
+
+/// The details of an error behind its message; nothing where the message has told them.
+fn details_text(details: Option<&Value>) -> String {
+    match details {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::Object(details)) if details.get("kind").is_some_and(|kind| kind == "SchemaError") => String::new(),
+        Some(Value::String(details)) => format!("\n{details}"),
+        Some(details) => format!("\n{details}"),
     }
+}
+
+/// The message of an error whose other fields are known, from the text that [`error_text`] made of it.
+fn told_message(content: &[Content], error: &JsonObject) -> Option<String> {
+    let [Content::Text { text, .. }] = content else { return None };
+    let error_type = error.get("error_type")?.as_str()?;
+    let message = text.strip_prefix(error_type)?.strip_prefix(": ")?;
+    message.strip_suffix(&details_text(error.get("error_details"))).map(str::to_owned)
 }
 
 /// The error that a failed result tells by its texts alone.

@@ -50,6 +50,8 @@ pub struct ToolEntry {
     pub hidden: bool,
     /// How long a call may take, where the tool says.
     pub timeout: Option<Timeout>,
+    /// How many bytes of JSON it may return, where the tool says.
+    pub max_result: Option<usize>,
     /// For how many seconds a listing of the tool may be kept.
     pub cache_ttl: u32,
     /// Whether it promises to be quick and runs where it is called.
@@ -243,6 +245,7 @@ impl ToolEntry {
             meta: &[],
             hidden: false,
             timeout: None,
+            max_result: None,
             cache_ttl: 300,
             inline: false,
             allow_unknown_arguments: false,
@@ -353,6 +356,13 @@ impl ToolEntry {
     #[must_use]
     pub const fn timeout(mut self, timeout: Timeout) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn max_result(mut self, bytes: usize) -> Self {
+        self.max_result = Some(bytes);
         self
     }
 

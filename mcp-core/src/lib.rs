@@ -55,8 +55,8 @@ pub use self::entry::{
 pub use self::era::Era;
 pub use self::error::{
     BoxError, CodeProfile, Conflict, Contender, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
-    RegistrationProblem, Rule, SchemaError, SerializationError, TimeoutError, ToolError, ToolNotFoundError,
-    TransportError, ValidationError, Violation,
+    RegistrationProblem, ResultTooLargeError, Rule, SchemaError, SerializationError, TimeoutError, ToolError,
+    ToolNotFoundError, TransportError, ValidationError, Violation,
 };
 pub use self::message::{ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolCall, ToolResult};
 pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolicy, ToolName};

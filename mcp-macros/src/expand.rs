@@ -172,6 +172,9 @@ fn told(keys: &Keys) -> TokenStream {
         Some(Limit::Never) => fact(quote!(.timeout(__mcp::Timeout::Never))),
         None => {}
     }
+    if let Some(bytes) = &keys.max_result {
+        fact(quote!(.max_result(#bytes)));
+    }
     if let Some(seconds) = keys.cache_ttl {
         fact(quote!(.cache_ttl(#seconds)));
     }

@@ -14,7 +14,7 @@ use crate::errors::Errors;
 use crate::item::Item;
 use crate::param::{Arg, Ctx, Owned, Param, ungrouped};
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "name",
     "module",
     "title",
@@ -31,6 +31,7 @@ const KEYS: [&str; 23] = [
     "meta",
     "hidden",
     "timeout",
+    "max_result",
     "cache_ttl",
     "inline",
     "input_schema",
@@ -72,6 +73,7 @@ pub(crate) struct Keys {
     pub(crate) meta: Vec<(LitStr, MetaLit)>,
     pub(crate) hidden: bool,
     pub(crate) timeout: Option<Limit>,
+    pub(crate) max_result: Option<Expr>,
     pub(crate) cache_ttl: Option<u32>,
     pub(crate) inline: Option<Ident>,
     pub(crate) input_schema: Option<Expr>,
@@ -125,6 +127,7 @@ impl Keys {
             "meta" => self.meta = key.pairs()?,
             "hidden" => self.hidden = key.bool()?,
             "timeout" => self.timeout = Some(timeout(&key.text()?)?),
+            "max_result" => self.max_result = Some(key.expr()?),
             "cache_ttl" => {
                 let wrong = |_| key.at_value("`cache_ttl` is in seconds; use a smaller number");
                 self.cache_ttl = Some(u32::try_from(key.count()?).map_err(wrong)?);

@@ -1,8 +1,15 @@
 //! What a tool left behind → a result, as a value or as bytes.
 
-use mcp_core::{Error, ErrorType, JsonObject, Returned, SerializationError, ToolError, ToolResult};
+use std::io;
+
+use mcp_core::{
+    Error, ErrorType, JsonObject, ResultTooLargeError, Returned, SerializationError, ToolError, ToolResult,
+};
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::call::Called;
+use crate::call::guard::guard;
 use crate::observe::Notice;
 use crate::settings::Settings;
 use crate::tool::RegisteredTool;
@@ -11,28 +18,83 @@ use crate::validate;
 /// The key under which a result's `_meta` has what is worth knowing of how the tool was called.
 pub(crate) const NOTICES: &str = "mcp-registry/notices";
 
-/// What a tool left behind, as a result; held against the output schema if the registry does so.
+/// The names of arguments that say how much is returned.
+const AMOUNTS: [&str; 10] =
+    ["limit", "max_results", "page_size", "per_page", "max_items", "max_lines", "max_bytes", "top_k", "count", "size"];
+
+/// What a tool left behind, as a result; held against its limit, and against the output schema if the registry does so.
 pub(crate) fn result_of(
     settings: &Settings,
-    tool: &RegisteredTool,
+    called: Called<'_>,
     returned: Returned,
     json: &[u8],
 ) -> Result<ToolResult, Error> {
+    let tool = called.tool;
+    check_size(settings, called, &returned, json)?;
     let result = match returned {
         Returned::Json => {
             let value: Value = serde_json::from_slice(json)
-                .map_err(|error| SerializationError::new(format!("what `{}` returned", tool.name()), error))?;
+                .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error))?;
             if tool.wraps_output() { ToolResult::data(json!({ "result": value })) } else { ToolResult::data(value) }
         }
+        // A client may reject a result without content.
+        Returned::Content(blocks) if blocks.is_empty() => ToolResult::success(),
         Returned::Content(blocks) => ToolResult::success().content(blocks),
         Returned::Result(result) => *result,
         Returned::Nothing => ToolResult::success(),
     };
-    check_output(settings, tool, &result)?;
+    check_output(settings, called, &result)?;
     Ok(result)
 }
 
-fn check_output(settings: &Settings, tool: &RegisteredTool, result: &ToolResult) -> Result<(), Error> {
+fn check_size(settings: &Settings, called: Called<'_>, returned: &Returned, json: &[u8]) -> Result<(), Error> {
+    let size = match returned {
+        Returned::Json => json.len(),
+        Returned::Nothing => 0,
+        Returned::Content(blocks) => json_size(blocks)?,
+        Returned::Result(result) => json_size(result)?,
+    };
+    let limit = settings.max_result(called.tool);
+    if size <= limit {
+        return Ok(());
+    }
+    let error = ResultTooLargeError::new(called.name, size, limit);
+    Err(match amount_argument(called.tool) {
+        Some(argument) => error.argument(argument),
+        None => error,
+    }
+    .into())
+}
+
+/// The argument that says how much is returned, if there is one.
+fn amount_argument(tool: &RegisteredTool) -> Option<&'static str> {
+    // The schema of a user's type may panic.
+    let properties = guard(|| tool.input_schema().get("properties")).ok().flatten()?;
+    AMOUNTS.into_iter().find(|name| properties.get(name).is_some())
+}
+
+/// How many bytes a value has as JSON.
+fn json_size(value: &impl Serialize) -> Result<usize, Error> {
+    struct Count(usize);
+
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).map_err(|error| SerializationError::new("the result", error))?;
+    Ok(count.0)
+}
+
+fn check_output(settings: &Settings, called: Called<'_>, result: &ToolResult) -> Result<(), Error> {
+    let Called { tool, name } = called;
     if result.is_failure() || !settings.output_check.applies() || tool.output_schema().is_none() {
         return Ok(());
     }
@@ -42,11 +104,10 @@ fn check_output(settings: &Settings, tool: &RegisteredTool, result: &ToolResult)
     }
     let told: Vec<String> = faults.iter().map(|fault| format!("`{}`: {}", fault.path, fault.message)).collect();
     let message = format!(
-        "`{}` returned what its output schema does not allow: {}; this is a mistake in the tool, tell its author",
-        tool.name(),
+        "`{name}` returned what its output schema does not allow: {}; this is a mistake in the tool, tell its author",
         told.join("; ")
     );
-    let details = json!({ "tool": tool.name(), "faults": faults });
+    let details = json!({ "tool": name, "faults": faults });
     Err(ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).details(details).into())
 }
 
@@ -70,20 +131,21 @@ pub(crate) const fn flat_suffix(wraps: bool) -> &'static [u8] {
 /// Makes the flat result of what a tool left behind the start of the buffer.
 pub(crate) fn write_flat(
     settings: &Settings,
-    tool: &RegisteredTool,
+    called: Called<'_>,
     returned: Returned,
     notices: &[Notice],
     out: &mut Vec<u8>,
     start: usize,
 ) -> Result<(), Error> {
-    let wraps = tool.wraps_output() || out.get(start) != Some(&b'{');
-    if matches!(returned, Returned::Json) && notices.is_empty() && !settings.output_check.applies() {
+    let wraps = called.tool.wraps_output() || out.get(start) != Some(&b'{');
+    let fits = out.len().saturating_sub(start) <= settings.max_result(called.tool);
+    if matches!(returned, Returned::Json) && fits && notices.is_empty() && !settings.output_check.applies() {
         out.splice(start..start, flat_prefix(wraps).iter().copied());
         out.extend_from_slice(flat_suffix(wraps));
         return Ok(());
     }
     let json = out.split_off(start);
-    let mut result = result_of(settings, tool, returned, &json)?;
+    let mut result = result_of(settings, called, returned, &json)?;
     add_notices(&mut result.meta, notices);
     write_result(&result, out)
 }

@@ -201,6 +201,17 @@ impl RegistryBuilder {
         self
     }
 
+    /// Sets how many bytes a tool may return, where the tool does not say (default: 4 MiB). A larger result is a
+    /// [`ResultTooLargeError`](mcp_core::ResultTooLargeError), which tells the model to ask for less.
+    ///
+    /// What counts is the JSON of what the tool returns: of the value, of the content blocks, or of a whole
+    /// [`ToolResult`](mcp_core::ToolResult). With the default, a message stays below the 10 MiB at which some clients close
+    /// the connection.
+    pub fn max_result(mut self, bytes: usize) -> Self {
+        self.settings.max_result = bytes;
+        self
+    }
+
     /// Takes time and threads from this host; std's own otherwise ([`ThreadHost`](crate::ThreadHost)).
     pub fn host(mut self, host: impl Host) -> Self {
         self.settings.host = Some(Arc::new(host));

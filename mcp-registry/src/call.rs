@@ -43,6 +43,20 @@ pub(crate) struct Asked<'a> {
     pub(crate) options: &'a CallOptions,
 }
 
+/// The tool of a call, and the name by which it was called. Errors use that name: it is one that the caller knows.
+#[derive(Clone, Copy)]
+pub(crate) struct Called<'a> {
+    pub(crate) tool: &'a RegisteredTool,
+    pub(crate) name: &'a str,
+}
+
+impl<'a> Called<'a> {
+    /// By its canonical name.
+    pub(crate) fn own(tool: &'a RegisteredTool) -> Self {
+        Self { tool, name: tool.name() }
+    }
+}
+
 impl Registry {
     /// Calls a tool. Whatever goes wrong is in the result.
     pub async fn call(&self, call: &ToolCall) -> ToolResult {
@@ -172,14 +186,15 @@ impl Registry {
         watch.found(&tool);
         let cx = settings.context(&tool, asked.options);
         if cx.is_cancelled() {
-            return Err(run::cancelled(tool.name()));
+            return Err(run::cancelled(asked.name));
         }
-        admit(settings, &tool, asked, &cx, watch).await?;
-        take_a_turn(settings, &tool)?;
+        let called = Called { tool: &tool, name: asked.name };
+        admit(settings, called, asked, &cx, watch).await?;
+        take_a_turn(settings, called)?;
         let returned = if settings.stack.layers.is_empty() {
-            run::run_into(settings, &tool, &cx, &asked.arguments.json(), out).await?
+            run::run_into(settings, called, &cx, &asked.arguments.json(), out).await?
         } else {
-            Returned::Result(Box::new(layered(settings, &tool, asked, &cx).await?))
+            Returned::Result(Box::new(layered(settings, called, asked, &cx).await?))
         };
         Ok((tool, returned))
     }
@@ -204,23 +219,23 @@ impl<'a> Iterator for Calls<'a> {
 /// Asks the gate.
 async fn admit(
     settings: &Arc<Settings>,
-    tool: &RegisteredTool,
+    called: Called<'_>,
     asked: &Asked<'_>,
     cx: &ToolContext,
     watch: &mut Watch<'_>,
 ) -> Result<(), Error> {
     let decision = match &settings.gate {
-        None => by_level(tool, cx.trust()),
+        None => by_level(called.tool, cx.trust()),
         Some(gate) => {
-            let arguments = run::value(settings, tool, cx, asked.arguments).await?;
-            let call = GateCall { tool, arguments: &arguments, cx };
+            let arguments = run::value(settings, called, cx, asked.arguments).await?;
+            let call = GateCall { tool: called.tool, arguments: &arguments, cx };
             match Drive::new(settings, gate.check(&call)).unless(cx.cancel_token()).await {
                 Ok(decision) => decision,
                 Err(Stopped::Panicked(panicked)) => {
                     watch.deny();
-                    return Err(broken(tool, &panicked).into());
+                    return Err(broken(called.name, &panicked).into());
                 }
-                Err(Stopped::Cancelled | Stopped::Late) => return Err(run::cancelled(tool.name())),
+                Err(Stopped::Cancelled | Stopped::Late) => return Err(run::cancelled(called.name)),
             }
         }
     };
@@ -228,15 +243,15 @@ async fn admit(
         Decision::Allow => Ok(()),
         Decision::Deny(reason) => {
             watch.deny();
-            Err(refusal(tool, cx.trust(), &reason).into())
+            Err(refusal(called, cx.trust(), &reason).into())
         }
     }
 }
 
 /// Asks the limits.
-fn take_a_turn(settings: &Settings, tool: &RegisteredTool) -> Result<(), Error> {
+fn take_a_turn(settings: &Settings, Called { tool, name }: Called<'_>) -> Result<(), Error> {
     if let Some(own) = tool.limit() {
-        own.take().map_err(|wait| exceeded(tool.name(), wait))?;
+        own.take().map_err(|wait| exceeded(name, wait))?;
     }
     if let Some(all) = &settings.limit {
         all.take().map_err(|wait| {
@@ -251,18 +266,18 @@ fn take_a_turn(settings: &Settings, tool: &RegisteredTool) -> Result<(), Error> 
 /// Goes through the layers, with arguments that fit.
 async fn layered(
     settings: &Arc<Settings>,
-    tool: &RegisteredTool,
+    called: Called<'_>,
     asked: &Asked<'_>,
     cx: &ToolContext,
 ) -> Result<ToolResult, Error> {
-    run::check(settings, tool, cx, &asked.arguments.json()).await?;
-    let arguments = run::value(settings, tool, cx, asked.arguments).await?;
-    let call = ToolCall::new(tool.name(), arguments.into_owned());
-    let next = Next { settings, tool, layers: &settings.stack.layers };
+    run::check(settings, called, cx, &asked.arguments.json()).await?;
+    let arguments = run::value(settings, called, cx, asked.arguments).await?;
+    let call = ToolCall::new(called.tool.name(), arguments.into_owned());
+    let next = Next { settings, called, layers: &settings.stack.layers };
     match Drive::new(settings, next.run(&call, cx)).unless(cx.cancel_token()).await {
         Ok(result) => result,
-        Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").of(tool.name())),
-        Err(Stopped::Cancelled | Stopped::Late) => Err(run::cancelled(tool.name())),
+        Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").of(called.name)),
+        Err(Stopped::Cancelled | Stopped::Late) => Err(run::cancelled(called.name)),
     }
 }
 
@@ -331,7 +346,8 @@ impl Bytes<'_> {
                 utf8.map_err(|error| ValidationError::Encoding { offset: error.valid_up_to() })?;
                 let (tool, returned) = registry.answer(&asked, &mut watch, out).await?;
                 let failure = Failure::of_returned(&returned);
-                write_flat(registry.settings(), &tool, returned, watch.notices(), out, start)?;
+                let called = Called { tool: &tool, name };
+                write_flat(registry.settings(), called, returned, watch.notices(), out, start)?;
                 Ok(failure)
             };
             let answer = answer.await;
@@ -388,7 +404,7 @@ impl Registry {
         }
         let catalog = self.snapshot();
         let tool = catalog.find(name).filter(|tool| tool.is_named(name))?;
-        let Express { call, wraps, may_want, sees_context } = tool.express(settings)?;
+        let Express { call, wraps, may_want, sees_context, max_result } = tool.express(settings)?;
         if arguments.len() > validate::LARGE || (*may_want && validate::wants(tool, arguments)) {
             return None;
         }
@@ -401,17 +417,19 @@ impl Registry {
         form.before(*wraps, out);
         let value = out.len();
         let returned = guard(|| call(&cx, Input::new(arguments), out));
-        let fits = form.fits(*wraps, out.get(value..).unwrap_or_default());
+        let json = out.get(value..).unwrap_or_default();
+        let fits = json.len() <= *max_result && form.fits(*wraps, json);
         let answer = if fits && matches!(returned, Ok(Ok(Returned::Json))) {
             form.after(*wraps, value, out);
             Ok(None)
         } else {
             let json = out.split_off(value.min(out.len()));
             out.truncate(start);
-            run::returned(tool, returned, arguments)
-                .and_then(|returned| result_of(settings, tool, returned, &json))
+            let called = Called { tool, name };
+            run::returned(called, returned, arguments)
+                .and_then(|returned| result_of(settings, called, returned, &json))
                 .map(|result| Some(Box::new(result)))
-                .map_err(|error| masked(settings, options, error).0)
+                .map_err(|error| masked(settings, name, options, error).0)
         };
         let failed = answer.as_ref().map_or(true, |result| result.as_deref().is_some_and(ToolResult::is_failure));
         tool.meter().record(started.elapsed(), failed);
@@ -465,7 +483,8 @@ impl Registry {
     async fn result(&self, asked: &Asked<'_>, watch: &mut Watch<'_>) -> Result<ToolResult, Error> {
         let mut json = Vec::new();
         let (tool, returned) = self.answer(asked, watch, &mut json).await?;
-        let mut result = result_of(self.settings(), &tool, returned, &json)?;
+        let called = Called { tool: &tool, name: asked.name };
+        let mut result = result_of(self.settings(), called, returned, &json)?;
         add_notices(&mut result.meta, watch.notices());
         Ok(result)
     }
@@ -479,4 +498,6 @@ pub(crate) struct Express {
     pub(crate) may_want: bool,
     /// Whether it asks for the context, or for something in it.
     pub(crate) sees_context: bool,
+    /// How many bytes of JSON it may return.
+    pub(crate) max_result: usize,
 }

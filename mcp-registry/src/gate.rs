@@ -6,6 +6,7 @@ use std::{fmt, io};
 use mcp_core::{BoxFuture, ErrorType, ToolContext, ToolError, TrustLevel};
 use serde_json::{Value, json};
 
+use crate::call::Called;
 use crate::call::guard::Panicked;
 use crate::tool::RegisteredTool;
 
@@ -70,6 +71,11 @@ impl Decision {
 
 /// The gate that asks for a level: a tool that says it is `destructive` may be called by
 /// [`TrustLevel::Trusted`](mcp_core::TrustLevel::Trusted) alone.
+///
+/// Allow it for one tool with [`trust_tool`](crate::RegistryBuilder::trust_tool), for all tools with
+/// [`trust`](crate::RegistryBuilder::trust), or for one request with [`CallOptions::trust`](mcp_core::CallOptions::trust).
+/// The caller is told to ask whoever runs the server; observers and `tracing` are told of these calls, and so is whoever
+/// prints the [`source`](std::error::Error::source) of the error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LevelGate;
 
@@ -84,28 +90,31 @@ pub(crate) fn by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decision {
     if !tool.is_destructive() || trust >= TrustLevel::Trusted {
         return Decision::Allow;
     }
-    let name = tool.name();
     Decision::Deny(format!(
-        "it may destroy something and asks for the trust level `trusted`, but the call has `{trust}`; whoever runs the \
-         server can allow it with `.trust_tool(\"{name}\", TrustLevel::Trusted)` or `.trust(TrustLevel::Trusted)` on the \
-         registry's builder"
+        "it may destroy something and needs the trust level `trusted`, but this call has `{trust}`; ask whoever runs the \
+         server to allow it"
     ))
 }
 
-/// The error of a call that the gate refused.
-pub(crate) fn refusal(tool: &RegisteredTool, trust: TrustLevel, reason: &str) -> ToolError {
-    let message = format!("`{}` may not be called: {reason}", tool.name());
-    let details = json!({ "tool": tool.name(), "trust": trust.as_str() });
-    ToolError::new(ErrorType::PERMISSION_ERROR, message).details(details)
+/// The error of a call that the gate refused. How to allow it is for the developer: it is the error's source, which callers
+/// are not shown, and is told to observers.
+pub(crate) fn refusal(Called { tool, name }: Called<'_>, trust: TrustLevel, reason: &str) -> ToolError {
+    let message = format!("`{name}` may not be called: {reason}");
+    let details = json!({ "tool": name, "trust": trust.as_str() });
+    let error = ToolError::new(ErrorType::PERMISSION_ERROR, message).details(details);
+    if by_level(tool, trust) != Decision::deny(reason) {
+        return error;
+    }
+    error.with_source(format!(
+        "allow it with `.trust_tool(\"{}\", TrustLevel::Trusted)` or `.trust(TrustLevel::Trusted)` on the registry's builder",
+        tool.name()
+    ))
 }
 
 /// The error of a call whose gate panicked. What it panicked with is not the gate's word to the model, and may be masked.
-pub(crate) fn broken(tool: &RegisteredTool, panicked: &Panicked) -> ToolError {
-    let message = format!(
-        "`{}` may not be called: the gate panicked: {}; tell whoever runs the server",
-        tool.name(),
-        panicked.message()
-    );
+pub(crate) fn broken(name: &str, panicked: &Panicked) -> ToolError {
+    let message =
+        format!("`{name}` may not be called: the gate panicked: {}; tell whoever runs the server", panicked.message());
     ToolError::from_error(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_core::{BoxFuture, Error, ToolCall, ToolContext, ToolResult};
 
 use crate::audit::AuditLog;
-use crate::call::run;
+use crate::call::{Called, run};
 use crate::observe::Observer;
 use crate::settings::Settings;
 use crate::tool::RegisteredTool;
@@ -66,14 +66,14 @@ pub trait Layer: Send + Sync + 'static {
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     pub(crate) settings: &'a Arc<Settings>,
-    pub(crate) tool: &'a RegisteredTool,
+    pub(crate) called: Called<'a>,
     pub(crate) layers: &'a [Arc<dyn AnyLayer>],
 }
 
 impl<'a> Next<'a> {
     /// The tool that is called.
     pub fn tool(&self) -> &'a RegisteredTool {
-        self.tool
+        self.called.tool
     }
 
     /// Goes on, with the arguments and context that it is given. (Another name in the call does not lead to another
@@ -83,7 +83,7 @@ impl<'a> Next<'a> {
         'a: 'b,
     {
         match self.layers {
-            [] => Box::pin(run::run(self.settings, self.tool, cx, call.arguments.to_string())),
+            [] => Box::pin(run::run(self.settings, self.called, cx, call.arguments.to_string())),
             [layer, layers @ ..] => layer.call(call, cx, Next { layers, ..self }),
         }
     }

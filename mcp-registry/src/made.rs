@@ -40,6 +40,7 @@ pub struct Tool {
     pub(crate) input_schema: Value,
     pub(crate) output_schema: Option<Value>,
     pub(crate) timeout: Option<Timeout>,
+    pub(crate) max_result: Option<usize>,
     pub(crate) origin: Origin,
     pub(crate) handler: Arc<Handler>,
 }
@@ -69,6 +70,7 @@ impl Tool {
             input_schema: input_schema.into(),
             output_schema: None,
             timeout: None,
+            max_result: None,
             origin: Origin::run_time(place.file(), place.line()),
             handler: Arc::new(move |cx, arguments| {
                 let result = run(cx, arguments);
@@ -140,6 +142,14 @@ impl Tool {
         self
     }
 
+    /// Sets how many bytes of JSON the tool may return, in place of
+    /// [`RegistryBuilder::max_result`](crate::RegistryBuilder::max_result).
+    #[must_use]
+    pub fn max_result(mut self, bytes: usize) -> Self {
+        self.max_result = Some(bytes);
+        self
+    }
+
     pub(crate) fn run(&self, cx: ToolContext, arguments: Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> {
         (self.handler)(cx, arguments)
     }
@@ -147,9 +157,9 @@ impl Tool {
     /// Whether the other is this tool, or a clone of it.
     pub(crate) fn is(&self, other: &Self) -> bool {
         let facts = |tool: &Self| {
-            let Self { name, title, description, version, hints, timeout, .. } = tool.clone();
+            let Self { name, title, description, version, hints, timeout, max_result, .. } = tool.clone();
             let lists = (tool.tags.clone(), tool.aliases.clone(), tool.allow.clone());
-            (name, title, description, version, hints, timeout, lists)
+            (name, title, description, version, hints, timeout, max_result, lists)
         };
         Arc::ptr_eq(&self.handler, &other.handler)
             && facts(self) == facts(other)

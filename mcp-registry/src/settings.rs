@@ -20,6 +20,10 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// How much work may go on that nobody waits for any more.
 const MAX_ABANDONED: usize = 64;
 
+/// How many bytes of JSON a tool may return by default. Hosts close the connection at a message of 10 MiB; a result of this
+/// size stays below, even where each byte of it is escaped in a text.
+const MAX_RESULT: usize = 4 * 1024 * 1024;
+
 /// How many calls of one `call_many` are under way at a time.
 const CONCURRENCY: usize = 16;
 
@@ -58,6 +62,7 @@ pub(crate) struct Settings {
     /// Work on the pool that nobody waits for any more.
     pub(crate) abandoned: AtomicUsize,
     pub(crate) concurrency: usize,
+    pub(crate) max_result: usize,
     /// Where large arguments wait to be checked, one at a time.
     pub(crate) large: Lane,
     pub(crate) stack: Stack,
@@ -78,6 +83,7 @@ impl Default for Settings {
             max_abandoned: MAX_ABANDONED,
             abandoned: AtomicUsize::new(0),
             concurrency: CONCURRENCY,
+            max_result: MAX_RESULT,
             large: Lane::default(),
             stack: Stack::default(),
             output_check: OutputCheck::default(),
@@ -110,6 +116,11 @@ impl Settings {
             Timeout::After(time) => Some(time),
         };
         [own, options.get_timeout()].into_iter().flatten().min()
+    }
+
+    /// How many bytes of JSON the tool may return.
+    pub(crate) fn max_result(&self, tool: &RegisteredTool) -> usize {
+        tool.max_result().unwrap_or(self.max_result)
     }
 
     /// Tells the observers of requests that a server rejected.

@@ -130,8 +130,8 @@ pub fn assert_progress(events: &[ToolEvent], expected: &[(f64, Option<f64>, &str
     }
 }
 
-/// Asserts that this is the text that a model reads: the texts of the content, one a line, or the data as JSON. Of a
-/// failure it is the error.
+/// Asserts that this is the text that a model reads: the texts of the content, one a line, or the data as JSON; `done` where
+/// there is nothing. Of a failure it is the error.
 #[track_caller]
 pub fn assert_text(result: &ToolResult, expected: &str) {
     let content = CallToolResult::from(result.clone()).content;
@@ -196,7 +196,8 @@ fn faults(result: &ToolResult) -> Option<&Vec<Value>> {
 /// One fault in a line.
 fn account(fault: &Value) -> String {
     let text = |key| fault[key].as_str().unwrap_or("?");
-    format!("got a fault at `{}`: {}", cut(text("path"), 200), cut(text("message"), 400))
+    let got = fault["got"].as_str().map(|got| format!(", not {}", cut(got, 200))).unwrap_or_default();
+    format!("got a fault at `{}`: expected {}{got}", cut(text("path"), 200), cut(text("expected"), 200))
 }
 
 /// What came instead, in a line.
@@ -299,7 +300,7 @@ mod tests {
         assert_text(&ToolResult::data("five"), "five");
         assert_text(&ToolResult::data(json!({ "a": 1 })), r#"{"a":1}"#);
         assert_text(&ToolResult::data(5).text("it is five"), "it is five");
-        assert_text(&ToolResult::success(), "");
+        assert_text(&ToolResult::success(), "done");
         assert_text(&failure(), "DivisionError: the divisor is zero");
         let blocks = [Content::text("a chart"), Content::image(b"PNG", "image/png"), Content::text("of sales")];
         assert_text(&ToolResult::success().content(blocks), "a chart\nof sales");
@@ -337,8 +338,8 @@ mod tests {
             lines,
             [
                 "expected a fault in the arguments at `/b`",
-                "got a fault at `/a`: give an integer",
-                "got a fault at ``: give an integer",
+                "got a fault at `/a`: expected an integer, not a text",
+                "got a fault at ``: expected an integer, not a text",
             ],
         );
         let lines = head(|| assert_fault(&ToolResult::data(5), "/b"));
@@ -346,7 +347,7 @@ mod tests {
         let many: Vec<String> = (0..50).map(|n| format!("/{n}")).collect();
         let many = refused(&many.iter().map(String::as_str).collect::<Vec<_>>());
         let message = message(|| assert_fault(&many, "/x"));
-        assert!(message.contains("at `/19`: give an integer\nand 30 more\nin all:\n"), "{message}");
+        assert!(message.contains("at `/19`: expected an integer, not a text\nand 30 more\nin all:\n"), "{message}");
         // The tool's own, though it is of the same type.
         let own = ToolResult::failure(ToolError::new("ValidationError", "no").details(json!({ "faults": [] })));
         assert_eq!(head(|| assert_fault(&own, "/b"))[1], "got a failure of type `ValidationError`: no");

@@ -222,7 +222,9 @@ impl RegisteredTool {
             let (wraps, may_want) = (self.wraps_output(), validate::may_want(self));
             let sees_context = !needs.is_empty();
             let is_read_at_once = validate::slow(self).is_none();
-            (plain && !checked && is_read_at_once).then_some(Express { call: *call, wraps, may_want, sees_context })
+            let max_result = settings.max_result(self);
+            let express = Express { call: *call, wraps, may_want, sees_context, max_result };
+            (plain && !checked && is_read_at_once).then_some(express)
         });
         express.as_ref()
     }
@@ -409,6 +411,14 @@ impl RegisteredTool {
         match &self.0.source {
             Source::Linked(entry) => entry.timeout,
             Source::Made(tool) => tool.timeout,
+        }
+    }
+
+    /// How many bytes of JSON it may return, where the tool says.
+    pub fn max_result(&self) -> Option<usize> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.max_result,
+            Source::Made(tool) => tool.max_result,
         }
     }
 

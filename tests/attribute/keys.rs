@@ -18,7 +18,7 @@ fn without_keys_there_are_defaults() {
     assert_eq!((entry.hints, entry.deprecated_in, entry.replaced_by), (Hints::default(), None, None));
     assert!(entry.aliases.is_empty() && entry.tags.is_empty() && entry.meta.is_empty() && entry.allow.is_empty());
     assert!(!entry.hidden && !entry.inline && !entry.allow_unknown_arguments && !entry.flatten);
-    assert_eq!((entry.timeout, entry.cache_ttl), (None, 300));
+    assert_eq!((entry.timeout, entry.max_result, entry.cache_ttl), (None, None, 300));
     assert!(entry.params.is_empty() && entry.needs.is_empty() && entry.input_schema.is_none());
 }
 
@@ -36,6 +36,8 @@ fn names_and_texts() {
     assert_eq!((entry.title, entry.description), (Some("A title"), "Described by the key."));
 }
 
+const KIB: usize = 1024;
+
 /// Old.
 #[mcp_tool(
     module = "keys",
@@ -46,6 +48,7 @@ fn names_and_texts() {
     tags("a", "b"),
     meta(owner = "pay", pii, level = 3, negative = -1, share = 0.5, checked = false, r#type = "x"),
     allow("some-rule", "other-rule"),
+    max_result = 64 * KIB,
     cache_ttl = 60
 )]
 fn marked() {}
@@ -58,7 +61,7 @@ fn marks() {
     assert_eq!(entry.aliases, ["keys.older", "oldest"]);
     assert_eq!(entry.tags, ["a", "b"]);
     assert_eq!(entry.allow, ["some-rule", "other-rule"]);
-    assert_eq!(entry.cache_ttl, 60);
+    assert_eq!((entry.max_result, entry.cache_ttl), (Some(65_536), 60));
     let meta = [
         ("owner", MetaValue::Str("pay")),
         ("pii", MetaValue::Bool(true)),

@@ -114,7 +114,7 @@ fn every_call_is_told_once_whatever_comes_of_it() {
     }
     let expected = [
         ("seen.new", Success, ""),
-        ("seen.new", Failure, "SchemaError"),
+        ("seen.new", Failure, "ValidationError"),
         ("seen.nothing", Failure, "ToolNotFoundError"),
         ("no name!", Failure, "ValidationError"),
         ("seen.fail", Failure, "OutOfStock"),

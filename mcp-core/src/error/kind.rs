@@ -23,6 +23,7 @@ use crate::rpc::code;
 /// | `FileTooLarge` | `FileTooLargeError` | 40000 | -32000 | 413 | `EXECUTION_ERROR` |
 /// | `Serialization` | `SerializationError` | -32603 | -32603 | 500 | `INTERNAL` |
 /// | `Registration` | `RegistrationError` | -32603 | -32603 | 500 | `INTERNAL` |
+/// | `ResultTooLarge` | `ResultTooLargeError` | 40000 | -32000 | 500 | `EXECUTION_ERROR` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -58,6 +59,8 @@ pub enum ErrorKind {
     Serialization,
     /// A tool cannot be registered.
     Registration,
+    /// A tool returned more than a result may have.
+    ResultTooLarge,
 }
 
 /// Which numbers stand for the errors of tools.
@@ -101,7 +104,7 @@ const MALFORMED: [i64; 4] =
     [code::INVALID_REQUEST, code::HEADER_MISMATCH, code::MISSING_CLIENT_CAPABILITY, code::UNSUPPORTED_PROTOCOL_VERSION];
 
 /// In the order of the variants. Where several rows share an `error_type` or a code, the first is the one it is read as.
-static TABLE: [Row; 16] = {
+static TABLE: [Row; 17] = {
     use ErrorKind as K;
     use ErrorType as T;
     [
@@ -121,6 +124,7 @@ static TABLE: [Row; 16] = {
         row(K::FileTooLarge, T::FILE_TOO_LARGE_ERROR, TOOL, 413, "EXECUTION_ERROR"),
         row(K::Serialization, T::SERIALIZATION_ERROR, INTERNAL, 500, "INTERNAL"),
         row(K::Registration, T::REGISTRATION_ERROR, INTERNAL, 500, "INTERNAL"),
+        row(K::ResultTooLarge, T::RESULT_TOO_LARGE_ERROR, TOOL, 500, "EXECUTION_ERROR"),
     ]
 };
 
@@ -186,7 +190,7 @@ mod tests {
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.kind as usize, index, "{:?}", row.kind);
         }
-        assert_eq!(ErrorKind::Registration as usize + 1, TABLE.len());
+        assert_eq!(ErrorKind::ResultTooLarge as usize + 1, TABLE.len());
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub enum Error {
     Serialization(#[from] SerializationError),
     /// The call did not end in its time.
     Timeout(#[from] TimeoutError),
+    /// The tool returned more than a result may have.
+    ResultTooLarge(#[from] ResultTooLargeError),
     /// The connection failed.
     Transport(#[from] TransportError),
     /// The tool failed, or the call was not allowed.
@@ -54,6 +56,7 @@ impl Error {
             Self::Validation(_) => ErrorKind::Parse,
             Self::Serialization(_) => ErrorKind::Serialization,
             Self::Timeout(_) => ErrorKind::Timeout,
+            Self::ResultTooLarge(_) => ErrorKind::ResultTooLarge,
             Self::Transport(_) => ErrorKind::Transport,
             Self::Tool(error) => ErrorKind::of(error.error_type()),
         }
@@ -64,6 +67,15 @@ impl Error {
         match self {
             Self::Tool(error) => error.error_type().clone(),
             _ => self.kind().error_type(),
+        }
+    }
+
+    /// The name of the error in messages, records and traces. It is that of [`error_type`](Self::error_type), but
+    /// `ValidationError` for bad arguments.
+    pub fn wire_type(&self) -> ErrorType {
+        match self {
+            Self::Schema(_) => ErrorType::VALIDATION_ERROR,
+            _ => self.error_type(),
         }
     }
 
@@ -84,8 +96,8 @@ impl Error {
         error
     }
 
-    /// As the error of a flat result. Bad arguments are a `ValidationError` there, with `"kind": "SchemaError"` and
-    /// every fault among the details.
+    /// As the error of a flat result. Bad arguments are a `ValidationError` there, with `"kind": "SchemaError"` among the
+    /// details, and the path of every fault, what is expected there and what came; the message has its sentence.
     pub fn to_detail(&self) -> ErrorDetail {
         match self {
             Self::Registration(error) => error.into(),
@@ -94,6 +106,7 @@ impl Error {
             Self::Validation(error) => error.into(),
             Self::Serialization(error) => error.into(),
             Self::Timeout(error) => error.into(),
+            Self::ResultTooLarge(error) => error.into(),
             Self::Transport(error) => error.into(),
             Self::Tool(error) => error.detail().clone(),
         }
@@ -123,11 +136,14 @@ details! {
     ValidationError, Validation => |error| faults(error.violations());
     SerializationError, Serialization => |_error| Value::Null;
     TimeoutError, Timeout => |error| json!({ "tool": error.tool, "timeout_seconds": error.limit.as_secs_f64() });
+    ResultTooLargeError, ResultTooLarge =>
+        |error| json!({ "tool": error.tool, "size": error.size, "limit": error.limit });
     TransportError, Transport => |_error| Value::Null;
 }
 
+/// Where the faults are; the message has told them.
 fn faults(violations: &[Violation]) -> Value {
-    let fault = |violation: &Violation| json!({ "path": violation.path, "message": violation.rule.to_string() });
+    let fault = |violation: &Violation| json!({ "path": violation.path });
     match violations {
         [] => Value::Null,
         violations => json!({ "faults": violations.iter().map(fault).collect::<Vec<_>>() }),
@@ -205,7 +221,7 @@ impl SchemaError {
     }
 }
 
-/// One argument that does not match.
+/// One argument that does not match. In details it is written without its message, which is part of the error's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// Where, as a JSON Pointer: `/filters/0/date`; empty for the arguments as a whole.
@@ -216,6 +232,7 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub got: Option<String>,
     /// The fault in a sentence that ends in what to do.
+    #[serde(skip)]
     pub message: String,
 }
 
@@ -268,6 +285,47 @@ pub struct TimeoutError {
     /// A likely cause and what to do about it, where one is known.
     pub hint: Option<&'static str>,
 }
+
+/// A tool returned more than a result of it may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResultTooLargeError {
+    /// The tool.
+    pub tool: String,
+    /// The bytes of JSON that it returned.
+    pub size: usize,
+    /// The most that it may return.
+    pub limit: usize,
+    /// The argument that says how much is returned, if the tool has one.
+    pub argument: Option<String>,
+}
+
+impl ResultTooLargeError {
+    /// The error of a tool whose result has so many bytes.
+    pub fn new(tool: impl Into<String>, size: usize, limit: usize) -> Self {
+        Self { tool: tool.into(), size, limit, argument: None }
+    }
+
+    /// Names the argument that says how much is returned.
+    #[must_use]
+    pub fn argument(mut self, name: impl Into<String>) -> Self {
+        self.argument = Some(name.into());
+        self
+    }
+}
+
+impl fmt::Display for ResultTooLargeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tool, size, limit, argument } = self;
+        write!(f, "the result of `{tool}` has {size} bytes, and may have {limit}; call it again and ask for less, ")?;
+        match argument {
+            Some(argument) => write!(f, "such as with a smaller `{argument}`"),
+            None => f.write_str("with arguments that narrow the result"),
+        }
+    }
+}
+
+impl std::error::Error for ResultTooLargeError {}
 
 /// The connection to the other side failed, or was not made.
 #[derive(thiserror::Error)]

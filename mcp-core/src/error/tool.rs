@@ -7,8 +7,8 @@ use std::io;
 use serde_json::Value;
 
 use super::{
-    Error, RegistrationError, SchemaError, SerializationError, TimeoutError, ToolNotFoundError, TransportError,
-    ValidationError,
+    Error, RegistrationError, ResultTooLargeError, SchemaError, SerializationError, TimeoutError, ToolNotFoundError,
+    TransportError, ValidationError,
 };
 use crate::message::{ErrorDetail, ErrorType};
 
@@ -135,6 +135,7 @@ fn own(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)> {
             .or_else(|| error.downcast_ref::<SchemaError>().map(ErrorDetail::from))
             .or_else(|| error.downcast_ref::<ToolNotFoundError>().map(ErrorDetail::from))
             .or_else(|| error.downcast_ref::<TimeoutError>().map(ErrorDetail::from))
+            .or_else(|| error.downcast_ref::<ResultTooLargeError>().map(ErrorDetail::from))
             .or_else(|| error.downcast_ref::<RegistrationError>().map(ErrorDetail::from))
             .or_else(|| error.downcast_ref::<SerializationError>().map(ErrorDetail::from))
             .or_else(|| error.downcast_ref::<TransportError>().map(ErrorDetail::from))?,
@@ -257,6 +258,7 @@ macro_rules! from_errors {
 from_errors! {
     Error,
     RegistrationError,
+    ResultTooLargeError,
     SchemaError,
     SerializationError,
     TimeoutError,

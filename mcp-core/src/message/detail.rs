@@ -169,6 +169,9 @@ impl ErrorType {
     /// The client does not offer what the tool needs of it. MCP has a code of its own for it.
     pub const MISSING_CLIENT_CAPABILITY: Self = Self(Cow::Borrowed("MissingClientCapability"));
 
+    /// A tool returned more than a result may have.
+    pub const RESULT_TOO_LARGE_ERROR: Self = Self(Cow::Borrowed("ResultTooLargeError"));
+
     /// A type of your own, for a constant.
     pub const fn from_static(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))

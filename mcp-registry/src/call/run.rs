@@ -11,6 +11,7 @@ use mcp_core::{
 };
 use serde_json::Value;
 
+use super::Called;
 use super::drive::{Drive, Stopped};
 use super::guard::{Panicked, guard};
 use super::lane::Turn;
@@ -27,27 +28,27 @@ use crate::validate;
 /// Runs the tool and makes a result of what it left behind.
 pub(crate) async fn run(
     settings: &Arc<Settings>,
-    tool: &RegisteredTool,
+    called: Called<'_>,
     cx: &ToolContext,
     arguments: String,
 ) -> Result<ToolResult, Error> {
     let mut json = Vec::new();
-    let returned = run_into(settings, tool, cx, &arguments, &mut json).await?;
-    result_of(settings, tool, returned, &json)
+    let returned = run_into(settings, called, cx, &arguments, &mut json).await?;
+    result_of(settings, called, returned, &json)
 }
 
 /// Runs the tool; a value that it returns stands behind what was in the buffer.
 pub(crate) async fn run_into(
     settings: &Arc<Settings>,
-    tool: &RegisteredTool,
+    called: Called<'_>,
     cx: &ToolContext,
     arguments: &str,
     out: &mut Vec<u8>,
 ) -> Result<Returned, Error> {
     let start = out.len();
-    let run = Run::new(settings, tool, cx);
+    let run = Run::new(settings, called, cx);
     let returned =
-        if is_heavy(tool, arguments) { run.apart(arguments, out).await } else { run.here(arguments, out).await };
+        if is_heavy(called.tool, arguments) { run.apart(arguments, out).await } else { run.here(arguments, out).await };
     if returned.is_err() {
         out.truncate(start);
     }
@@ -62,15 +63,15 @@ pub(crate) fn is_heavy(tool: &RegisteredTool, arguments: &str) -> bool {
 /// Every fault of the arguments; the tool does not run.
 pub(crate) async fn check(
     settings: &Arc<Settings>,
-    tool: &RegisteredTool,
+    called: Called<'_>,
     cx: &ToolContext,
     arguments: &str,
 ) -> Result<(), Error> {
-    if !is_heavy(tool, arguments) {
-        return check_here(tool, arguments);
+    if !is_heavy(called.tool, arguments) {
+        return check_here(called.tool, arguments);
     }
-    let run = Run::new(settings, tool, cx);
-    let (turn, tool, json) = (run.turn(arguments).await?, tool.clone(), arguments.to_owned());
+    let run = Run::new(settings, called, cx);
+    let (turn, tool, json) = (run.turn(arguments).await?, called.tool.clone(), arguments.to_owned());
     let job = move || {
         let _turn = turn;
         check_here(&tool, &json)
@@ -91,17 +92,17 @@ pub(crate) fn check_here(tool: &RegisteredTool, arguments: &str) -> Result<(), E
 /// The arguments, for those who want to look inside.
 pub(crate) async fn value<'a>(
     settings: &Arc<Settings>,
-    tool: &RegisteredTool,
+    called: Called<'_>,
     cx: &ToolContext,
     arguments: Arguments<'a>,
 ) -> Result<Cow<'a, Value>, Error> {
     match arguments {
         Arguments::Value(value) => Ok(Cow::Borrowed(value)),
-        Arguments::Json(json) if json.len() <= validate::LARGE => parsed(tool, json).map(Cow::Owned),
+        Arguments::Json(json) if json.len() <= validate::LARGE => parsed(called.tool, json).map(Cow::Owned),
         Arguments::Json(json) => {
-            let run = Run::new(settings, tool, cx);
+            let run = Run::new(settings, called, cx);
             let turn = run.step(Box::pin(settings.large.acquire())).await?;
-            let (tool, json) = (tool.clone(), json.to_owned());
+            let (tool, json) = (called.tool.clone(), json.to_owned());
             let job = move || {
                 let _turn = turn;
                 parsed(&tool, &json)
@@ -144,6 +145,8 @@ pub(crate) type SyncCall = fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<R
 struct Run<'a> {
     settings: &'a Arc<Settings>,
     tool: &'a RegisteredTool,
+    /// The name by which it was called.
+    name: &'a str,
     cx: &'a ToolContext,
     limit: Option<Duration>,
     deadline: Option<Instant>,
@@ -152,12 +155,12 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(settings: &'a Arc<Settings>, tool: &'a RegisteredTool, cx: &'a ToolContext) -> Self {
+    fn new(settings: &'a Arc<Settings>, Called { tool, name }: Called<'a>, cx: &'a ToolContext) -> Self {
         let limit = settings.time_for(tool, cx.options());
         // A time too long to be told is no limit.
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let stopped = cx.cancel_token().map_or_else(CancelToken::new, CancelToken::child);
-        Self { settings, tool, cx, limit, deadline, stopped }
+        Self { settings, tool, name, cx, limit, deadline, stopped }
     }
 
     /// The context as the tool sees it.
@@ -181,7 +184,11 @@ impl<'a> Run<'a> {
     }
 
     fn error_of(&self, stopped: Stopped) -> Error {
-        error_of(stopped, self.tool.name(), self.limit)
+        error_of(stopped, self.name, self.limit)
+    }
+
+    fn called(&self) -> Called<'a> {
+        Called { tool: self.tool, name: self.name }
     }
 
     /// Reads and checks the arguments where the call is made.
@@ -192,7 +199,7 @@ impl<'a> Run<'a> {
             Source::Linked(entry) => match entry.call {
                 Call::Sync(call) if entry.inline => {
                     let returned = guard(|| call(self.cx, Input::new(arguments), out));
-                    self::returned(self.tool, returned, arguments)
+                    self::returned(self.called(), returned, arguments)
                 }
                 Call::Sync(call) => {
                     let (cx, owned) = (self.context(), arguments.to_owned());
@@ -203,12 +210,12 @@ impl<'a> Run<'a> {
                     };
                     let (returned, json) = self.drive(self.on_pool(job)?).await??;
                     out.extend_from_slice(&json);
-                    self::returned(self.tool, Ok(returned), arguments)
+                    self::returned(self.called(), Ok(returned), arguments)
                 }
                 Call::Async(call) => {
                     let cx = self.context();
                     let returned = self.drive(call(&cx, Input::new(arguments), out)).await?;
-                    self::returned(self.tool, Ok(returned), arguments)
+                    self::returned(self.called(), Ok(returned), arguments)
                 }
             },
         }
@@ -240,7 +247,7 @@ impl<'a> Run<'a> {
                     };
                     validate::admit(&tool, &json)?;
                     let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
-                    Ok((self::returned(&tool, Ok(returned), &json)?, out))
+                    Ok((self::returned(Called::own(&tool), Ok(returned), &json)?, out))
                 };
                 self.drive(self.on_pool(job)?).await???
             }
@@ -258,7 +265,7 @@ impl<'a> Run<'a> {
                         let mut out = Vec::new();
                         let input = Input::new(&json).pause().on_read(&on_read);
                         let returned = call(&cx, input, &mut out).await;
-                        Ok((self::returned(&reading, Ok(returned), &json)?, out))
+                        Ok((self::returned(Called::own(&reading), Ok(returned), &json)?, out))
                     });
                     // It is pending when the arguments are read.
                     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -290,14 +297,14 @@ impl<'a> Run<'a> {
     fn on_pool<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<BoxFuture<'static, Result<T, Error>>, Error> {
-        let work = Work::start(self.settings, self.tool.name(), in_span(self.settings.carry(move || guard(job))))?;
-        let tool = self.tool.shared_name();
+    ) -> Result<BoxFuture<'a, Result<T, Error>>, Error> {
+        let name = self.name;
+        let work = Work::start(self.settings, name, in_span(self.settings.carry(move || guard(job))))?;
         Ok(Box::pin(async move {
             match work.await {
                 Some(Ok(done)) => Ok(done),
-                Some(Err(panicked)) => Err(panicked.of(&tool)),
-                None => Err(given_up(&tool)),
+                Some(Err(panicked)) => Err(panicked.of(name)),
+                None => Err(given_up(name)),
             }
         }))
     }
@@ -329,15 +336,15 @@ fn given_up(tool: &str) -> Error {
 
 /// What the tool left behind, or why it did not.
 pub(crate) fn returned(
-    tool: &RegisteredTool,
+    Called { tool, name }: Called<'_>,
     returned: Result<Result<Returned, CallError>, Panicked>,
     arguments: &str,
 ) -> Result<Returned, Error> {
     match returned {
         Ok(Ok(returned)) => Ok(returned),
         Ok(Err(CallError::Arguments(faults))) => Err(validate::complete(tool, arguments, faults).into()),
-        Ok(Err(error)) => Err(error.into_error(tool.name())),
-        Err(panicked) => Err(panicked.of(tool.name())),
+        Ok(Err(error)) => Err(error.into_error(name)),
+        Err(panicked) => Err(panicked.of(name)),
     }
 }
 

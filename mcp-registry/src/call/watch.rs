@@ -64,13 +64,17 @@ impl<'a> Watch<'a> {
                 Ok(answer)
             }
             Err(error) => {
-                let (shown, id) = masked(self.settings, self.asked.options, error);
-                let error = match &shown {
-                    Error::Tool(shown) if id.is_some() => std::error::Error::source(shown).map(ToString::to_string),
+                let (shown, id) = masked(self.settings, self.asked.name, self.asked.options, error);
+                let source = match &shown {
+                    Error::Tool(shown) => std::error::Error::source(shown).map(ToString::to_string),
                     _ => None,
                 };
-                let message = error.unwrap_or_else(|| shown.to_string());
-                let error_type = shown.error_type();
+                let message = match source {
+                    Some(hidden) if id.is_some() => hidden,
+                    Some(advice) if self.denied => format!("{shown}; {advice}"),
+                    _ => shown.to_string(),
+                };
+                let error_type = shown.wire_type();
                 let outcome = self.outcome(Some(error_type.as_str()));
                 self.tell(outcome, Some(error_type.as_str()), Some(&message), id.as_deref());
                 Err(shown)
@@ -128,9 +132,14 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// The error as its caller may see it, and the id under which the operator finds the rest.
-pub(crate) fn masked(settings: &Settings, options: &CallOptions, error: Error) -> (Error, Option<String>) {
+/// The error as its caller may see it, with the tool's name as the call has it, and the id under which the operator finds
+/// the rest.
+pub(crate) fn masked(settings: &Settings, name: &str, options: &CallOptions, error: Error) -> (Error, Option<String>) {
     match error {
+        Error::Schema(mut error) => {
+            name.clone_into(&mut error.tool);
+            (error.into(), None)
+        }
         Error::Tool(error) if error.is_foreign() && settings.masks(options) => {
             let id = correlation_id();
             if !settings.stack.tells && !trace::is_on() {

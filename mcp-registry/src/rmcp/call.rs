@@ -36,6 +36,7 @@ impl Tools {
         of_connection: Option<LogLevel>,
     ) -> Result<CallToolResponse, ErrorData> {
         let era = era(&context);
+        let structured = context.protocol_version().is_none_or(|version| version.as_str() >= Era::V2025_06_18.as_str());
         let level = if era.is_stateless() { context.meta.log_level().map(level) } else { of_connection };
         let wanted = Wanted { token: context.meta.get_progress_token(), level };
         let (options, cancel) = guard(|| self.options_of(&context)).map_err(|panicked| convert::internal(&panicked))?;
@@ -54,10 +55,10 @@ impl Tools {
             }
         };
         match drive(call, telling, teller, ct.cancelled(), &cancel).await {
-            Ok(result) => Ok(convert::result(result).into()),
-            Err(error) => match convert::protocol_error(&error, era) {
+            Ok(result) => Ok(convert::result(result, structured).into()),
+            Err(error) => match convert::protocol_error(&self.registry, &error, era) {
                 Some(error) => Err(error),
-                None => Ok(convert::result(error.into()).into()),
+                None => Ok(convert::result(error.into(), structured).into()),
             },
         }
     }

@@ -6,6 +6,7 @@ use mcp_core::{Content, Era, Error, JsonObject, RpcError, ToolResult};
 use serde_json::{Value, json};
 
 use crate::call::guard::Panicked;
+use crate::registry::Registry;
 use crate::server;
 use crate::tool::RegisteredTool;
 
@@ -27,8 +28,13 @@ fn object(value: Value) -> JsonObject {
     }
 }
 
-pub(super) fn result(result: ToolResult) -> CallToolResult {
-    let mcp = mcp_core::CallToolResult::from(result);
+/// A result, for clients that read `structuredContent` or for older ones.
+pub(super) fn result(result: ToolResult, structured: bool) -> CallToolResult {
+    let mcp = if structured {
+        mcp_core::CallToolResult::from(result)
+    } else {
+        mcp_core::CallToolResult::without_structure(result)
+    };
     let mut result = CallToolResult::success(mcp.content.iter().map(block).collect());
     result.structured_content = mcp.structured_content;
     result.is_error = Some(mcp.is_error);
@@ -87,8 +93,8 @@ fn save(fields: &mut JsonObject, kept: &Value) -> bool {
 }
 
 /// What is an error of the protocol, and no result that a model reads.
-pub(super) fn protocol_error(error: &Error, era: Era) -> Option<ErrorData> {
-    server::protocol_error(error, era, false).map(of_rpc)
+pub(super) fn protocol_error(registry: &Registry, error: &Error, era: Era) -> Option<ErrorData> {
+    server::protocol_error(registry, error, era, false).map(of_rpc)
 }
 
 /// The error for what the application around the tools did: rmcp does not answer where there is a panic.

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_core::{
     CallOptions, CallToolResult, CodeProfile, Dialect, Era, Error, ErrorType, Id, JsonObject, LogLevel, RpcError,
-    RpcResponse, ToolError, ToolEvent, ToolResult, code,
+    RpcResponse, ToolError, ToolEvent, ToolNotFoundError, ToolResult, code,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -17,6 +17,8 @@ use super::write::{append_text_of, begin, notification, respond, respond_error, 
 use super::{Outcome, Peer, Rest, Server};
 use crate::call::Form;
 use crate::call::run::CANCELLED;
+use crate::registry::Registry;
+use crate::tool::RegisteredTool;
 
 /// A call that was asked for.
 struct Wanted<'a> {
@@ -34,12 +36,13 @@ struct McpForm<'a> {
 }
 
 impl Form for McpForm<'_> {
-    /// Where the text is the value itself.
+    /// Where the text is the value itself, and the whole of it.
     fn fits(&self, wraps: bool, json: &[u8]) -> bool {
-        match (wraps, json.first()) {
-            (true, first) => first != Some(&b'{'),
-            (false, first) => first == Some(&b'{') && !json.starts_with(br#"{"result":"#),
-        }
+        json.len() <= CallToolResult::MAX_REPEATED
+            && match (wraps, json.first()) {
+                (true, first) => first != Some(&b'{'),
+                (false, first) => first == Some(&b'{') && !json.starts_with(br#"{"result":"#),
+            }
     }
 
     fn before(&self, wraps: bool, out: &mut Vec<u8>) {
@@ -185,7 +188,7 @@ impl Server {
     fn respond_call(&self, id: &Id<'_>, answer: Result<ToolResult, Error>, era: Era, peer: &Peer, out: &mut Vec<u8>) {
         let result = match answer {
             Ok(result) => result,
-            Err(error) => match protocol_error(&error, era, self.0.settings.refuse_arguments) {
+            Err(error) => match protocol_error(&self.0.registry, &error, era, self.0.settings.refuse_arguments) {
                 Some(error) => {
                     if error.code == code::MISSING_CLIENT_CAPABILITY {
                         peer.note(Outcome::Refused);
@@ -229,11 +232,18 @@ fn respond_legacy(id: &Id<'_>, answer: Result<ToolResult, Error>, out: &mut Vec<
     }
 }
 
-/// What is an error of the protocol, and no result that a model reads.
-pub(crate) fn protocol_error(error: &Error, era: Era, refuse_arguments: bool) -> Option<RpcError> {
+/// What is an error of the protocol, and no result that a model reads. It suggests tools by the names in the list.
+pub(crate) fn protocol_error(registry: &Registry, error: &Error, era: Era, refuse_arguments: bool) -> Option<RpcError> {
     match error {
         Error::Tool(error) if era.is_stateless() => missing_capability(error),
-        Error::ToolNotFound(_) | Error::Validation(_) => Some(error.to_rpc(CodeProfile::Standard)),
+        Error::ToolNotFound(error) => {
+            let catalog = registry.snapshot();
+            let listed = |name: &String| catalog.find(name).map_or(name.as_str(), RegisteredTool::wire_name).to_owned();
+            let did_you_mean = error.did_you_mean.iter().map(listed).collect();
+            let error = ToolNotFoundError { name: error.name.clone(), did_you_mean };
+            Some(Error::from(error).to_rpc(CodeProfile::Standard))
+        }
+        Error::Validation(_) => Some(error.to_rpc(CodeProfile::Standard)),
         Error::Schema(_) if refuse_arguments => Some(error.to_rpc(CodeProfile::Standard)),
         _ => None,
     }

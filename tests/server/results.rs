@@ -1,0 +1,240 @@
+//! Results that are empty or large, on every way to the caller.
+
+use mcp_registry::testing::{Client, block_on};
+use mcp_registry::{
+    CallOptions, CallToolResult, Content, Era, Error, Json, OutputCheck, Peer, Registry, RegistryBuilder,
+    ResultTooLargeError, Server, Tool, ToolCall, ToolResult, mcp_tool, schemars, tools,
+};
+use serde_json::{Value, json};
+
+const MIB: usize = 1024 * 1024;
+
+/// Quotes, each of which is two bytes of JSON.
+#[mcp_tool(module = "large")]
+fn quotes(limit: usize) -> String {
+    "\"".repeat(limit)
+}
+
+/// Quotes at once.
+#[mcp_tool(module = "large", inline)]
+fn quotes_now(limit: usize) -> String {
+    "\"".repeat(limit)
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Page {
+    items: Vec<String>,
+}
+
+/// Quotes in chunks of up to 1000, each of which is two bytes of JSON and four in a text.
+#[mcp_tool(module = "large", inline)]
+fn page(count: usize) -> Page {
+    Page { items: chunks(count) }
+}
+
+/// Chunks of quotes, without a schema.
+#[mcp_tool(module = "large")]
+fn free(n: usize) -> Json<Vec<String>> {
+    Json(chunks(n))
+}
+
+fn chunks(quotes: usize) -> Vec<String> {
+    vec!["\"".repeat(quotes.min(1000)); quotes.div_ceil(1000)]
+}
+
+/// A text block.
+#[mcp_tool(module = "large")]
+fn block(n: usize) -> Content {
+    Content::text("\"".repeat(n))
+}
+
+/// A whole result.
+#[mcp_tool(module = "large")]
+async fn whole(n: usize) -> ToolResult {
+    ToolResult::data(json!({ "n": n })).text("\"".repeat(n))
+}
+
+/// At most 100 bytes.
+#[mcp_tool(module = "large", max_result = 100)]
+fn small(n: usize) -> String {
+    "a".repeat(n)
+}
+
+/// Nothing.
+#[mcp_tool(module = "large")]
+fn nothing() {}
+
+/// Nothing, at once.
+#[mcp_tool(module = "large", inline)]
+fn nothing_now() {}
+
+/// No blocks.
+#[mcp_tool(module = "large")]
+fn no_blocks() -> Vec<Content> {
+    Vec::new()
+}
+
+fn made() -> Tool {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    Tool::new("large.made", schema, |_, args: Value| async move {
+        "\"".repeat(args["n"].as_u64().unwrap().try_into().unwrap())
+    })
+}
+
+fn builder() -> RegistryBuilder {
+    Registry::builder_of(tools![quotes, quotes_now, page, free, block, whole, small, nothing, nothing_now, no_blocks])
+        .tool(made())
+        .check_output(OutputCheck::Never)
+}
+
+fn registry() -> Registry {
+    builder().build().unwrap()
+}
+
+/// The tools, each with the name of its argument.
+const TOOLS: [(&str, &str); 7] = [
+    ("large.quotes", "limit"),
+    ("large.quotes_now", "limit"),
+    ("large.page", "count"),
+    ("large.free", "n"),
+    ("large.block", "n"),
+    ("large.whole", "n"),
+    ("large.made", "n"),
+];
+
+fn too_large(error: Error) -> ResultTooLargeError {
+    match error {
+        Error::ResultTooLarge(error) => error,
+        error => panic!("{error}"),
+    }
+}
+
+/// The answer of a server to each form of a call.
+fn answers(registry: &Registry, name: &str, arguments: &Value) -> Vec<String> {
+    let rpc = |method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
+    };
+    let messages = [
+        rpc("tools/call", json!({ "name": name, "arguments": arguments, "_meta": crate::meta() })),
+        rpc("tools/call", json!({ "name": name, "arguments": arguments })),
+        rpc("call_tool", json!({ "tool_name": name, "args": arguments })),
+        json!({ "tool_name": name, "arguments": arguments }).to_string(),
+    ];
+    messages.map(|message| answer(registry, &message)).to_vec()
+}
+
+fn answer(registry: &Registry, message: &str) -> String {
+    let server = Server::new(registry.clone());
+    String::from_utf8(block_on(server.handle(message.as_bytes(), &Peer::new())).unwrap()).unwrap()
+}
+
+#[test]
+fn a_result_beyond_the_limit_is_an_error_on_every_way() {
+    let registry = builder().max_result(1000).build().unwrap();
+    for (name, argument) in TOOLS {
+        let arguments = json!({ argument: 1000 });
+        let error = too_large(block_on(registry.try_call(&ToolCall::new(name, arguments.clone()))).unwrap_err());
+        assert_eq!((&*error.tool, error.limit), (name, 1000));
+        assert!(error.size > 1000, "{error}");
+        let mut out = b"before".to_vec();
+        let json = arguments.to_string();
+        let error = registry.call_bytes_blocking(name, json.as_bytes(), &CallOptions::new(), &mut out).unwrap_err();
+        assert_eq!((too_large(error).limit, &*out), (1000, &b"before"[..]));
+        for line in answers(&registry, name, &arguments) {
+            assert!(line.contains("ResultTooLargeError") && line.len() < 1000, "{line}");
+        }
+        assert!(answers(&registry, name, &json!({ argument: 1 })).iter().all(|line| !line.contains("TooLarge")));
+    }
+}
+
+#[test]
+fn the_error_tells_size_and_limit_and_how_to_ask_for_less() {
+    let registry = builder().max_result(1000).build().unwrap();
+    let message =
+        |name: &str, arguments| block_on(registry.try_call(&ToolCall::new(name, arguments))).unwrap_err().to_string();
+    assert_eq!(
+        message("large_quotes", json!({ "limit": 500 })),
+        "the result of `large_quotes` has 1002 bytes, and may have 1000; call it again and ask for less, such as with a \
+         smaller `limit`"
+    );
+    assert!(message("large.free", json!({ "n": 500 })).ends_with("with arguments that narrow the result"));
+}
+
+#[test]
+fn the_limit_is_the_tools_own_or_the_registrys_and_counts_the_json_of_what_is_returned() {
+    let fits = |registry: &Registry, name: &str, n: usize| {
+        !registry.call_blocking(&ToolCall::new(name, json!({ "n": n }))).is_failure()
+    };
+    let registry = registry();
+    assert!(fits(&registry, "large.small", 98) && !fits(&registry, "large.small", 99), "two quotes count");
+    let own = Registry::builder_of([]).tool(made().max_result(1000)).max_result(10).build().unwrap();
+    assert!(fits(&own, "large.made", 100) && !fits(&own, "large.made", 1000));
+    let of_registry = Registry::builder_of([]).tool(made()).max_result(10).build().unwrap();
+    assert!(!fits(&of_registry, "large.made", 100));
+}
+
+#[test]
+fn a_result_at_the_default_limit_is_a_line_of_less_than_10_mib() {
+    let registry = registry();
+    for (name, argument) in [TOOLS[1], TOOLS[2], TOOLS[4], TOOLS[5]] {
+        // Two bytes for each, and a little around it.
+        let arguments = json!({ argument: 2 * MIB - 4000 });
+        let params = json!({ "name": name, "arguments": arguments, "_meta": crate::meta() });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let line = answer(&registry, &message.to_string());
+        assert!((4 * MIB - 8000..5 * MIB).contains(&line.len()), "{name}: {} bytes", line.len());
+        let flat = registry.call_blocking(&ToolCall::new(name, arguments));
+        let older = CallToolResult::without_structure(flat).to_json();
+        assert!((4 * MIB - 8000..10 * MIB).contains(&older.len()), "{name}: {} bytes", older.len());
+        assert!(!older.contains("structuredContent"), "{name}");
+    }
+}
+
+#[test]
+fn a_text_that_repeats_a_large_structure_is_shortened() {
+    for name in ["large_quotes", "large_quotes_now"] {
+        for (n, whole) in [(CallToolResult::MAX_REPEATED / 2 - 1, true), (CallToolResult::MAX_REPEATED + 1, false)] {
+            for era in Era::ALL {
+                let client = block_on(Client::connect(Server::new(registry()), era)).unwrap();
+                let result = block_on(client.call_tool(name, json!({ "limit": n }))).unwrap();
+                let quotes = "\"".repeat(n);
+                assert_eq!(result.structured_content.as_ref().unwrap()["result"], quotes);
+                let text = result.content[0].as_text().unwrap();
+                assert_eq!(text == quotes, whole);
+                if !whole {
+                    assert!(text.len() < CallToolResult::MAX_REPEATED + 100);
+                    assert!(text.ends_with("bytes: the whole result is in structuredContent)"));
+                    let flat = ToolResult::from(result);
+                    assert_eq!((flat.content, flat.data), (None, Some(json!({ "result": quotes }))));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_large_text_without_structure_is_whole() {
+    let n = 2 * CallToolResult::MAX_REPEATED;
+    let client = Client::new(Server::new(registry()));
+    for name in ["large_block", "large_whole"] {
+        let result = block_on(client.call_tool(name, json!({ "n": n }))).unwrap();
+        assert_eq!(result.content, [Content::text("\"".repeat(n))], "the tool's own content");
+    }
+    let flat = registry().call_blocking(&ToolCall::new("large.quotes", json!({ "limit": n })));
+    assert_eq!(CallToolResult::without_structure(flat).content, [Content::text("\"".repeat(n))]);
+}
+
+#[test]
+fn nothing_is_a_short_text_over_mcp_and_null_in_the_flat_form() {
+    for name in ["large.nothing", "large.nothing_now", "large.no_blocks"] {
+        for era in Era::ALL {
+            let client = block_on(Client::connect(Server::new(registry()), era)).unwrap();
+            let result = block_on(client.call_tool(name, json!({}))).unwrap();
+            assert_eq!((&*result.content, &result.structured_content), (&[Content::text("done")][..], &None));
+            let flat = ToolResult::from(result);
+            assert_eq!((flat.data, flat.content, flat.explanation), (None, None, None));
+        }
+        let flat = answers(&registry(), name, &json!({})).pop().unwrap();
+        assert_eq!(flat, r#"{"status":"success","data":null,"error":null,"explanation":null}"#);
+    }
+}
