@@ -13,6 +13,8 @@
 mod changes;
 #[path = "embed_rmcp/order.rs"]
 mod order;
+#[path = "embed_rmcp/results.rs"]
+mod results;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -362,7 +364,7 @@ async fn a_handler_takes_every_name_and_knows_the_nearest() {
     }
     assert_eq!(connected.call("t_hidden", json!({})).await.unwrap().is_error, Some(false));
     let error = connected.protocol_error("t_ad", json!({})).await;
-    assert!(error.message.contains("t.add"), "{error:?}");
+    assert!(error.message.contains("did you mean `t_add`"), "{error:?}");
     assert_eq!(error.data.unwrap()["error_type"], "ToolNotFoundError");
     let error = connected.protocol_error("no such name", json!({})).await;
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);

@@ -18,9 +18,8 @@ use crate::validate;
 /// The key under which a result's `_meta` has what is worth knowing of how the tool was called.
 pub(crate) const NOTICES: &str = "mcp-registry/notices";
 
-/// The names of arguments that say how much is returned.
-const AMOUNTS: [&str; 10] =
-    ["limit", "max_results", "page_size", "per_page", "max_items", "max_lines", "max_bytes", "top_k", "count", "size"];
+/// The names of arguments that say how much is returned, beside those that begin with `max_`.
+const AMOUNTS: [&str; 5] = ["limit", "page_size", "per_page", "top_k", "count"];
 
 /// What a tool left behind, as a result; held against its limit, and against the output schema if the registry does so.
 pub(crate) fn result_of(
@@ -67,10 +66,10 @@ fn check_size(settings: &Settings, called: Called<'_>, returned: &Returned, json
 }
 
 /// The argument that says how much is returned, if there is one.
-fn amount_argument(tool: &RegisteredTool) -> Option<&'static str> {
+fn amount_argument(tool: &RegisteredTool) -> Option<&str> {
     // The schema of a user's type may panic.
-    let properties = guard(|| tool.input_schema().get("properties")).ok().flatten()?;
-    AMOUNTS.into_iter().find(|name| properties.get(name).is_some())
+    let properties = guard(|| tool.input_schema().get("properties")).ok().flatten()?.as_object()?;
+    properties.keys().map(String::as_str).find(|name| AMOUNTS.contains(name) || name.starts_with("max_"))
 }
 
 /// How many bytes a value has as JSON.

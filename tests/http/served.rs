@@ -97,7 +97,7 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 /// Gives back a text.
-#[mcp_tool(module = "t")]
+#[mcp_tool(module = "t", max_result = 64 << 20)]
 async fn echo(text: String) -> String {
     tokio::task::yield_now().await;
     text

@@ -162,9 +162,9 @@ fn who_reads_slowly_gets_all_of_the_answer() {
             0 => break,
             bytes => read += bytes,
         }
-        thread::sleep(Duration::from_millis(12));
+        thread::sleep(Duration::from_millis(24));
     }
-    assert!(read > 2 * text.len(), "{read} bytes");
+    assert!(read > text.len(), "{read} bytes");
     served.ended();
 }
 

@@ -1,0 +1,73 @@
+//! Results that are empty or large, as rmcp's client sees them.
+
+use mcp_registry::rmcp::Handler;
+use mcp_registry::{CallToolResult as OurResult, Registry, mcp_tool, tools};
+use rmcp::model::{CallToolResult, ClientCapabilities, ClientInfo, Implementation, ProtocolVersion};
+use rmcp::{ClientHandler, ServiceExt as _};
+use serde_json::json;
+use tokio::io::duplex;
+use tokio::time::timeout;
+
+use super::{ERAS, LONG, connect, params};
+
+/// Letters.
+#[mcp_tool(module = "t")]
+fn letters(limit: usize) -> String {
+    "a".repeat(limit)
+}
+
+/// Nothing.
+#[mcp_tool(module = "t")]
+fn nothing() {}
+
+fn registry() -> Registry {
+    Registry::builder_of(tools![letters, nothing]).build().unwrap()
+}
+
+fn text(result: &CallToolResult) -> &str {
+    &result.content[0].as_text().unwrap().text
+}
+
+#[tokio::test]
+async fn a_result_beyond_the_limit_is_an_error_and_a_large_text_is_shortened() {
+    for era in ERAS {
+        let connected = connect(Handler::new(registry()), era).await;
+        let result = connected.call("t_letters", json!({ "limit": 5 << 20 })).await.unwrap();
+        assert_eq!(result.is_error, Some(true));
+        assert!(text(&result).starts_with("ResultTooLargeError: the result of `t_letters` has 5242882 bytes"));
+        assert!(text(&result).contains("with a smaller `limit`"), "{}", text(&result));
+
+        let result = connected.call("t_letters", json!({ "limit": 1 << 20 })).await.unwrap();
+        assert!(text(&result).len() < OurResult::MAX_REPEATED + 100);
+        assert!(text(&result).ends_with("the whole result is in structuredContent)"));
+        assert_eq!(result.structured_content.unwrap()["result"].as_str().unwrap().len(), 1 << 20);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_a_short_text() {
+    for era in ERAS {
+        let result = connect(Handler::new(registry()), era).await.call("t_nothing", json!({})).await.unwrap();
+        assert_eq!((text(&result), &result.structured_content), ("done", &None));
+    }
+}
+
+/// A client of a version without `structuredContent`.
+struct Older;
+
+impl ClientHandler for Older {
+    fn get_info(&self) -> ClientInfo {
+        ClientInfo::new(ClientCapabilities::default(), Implementation::new("older", "1.0.0"))
+            .with_protocol_version(ProtocolVersion::V_2025_03_26)
+    }
+}
+
+#[tokio::test]
+async fn an_older_client_gets_the_whole_text_and_no_structure() {
+    let (here, there) = duplex(1 << 16);
+    tokio::spawn(async move { Handler::new(registry()).serve(there).await.unwrap().waiting().await });
+    let client = timeout(LONG, Older.serve(here)).await.unwrap().unwrap();
+    let called = client.call_tool(params("t_letters", &json!({ "limit": 1 << 20 })));
+    let result = timeout(LONG, called).await.unwrap().unwrap();
+    assert_eq!((text(&result).len(), result.structured_content), (1 << 20, None));
+}
