@@ -82,11 +82,29 @@ fn named(source: &str) -> Vec<String> {
     named
 }
 
+fn is_rust(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "rs")
+}
+
+/// Whether a source has a function of this name that is a test.
+fn has_test(source: &str, name: &str) -> bool {
+    let mut is_test = false;
+    for line in source.lines().map(str::trim_start) {
+        let signature = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
+        if is_test && signature.and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('(')) {
+            return true;
+        }
+        let is_before = line.starts_with("#[") || line.starts_with("//");
+        is_test = is_before && (is_test || line.starts_with("#[test]") || line.starts_with("#[tokio::test"));
+    }
+    false
+}
+
 /// What is wrong with a list, given the sources by their paths.
 fn problems(list: &str, sources: &BTreeMap<String, String>) -> Vec<String> {
     let requirements = requirements(list);
     let mut problems = Vec::new();
-    for (path, source) in sources.iter().filter(|(path, _)| path.ends_with(".rs")) {
+    for (path, source) in sources.iter().filter(|(path, _)| is_rust(path)) {
         for id in named(source) {
             if !requirements.iter().any(|requirement| requirement.id == id) {
                 problems.push(format!("{path} names {id}, which is not in the list; add it, or correct the name"));
@@ -108,11 +126,8 @@ fn problems(list: &str, sources: &BTreeMap<String, String>) -> Vec<String> {
             problems.push(format!("{id} is neither shown by a test nor open; name a test, or write `open: ` and why"));
         }
         for (path, test) in tests {
-            let is_there = sources.get(path).is_some_and(|source| match path.ends_with(".rs") {
-                true => source.contains(&format!("fn {test}(")),
-                false => source.contains(test),
-            });
-            if !is_there {
+            let is_there = |source: &String| if is_rust(path) { has_test(source, test) } else { source.contains(test) };
+            if !sources.get(path).is_some_and(is_there) {
                 problems.push(format!("{id} names `{path}: {test}`, which is not there; name one that is"));
             }
         }
@@ -133,8 +148,10 @@ fn sources() -> BTreeMap<String, String> {
             let is_hidden = name.starts_with('.') && name != ".ci";
             if path.is_dir() && name != "target" && !is_hidden {
                 add(path, sources);
-            } else if name.ends_with(".rs") || path.parent().unwrap().ends_with(".ci") {
-                let inside = path.strip_prefix(workspace()).unwrap().to_string_lossy().replace('\\', "/");
+                continue;
+            }
+            let inside = path.strip_prefix(workspace()).unwrap().to_string_lossy().replace('\\', "/");
+            if is_rust(&inside) || inside.starts_with(".ci/") {
                 sources.insert(inside, fs::read_to_string(&path).unwrap());
             }
         }
@@ -154,9 +171,9 @@ fn every_requirement_is_shown_by_a_test_or_marked_as_open() {
 /// A list in which all is well, with a row in place of another.
 fn list_with(id: &str, row: &str) -> String {
     let rows = DOCUMENTS.into_iter().flat_map(|(document, count)| (1..=count).map(move |n| format!("{document}{n}")));
-    let rows = rows.map(|other| match other == id {
-        true => row.to_owned(),
-        false => format!("| {other} | Is so. | open: not built |"),
+    let rows = rows.map(|other| {
+        let is_open = || format!("| {other} | Is so. | open: not built |");
+        if other == id { row.to_owned() } else { is_open() }
     });
     rows.collect::<Vec<_>>().join("\n")
 }
@@ -203,13 +220,18 @@ fn a_requirement_that_is_neither_shown_nor_open_is_found() {
 fn a_named_test_that_is_not_there_is_found() {
     let row = "| S1-2 | Is so. | `tests/a.rs: it_is_so`, `tests/b.rs: it_is_so` |";
     assert_eq!(
-        found(row, "fn it_is_so_too() {}"),
+        found(row, "#[test]\nfn it_is_so_too() {}"),
         [
             "S1-2 names `tests/a.rs: it_is_so`, which is not there; name one that is",
             "S1-2 names `tests/b.rs: it_is_so`, which is not there; name one that is",
         ]
     );
-    assert_eq!(found(row, "fn it_is_so() {}").len(), 1);
+    for test in ["#[test]\nfn it_is_so() {}", "#[tokio::test]\n#[cfg(unix)]\nasync fn it_is_so() {}"] {
+        assert_eq!(found(row, test).len(), 1, "{test}");
+    }
+    for other in ["fn it_is_so() {}", "#[test]\nfn other() {}\nfn it_is_so() {}", "#[test]\n// fn it_is_so() {}"] {
+        assert_eq!(found(row, other).len(), 2, "{other}");
+    }
 }
 
 #[test]

@@ -48,19 +48,30 @@ fn s1_7_s1_8_s1_9_s1_10_the_strict_call_schema_is_the_specified_one() {
 }
 
 #[test]
-fn s1_12_s1_13_s1_15_c10_the_strict_result_schema_is_the_specified_one_with_a_nullable_error() {
+fn s1_12_to_s1_16_c10_the_strict_result_schema_is_the_specified_one_with_a_nullable_error() {
     let schema = schema::tool_result(Strictness::Strict);
     assert_eq!(schema["required"], json!(["status"]));
     let status = &schema["properties"]["status"];
     assert_eq!(status["enum"], json!(["success", "failure", "no_change_needed", "partial_success"]));
     assert_eq!(status["default"], "success");
-    assert_eq!(schema["properties"]["error"]["anyOf"][0]["$ref"], "#/definitions/MCPErrorDetail");
+    assert_eq!(schema["properties"]["data"]["type"], json!(["object", "null"]));
+    assert_eq!(schema["properties"]["data"]["additionalProperties"], true);
+    assert_eq!(
+        schema["properties"]["error"]["anyOf"],
+        json!([{ "$ref": "#/definitions/MCPErrorDetail" }, { "type": "null" }])
+    );
+    assert_eq!(schema["properties"]["explanation"]["type"], json!(["string", "null"]));
     assert_eq!(schema["definitions"]["MCPErrorDetail"]["required"], json!(["error_type", "error_message"]));
 }
 
 #[test]
-fn s1_21_the_error_types_are_examples_of_the_schema() {
+fn s1_21_s1_22_the_detail_schema_is_the_specified_one() {
     let schema = schema::error_detail(Strictness::Lenient);
+    assert_eq!(schema["required"], json!(["error_type", "error_message"]));
+    assert_eq!(
+        schema["properties"]["error_details"]["oneOf"],
+        json!([{ "type": "object", "additionalProperties": true }, { "type": "string" }, { "type": "null" }])
+    );
     let examples = schema["properties"]["error_type"]["examples"].as_array().unwrap();
     for name in [
         "ValidationError",

