@@ -18,6 +18,8 @@ mod forms;
 mod injected;
 #[path = "attribute/keys.rs"]
 mod keys;
+#[path = "attribute/lints.rs"]
+mod lints;
 #[path = "attribute/params.rs"]
 mod params;
 #[path = "attribute/returns.rs"]

@@ -7,6 +7,7 @@
     reason = "the compiler chooses among methods of one shape"
 )]
 
+use std::future::Future;
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
@@ -67,6 +68,7 @@ pub struct Json<T>(pub T);
     message = "`{Self}` cannot be returned by a tool",
     label = "needs `Serialize` and `JsonSchema`",
     note = "derive both: `#[derive(serde::Serialize, schemars::JsonSchema)]`",
+    note = "for a type of `chrono`, `uuid`, `url` or another crate that schemars supports: enable the feature of that name, as in `mcp-registry = {{ features = [\"chrono\"] }}`, and `serde` of that crate",
     note = "or return `Json<T>` for a value without a schema, `Content`, `ToolResult` or `()`"
 )]
 pub trait ToolOutput: Serialize + JsonSchema {}
@@ -88,8 +90,9 @@ impl<T: Serialize> JsonOutput for T {}
 /// A type that a tool can fail with.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
-    label = "is neither `Into<ToolError>` nor an error",
-    note = "implement `From<{Self}> for ToolError`, or `std::error::Error` for it; `String` and `ToolError` are fine too"
+    label = "is neither `Into<ToolError>` nor an error that is `Send` and `Sync`",
+    note = "for a type of your own: implement `std::error::Error` for it, or `From` it for `ToolError`; `String` and `ToolError` are fine too",
+    note = "for `Box<dyn Error>`: write `Box<dyn Error + Send + Sync>`, or return `mcp_registry::Result<T>`"
 )]
 pub trait ToolFailure: Into<BoxError> {}
 
@@ -109,11 +112,20 @@ pub struct IsResult<T, E>(PhantomData<(T, E)>);
 pub struct IsValue<T>(PhantomData<T>);
 
 impl<T> Outcome<T> {
-    /// For the type.
-    pub const NEW: Self = Self(PhantomData);
+    const NEW: Self = Self(PhantomData);
 
     /// For the type of a value.
     pub const fn of(_: &T) -> Self {
+        Self::NEW
+    }
+
+    /// For what a function returns. It is not called.
+    pub fn by(_: impl FnOnce() -> T) -> Self {
+        Self::NEW
+    }
+
+    /// For what an `async` function returns. It is not called.
+    pub fn by_future<F: Future<Output = T>>(_: impl FnOnce() -> F) -> Self {
         Self::NEW
     }
 }
@@ -183,6 +195,14 @@ impl<T, E> AnyFailure<T, E> for IsResult<T, E> {
 /// What a tool returns when all goes well.
 pub struct Success<T>(PhantomData<T>);
 
+impl<T> Clone for Success<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Success<T> {}
+
 impl<T> Success<T> {
     /// For the type of a value.
     pub const fn of(_: &T) -> Self {
@@ -192,61 +212,68 @@ impl<T> Success<T> {
 
 type Written = Result<Returned, CallError>;
 
-impl Success<()> {
-    /// Nothing.
-    pub fn write(self, (): (), _: &mut Vec<u8>) -> Written {
+/// A type with a form of its own in a result, and so without a schema.
+pub trait OwnForm {
+    /// What of it becomes JSON.
+    type Json;
+
+    /// Puts the value into a result.
+    fn write(self, out: &mut Vec<u8>) -> Written
+    where
+        Self::Json: JsonOutput;
+}
+
+impl OwnForm for () {
+    type Json = ();
+
+    fn write(self, _: &mut Vec<u8>) -> Written {
         Ok(Returned::Nothing)
     }
+}
 
-    /// None.
-    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
-        None
+impl OwnForm for Content {
+    type Json = ();
+
+    fn write(self, _: &mut Vec<u8>) -> Written {
+        Ok(Returned::Content(vec![self]))
     }
 }
 
-impl Success<Content> {
-    /// One block.
-    pub fn write(self, value: Content, _: &mut Vec<u8>) -> Written {
-        Ok(Returned::Content(vec![value]))
-    }
+impl OwnForm for Vec<Content> {
+    type Json = ();
 
-    /// None.
-    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
-        None
+    fn write(self, _: &mut Vec<u8>) -> Written {
+        Ok(Returned::Content(self))
     }
 }
 
-impl Success<Vec<Content>> {
-    /// Several blocks.
-    pub fn write(self, value: Vec<Content>, _: &mut Vec<u8>) -> Written {
-        Ok(Returned::Content(value))
-    }
+impl OwnForm for ToolResult {
+    type Json = ();
 
-    /// None.
-    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
-        None
+    fn write(self, _: &mut Vec<u8>) -> Written {
+        Ok(Returned::Result(Box::new(self)))
     }
 }
 
-impl Success<ToolResult> {
-    /// The result itself.
-    pub fn write(self, value: ToolResult, _: &mut Vec<u8>) -> Written {
-        Ok(Returned::Result(Box::new(value)))
-    }
+impl<T> OwnForm for Json<T> {
+    type Json = T;
 
-    /// None.
-    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
-        None
-    }
-}
-
-impl<T> Success<Json<T>> {
-    /// The value as JSON.
-    pub fn write(self, value: Json<T>, out: &mut Vec<u8>) -> Written
+    fn write(self, out: &mut Vec<u8>) -> Written
     where
         T: JsonOutput,
     {
-        write_json(&value.0, out)
+        write_json(&self.0, out)
+    }
+}
+
+// One impl for all of them: with several, the compiler calls a misspelt return type ambiguous.
+impl<T: OwnForm> Success<T> {
+    /// The value in its own form.
+    pub fn write(self, value: T, out: &mut Vec<u8>) -> Written
+    where
+        T::Json: JsonOutput,
+    {
+        value.write(out)
     }
 
     /// None.

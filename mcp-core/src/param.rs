@@ -6,6 +6,7 @@ mod place;
 mod read;
 mod value;
 
+use std::marker::PhantomData;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
@@ -96,6 +97,7 @@ pub enum Bound {
     message = "`{Self}` cannot be a tool's parameter",
     label = "needs `Deserialize` and `JsonSchema`",
     note = "for input: `#[derive(serde::Deserialize, schemars::JsonSchema)]` on the type",
+    note = "for a type of `chrono`, `uuid`, `url` or another crate that schemars supports: enable the feature of that name, as in `mcp-registry = {{ features = [\"chrono\"] }}`, and `serde` of that crate",
     note = "for application state or the context: mark the parameter with `#[ctx]`"
 )]
 pub trait ToolParam: DeserializeOwned + JsonSchema {}
@@ -226,6 +228,90 @@ impl RefParam for Path {
         slot
     }
 }
+
+/// A parameter that borrows from what is kept for it while the tool runs.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a tool's parameter",
+    label = "borrows inside of another type",
+    note = "a parameter is borrowed as `&str`, `&[T]`, `&Path` or `&T`, or as an `Option` of one of them; elsewhere use the owned type, such as `Vec<String>`"
+)]
+pub trait Lend<'a, Slot> {
+    /// What the tool gets.
+    fn lend(slot: &'a Slot) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T: RefParam + ?Sized> Lend<'a, T::Slot> for &'a T {
+    fn lend(slot: &'a T::Slot) -> Self {
+        T::get(slot)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T: RefParam + ?Sized> Lend<'a, Option<T::Slot>> for Option<&'a T> {
+    fn lend(slot: &'a Option<T::Slot>) -> Self {
+        slot.as_ref().map(T::get)
+    }
+}
+
+/// What a tool gets of what is kept for a parameter.
+pub fn lend<'a, P: Lend<'a, Slot>, Slot>(slot: &'a Slot) -> P {
+    P::lend(slot)
+}
+
+/// A parameter that borrows and has a default.
+pub trait LendDefault {
+    /// The type of the default: that of an `Option` as it is written, else the owned one.
+    type Written;
+    /// What is kept.
+    type Slot;
+
+    /// The default as it is kept.
+    fn own(written: Self::Written) -> Self::Slot;
+}
+
+impl<T: RefParam + ?Sized> LendDefault for &T {
+    type Written = T::Slot;
+    type Slot = T::Slot;
+
+    fn own(written: T::Slot) -> T::Slot {
+        written
+    }
+}
+
+impl<T: ToOwned + ?Sized> LendDefault for Option<&T> {
+    type Written = Self;
+    type Slot = Option<T::Owned>;
+
+    fn own(written: Self) -> Option<T::Owned> {
+        written.map(T::to_owned)
+    }
+}
+
+/// Reads the default of a parameter that borrows.
+pub struct Lent<T>(PhantomData<T>);
+
+impl<T> Lent<T> {
+    /// For the type.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+impl<T: LendDefault> Lent<T> {
+    /// The default as it is kept.
+    pub fn own(&self, written: T::Written) -> T::Slot {
+        T::own(written)
+    }
+}
+
+/// Where a type is no parameter, [`lend`] says so; this keeps the compiler from saying it again.
+pub trait AnyLent {
+    /// The default as it is.
+    fn own<Slot>(&self, written: Slot) -> Slot {
+        written
+    }
+}
+
+impl<T> AnyLent for Lent<T> {}
 
 /// The place of one argument while a call is read.
 pub trait Slot {

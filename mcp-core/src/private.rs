@@ -29,7 +29,7 @@ pub use crate::output::{
     Success,
 };
 pub use crate::panics::discard;
-pub use crate::param::{AnySlot, ArgSlot, Bound, Constraint, Param, RefParam, read_arguments};
+pub use crate::param::{AnyLent, AnySlot, ArgSlot, Bound, Constraint, Lent, Param, RefParam, lend, read_arguments};
 pub use crate::text::{cut, similarity};
 pub use std::time::Duration;
 
@@ -50,8 +50,9 @@ pub mod words {
 /// What the compiler falls back on where a type has no method of its own. Without names, which users may have for types.
 pub mod traits {
     pub use super::{
-        AnyFailure as _, AnyFlattened as _, AnyOutcome as _, AnyShown as _, AnySlot as _, AnySuccess as _,
-        CtxState as _, NoSchema as _, NoShape as _, ReadSuccess as _, SchemaSuccess as _, UnknownKind as _,
+        AnyFailure as _, AnyFlattened as _, AnyLent as _, AnyOutcome as _, AnyShown as _, AnySlot as _,
+        AnySuccess as _, CtxState as _, NoSchema as _, NoShape as _, ReadSuccess as _, SchemaSuccess as _,
+        UnknownKind as _,
     };
 }
 
@@ -216,6 +217,15 @@ pub trait ShownDefault: serde::Serialize {}
 
 #[diagnostic::do_not_recommend]
 impl<T: serde::Serialize> ShownDefault for T {}
+
+/// A value of any type, for calls that are never made: they tell the compiler what a function returns.
+///
+/// # Panics
+///
+/// Always.
+pub fn any<T>() -> T {
+    unreachable!("the call is never made")
+}
 
 /// A clone of application state.
 pub fn cloned_state<T: Clone + State>(cx: &ToolContext) -> Result<T, ToolError> {

@@ -1,4 +1,4 @@
-//! Tool → tokens: the function as it was written, a static beside it, and one registration.
+//! Tool → tokens: the function as it was written, and a constant beside it that registers it.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -12,7 +12,7 @@ use crate::errors::Errors;
 use crate::item::Item;
 use crate::model::{Keys, Limit, Tool};
 use crate::param::{Arg, Constraint, Ctx, Default, Param};
-use crate::tools::static_of;
+use crate::tools::const_of;
 
 /// The whole attribute: parse, build the model, expand. On a mistake the function is given back with the errors.
 pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream) -> TokenStream {
@@ -62,23 +62,27 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
     let krate = tool.keys.krate.as_ref().map_or_else(|| krate.clone(), |path| quote!(#path));
     let private = quote!(#krate::__private);
     let Item { vis, .. } = item;
-    let (statik, function, name) = (static_of(&tool.function), tool.function.to_string(), &tool.name);
+    let (konst, function, name) = (const_of(&tool.function), tool.function.to_string(), &tool.name);
     let function_name = function.trim_start_matches("r#");
     let facts = facts(tool);
     let doc = doc(tool);
     let params = params(tool);
     let call = call(tool);
+    // One item, of a kind that an `impl` may hold too: in one, the compiler only misses the function.
     quote! {
         #[doc(hidden)]
-        #[allow(non_upper_case_globals, missing_docs, deprecated, clippy::all, clippy::pedantic, clippy::nursery)]
-        #vis static #statik: #private::ToolEntry = {
+        #[allow(
+            deprecated, non_upper_case_globals, unit_bindings, unused_qualifications,
+            clippy::all, clippy::pedantic, clippy::nursery,
+        )]
+        #vis const #konst: &#private::ToolEntry = {
             use #private as __mcp;
             #[allow(unused_imports)]
             use __mcp::traits::*;
             #doc
             #params
             #call
-            __mcp::ToolEntry::new(
+            static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
                 #name,
                 __mcp::Origin::new(
                     ::core::env!("CARGO_PKG_NAME"),
@@ -90,10 +94,9 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
                 ),
                 __MCP_CALL,
             )
-            #facts
-        };
-        const _: () = {
-            #private::inventory::submit! { #private::Registration(&#statik) }
+            #facts;
+            __mcp::inventory::submit! { __mcp::Registration(&__MCP_ENTRY) }
+            &__MCP_ENTRY
         };
     }
 }
@@ -202,20 +205,28 @@ fn meta(key: &LitStr, value: &MetaLit) -> TokenStream {
 
 /// The schemas that were written out, and that of the return type.
 fn schemas(tool: &Tool) -> TokenStream {
-    let returns = &tool.returns;
+    let span = tool.returns;
     let input = tool
         .keys
         .input_schema
         .as_ref()
         .map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
-    let outcome = quote_spanned!(returns.span()=> __mcp::Outcome::<#returns>::NEW);
-    let success = quote_spanned!(returns.span()=> #outcome.kind().success());
+    let function = &tool.function;
+    let by = if tool.is_async { quote!(by_future) } else { quote!(by) };
+    let any = tool.params.iter().map(|_| quote!(__mcp::any()));
+    // The type is not named: where it is misspelt, the function says so, and once is enough.
+    let success = quote_spanned!(span=> __mcp::Outcome::#by(|| #function(#(#any),*)).kind().success());
     let output = if let Some(schema) = &tool.keys.output_schema {
         quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true))
     } else {
-        quote_spanned!(returns.span()=> .output_schema(|| #success.schema(&#success.shape())))
+        quote_spanned! {span=>
+            .output_schema(|| {
+                let __success = #success;
+                __success.schema(&__success.shape())
+            })
+        }
     };
-    let shape = quote_spanned!(returns.span()=> .output_shape(|| #success.shape()));
+    let shape = quote_spanned!(span=> .output_shape(|| #success.shape()));
     quote!(#input #output #shape)
 }
 
@@ -249,31 +260,51 @@ fn params(tool: &Tool) -> TokenStream {
     }
 }
 
-/// The type in which an argument is kept.
-fn slot_type(arg: &Arg) -> TokenStream {
-    let ty = &arg.ty;
-    if arg.borrowed { quote_spanned!(ty.span()=> <#ty as __mcp::RefParam>::Slot) } else { quote!(#ty) }
-}
-
 fn default_name(index: usize) -> Ident {
     format_ident!("__mcp_default_{index}")
 }
 
 fn default_fn(index: usize, arg: &Arg) -> Option<TokenStream> {
-    let (name, slot) = (default_name(index), slot_type(arg));
+    let (name, slot, ty) = (default_name(index), &arg.slot, &arg.ty);
     let value = match arg.default.as_ref()? {
         Default::OfType(span) => quote_spanned!(*span=> ::core::default::Default::default()),
-        Default::Expr(expr @ Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => {
-            quote_spanned!(expr.span()=> ::core::convert::Into::into(#expr))
-        }
+        Default::Expr(expr @ Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => from_text(expr, &text.value()),
         Default::Expr(expr) => quote!(#expr),
     };
+    let value = if arg.borrows { quote_spanned!(arg.span=> __mcp::Lent::<#ty>::NEW.own(#value)) } else { value };
     Some(quote!(fn #name() -> #slot { #value }))
+}
+
+/// A default that is written as a text. A trait of its own tells what to write where the type takes no text.
+fn from_text(expr: &Expr, text: &str) -> TokenStream {
+    let capitalized = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    };
+    let variant: String = text.split(['_', '-', ' ']).map(capitalized).collect();
+    let remedy = match syn::parse_str::<Ident>(&variant) {
+        Ok(variant) => format!("for a variant write `default = {{Self}}::{variant}`"),
+        Err(_) => "write it without quotes".to_owned(),
+    };
+    let note = format!("`default` takes a Rust expression of the parameter's type; {remedy}");
+    let text = quote!(::core::convert::From<&'static ::core::primitive::str>);
+    quote_spanned! {expr.span()=> {
+        #[diagnostic::on_unimplemented(
+            message = "a text cannot be the default of a `{Self}`", label = "not a `{Self}`", note = #note
+        )]
+        trait FromText: #text {}
+        #[diagnostic::do_not_recommend]
+        impl<T: #text> FromText for T {}
+        fn from_text<T: FromText>(text: &'static ::core::primitive::str) -> T {
+            T::from(text)
+        }
+        from_text(#expr)
+    }}
 }
 
 /// Stops the compiler where a constraint cannot fit the type.
 fn fitness(arg: &Arg) -> Vec<TokenStream> {
-    let slot = slot_type(arg);
+    let slot = &arg.slot;
     let check = |(key, constraint): &(Ident, Constraint)| {
         let (kind, what) = match constraint {
             Constraint::Min(_) | Constraint::Max(_) => ("Number", "a number"),
@@ -288,8 +319,8 @@ fn fitness(arg: &Arg) -> Vec<TokenStream> {
 }
 
 fn param(index: usize, arg: &Arg, docs: &Docs) -> TokenStream {
-    let (name, slot) = (&arg.name, slot_type(arg));
-    let mut param = quote_spanned!(arg.ty.span()=> __mcp::Param::of::<#slot>(#name));
+    let (name, slot) = (&arg.name, &arg.slot);
+    let mut param = quote_spanned!(arg.span=> __mcp::Param::of::<#slot>(#name));
     if !arg.aliases.is_empty() {
         let aliases = &arg.aliases;
         param.extend(quote!(.aliases(&[#(#aliases),*])));
@@ -305,7 +336,7 @@ fn param(index: usize, arg: &Arg, docs: &Docs) -> TokenStream {
     }
     if arg.default.is_some() {
         let default = default_name(index);
-        param.extend(quote_spanned!(arg.ty.span()=> .default(|| __mcp::Shown::<#slot>::NEW.json(#default))));
+        param.extend(quote_spanned!(arg.span=> .default(|| __mcp::Shown::<#slot>::NEW.json(#default))));
     }
     if !arg.examples.is_empty() {
         let examples = arg.examples.iter().map(|example| quote_spanned!(example.span()=> || __mcp::json(#example)));
@@ -357,7 +388,7 @@ fn call(tool: &Tool) -> TokenStream {
     let read = read(tool);
     let (keep, passed) = pass(tool);
     let function = &tool.function;
-    let span = tool.returns.span();
+    let span = tool.returns;
     let wait = tool.is_async.then(|| quote!(.await));
     let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
     let [cx, args, out] = ["__cx", "__args", "__out"].map(variable);
@@ -418,15 +449,15 @@ fn slot_name(index: usize) -> Ident {
 /// Fills a slot for each argument.
 fn read(tool: &Tool) -> TokenStream {
     if let Some(arg) = tool.args().find(|arg| arg.flatten.is_some()) {
-        let (slot, ty) = (slot_name(0), slot_type(arg));
+        let (slot, ty) = (slot_name(0), &arg.slot);
         let (allow_unknown, args) = (tool.keys.allow_unknown_arguments, variable("__args"));
-        return quote_spanned! {arg.ty.span()=>
+        return quote_spanned! {arg.span=>
             static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new();
             let #slot = __mcp::Flattened::<#ty>::NEW.read(#args.json, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
         };
     }
     let slots: Vec<Ident> = (0..tool.args().count()).map(slot_name).collect();
-    let types = tool.args().map(slot_type);
+    let types = tool.args().map(|arg| &arg.slot);
     let allow_unknown = tool.keys.allow_unknown_arguments;
     let params = if slots.is_empty() { quote!(&[]) } else { quote!(&__MCP_PARAMS) };
     quote! {
@@ -447,12 +478,7 @@ fn pass(tool: &Tool) -> (TokenStream, Vec<TokenStream>) {
                 if arg.flatten.is_none() {
                     keep.extend(take(index, arg));
                 }
-                let ty = &arg.ty;
-                passed.push(if arg.borrowed {
-                    quote_spanned!(ty.span()=> <#ty as __mcp::RefParam>::get(&#slot))
-                } else {
-                    quote!(#slot)
-                });
+                passed.push(if arg.borrows { quote_spanned!(arg.span=> __mcp::lend(&#slot)) } else { quote!(#slot) });
                 index += 1;
             }
             Param::Ctx(ctx) => {

@@ -45,6 +45,7 @@ fn arguments() {
             path: &Path,
             #[arg(default = "utf-8")] encoding: String,
             #[arg(min = 1)] limit: Option<u64>,
+            filter: Option<&str>,
         ) -> Result<Text, Error> {
             Ok(Text)
         }
@@ -65,7 +66,7 @@ fn injected() {
 #[test]
 fn mistakes() {
     let item = quote! {
-        fn wrong(#[arg(minimum = 1)] a: i32, b: Option<&str>) {}
+        fn wrong(#[arg(minimum = 1)] a: i32, b: &[&str]) {}
     };
     check("mistakes", quote!(readonly), &item);
 }

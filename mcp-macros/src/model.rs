@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
@@ -49,7 +49,8 @@ pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) docs: Docs,
     pub(crate) params: Vec<Param>,
-    pub(crate) returns: Type,
+    /// Where the compiler is to say what is wrong with the return type.
+    pub(crate) returns: Span,
 }
 
 /// What the attribute says.
@@ -167,8 +168,8 @@ impl Tool {
         check_arguments(&params, errors);
         let returns = match &item.sig.output {
             // Where there is no type to blame, the name is.
-            ReturnType::Default => syn::parse_quote_spanned!(item.sig.ident.span()=> ()),
-            ReturnType::Type(_, ty) => Owned::of(ty).ty,
+            ReturnType::Default => item.sig.ident.span(),
+            ReturnType::Type(_, ty) => ty.span(),
         };
         let function = item.sig.ident.clone();
         let is_async = item.sig.asyncness.is_some();

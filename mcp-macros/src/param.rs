@@ -56,9 +56,14 @@ pub(crate) enum Ctx {
 /// What the caller sends.
 pub(crate) struct Arg {
     pub(crate) ident: Ident,
-    /// The type without `&`, its lifetimes `'static`.
+    /// The type, its lifetimes `'static`.
     pub(crate) ty: Type,
-    pub(crate) borrowed: bool,
+    /// The type in which it is kept, without references.
+    pub(crate) slot: Type,
+    /// Where the compiler is to say what is wrong with the type.
+    pub(crate) span: Span,
+    /// Whether there is a reference in the type.
+    pub(crate) borrows: bool,
     pub(crate) name: LitStr,
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) description: Text,
@@ -179,16 +184,21 @@ fn read_lists(attrs: &[&Attribute], errors: &mut Errors) -> TokenStream {
 impl Arg {
     fn read(typed: &PatType, attrs: &[&Attribute], errors: &mut Errors) -> Option<Self> {
         let ident = read_name(&typed.pat, errors);
-        let ty = read_type(&typed.ty, errors);
-        let sound = ident.is_some() && ty.is_some();
+        let slot = Slot::of(&typed.ty);
+        let sound = check_type(&typed.ty, slot.nested.as_ref(), errors) && ident.is_some();
         // What else is wrong is said as well.
         let ident = ident.unwrap_or_else(|| Ident::new("argument", typed.pat.span()));
-        let (ty, borrowed) = ty.unwrap_or_else(|| ((*typed.ty).clone(), false));
+        let span = match ungrouped(&typed.ty) {
+            Type::Reference(reference) => reference.elem.span(),
+            ty => ty.span(),
+        };
         let mut arg = Self {
             name: LitStr::new(&ident.unraw().to_string(), ident.span()),
             ident,
-            ty,
-            borrowed,
+            ty: Owned::of(&typed.ty).ty,
+            slot: slot.ty,
+            span,
+            borrows: slot.borrows,
             aliases: Vec::new(),
             description: doc::text(&typed.attrs, errors),
             default: None,
@@ -326,27 +336,29 @@ impl Constraint {
     }
 }
 
-/// The type without `&`, and whether there was one.
-fn read_type(ty: &Type, errors: &mut Errors) -> Option<(Type, bool)> {
-    let (inner, borrowed) = match ungrouped(ty) {
+/// Says whether the type can be an argument's, as far as the tokens show it.
+fn check_type(ty: &Type, nested: Option<&TokenStream>, errors: &mut Errors) -> bool {
+    let inner = match ungrouped(ty) {
         Type::Reference(reference) if reference.mutability.is_some() => {
             errors.at(ty, "an argument cannot be `&mut`; take it by value and make it `mut` in the body");
-            return None;
+            return false;
         }
-        Type::Reference(reference) => (ungrouped(&reference.elem), true),
-        other => (other, false),
+        Type::Reference(reference) => ungrouped(&reference.elem),
+        other => other,
     };
-    let Owned { ty, borrowed: nested, opaque } = Owned::of(inner);
     if let Type::TraitObject(_) = inner {
         errors.at(inner, "an argument needs a type of its own; replace `dyn Trait` by a concrete type");
-    } else if let Some(opaque) = opaque {
+    } else if let Some(opaque) = Owned::of(inner).opaque {
         errors.at(opaque, "an argument needs a type of its own; replace `impl Trait` by a concrete type");
     } else if let Some(nested) = nested {
-        errors.at(nested, "an argument can be borrowed only as a whole, as `&str` or `&[T]`; use the owned type in here, such as `Option<String>`");
+        errors.at(
+            nested,
+            "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`",
+        );
     } else {
-        return Some((ty, borrowed));
+        return true;
     }
-    None
+    false
 }
 
 /// The type without the invisible brackets that `macro_rules!` puts around `$t:ty`.
@@ -361,15 +373,13 @@ pub(crate) fn ungrouped(ty: &Type) -> &Type {
 /// A type with all its lifetimes `'static`, as statics need it, and what was found in it.
 pub(crate) struct Owned {
     pub(crate) ty: Type,
-    /// The first reference.
-    borrowed: Option<TokenStream>,
     /// The first `impl Trait`.
     pub(crate) opaque: Option<TokenStream>,
 }
 
 impl Owned {
     pub(crate) fn of(ty: &Type) -> Self {
-        let mut owned = Self { ty: ty.clone(), borrowed: None, opaque: None };
+        let mut owned = Self { ty: ty.clone(), opaque: None };
         let mut ty = ty.clone();
         owned.visit_type_mut(&mut ty);
         Self { ty, ..owned }
@@ -382,12 +392,45 @@ impl VisitMut for Owned {
     }
 
     fn visit_type_reference_mut(&mut self, reference: &mut TypeReference) {
-        self.borrowed.get_or_insert_with(|| reference.to_token_stream());
         reference.lifetime = Some(Lifetime::new("'static", reference.and_token.span()));
         visit_mut::visit_type_mut(self, &mut reference.elem);
     }
 
     fn visit_type_impl_trait_mut(&mut self, opaque: &mut TypeImplTrait) {
         self.opaque.get_or_insert_with(|| opaque.to_token_stream());
+    }
+}
+
+/// A type with what it borrows as it is kept: `Option<&str>` → `Option<String>`, by the names that the compiler resolves.
+struct Slot {
+    ty: Type,
+    borrows: bool,
+    /// Whether the visitor is inside of a reference.
+    inside: bool,
+    /// The first reference inside of another.
+    nested: Option<TokenStream>,
+}
+
+impl Slot {
+    fn of(ty: &Type) -> Self {
+        let mut ty = Owned::of(ty).ty;
+        let mut slot = Self { ty: ty.clone(), borrows: false, inside: false, nested: None };
+        slot.visit_type_mut(&mut ty);
+        Self { ty, ..slot }
+    }
+}
+
+impl VisitMut for Slot {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        let Type::Reference(reference) = ty else { return visit_mut::visit_type_mut(self, ty) };
+        self.borrows = true;
+        if self.inside {
+            self.nested.get_or_insert_with(|| reference.to_token_stream());
+        }
+        let inside = std::mem::replace(&mut self.inside, true);
+        self.visit_type_mut(&mut reference.elem);
+        self.inside = inside;
+        let elem = &reference.elem;
+        *ty = syn::parse_quote_spanned!(elem.span()=> <#elem as __mcp::RefParam>::Slot);
     }
 }

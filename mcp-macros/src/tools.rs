@@ -7,8 +7,8 @@ use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::{Ident, Path, Token};
 
-/// The static that stands beside a tool's function.
-pub(crate) fn static_of(function: &Ident) -> Ident {
+/// The constant that stands beside a tool's function.
+pub(crate) fn const_of(function: &Ident) -> Ident {
     format_ident!("__mcp_tool_{}", function.unraw(), span = function.span())
 }
 
@@ -16,13 +16,13 @@ pub(crate) fn tools(paths: TokenStream) -> TokenStream {
     let parser = Punctuated::<Path, Token![,]>::parse_terminated;
     match parser.parse2(paths) {
         Ok(paths) => {
-            let statics = paths.into_iter().map(|mut path| {
+            let entries = paths.into_iter().map(|mut path| {
                 if let Some(last) = path.segments.last_mut() {
-                    last.ident = static_of(&last.ident);
+                    last.ident = const_of(&last.ident);
                 }
                 path
             });
-            quote!([#(&#statics),*])
+            quote!([#(#entries),*])
         }
         Err(error) => {
             let error = syn::Error::new(

@@ -6,24 +6,44 @@
 /// # Arguments
 ///
 /// - `path`: Where it is.
-pub fn read(path: &Path, encoding: String, limit: Option<u64>) -> Result<Text, Error> {
+pub fn read(
+    path: &Path,
+    encoding: String,
+    limit: Option<u64>,
+    filter: Option<&str>,
+) -> Result<Text, Error> {
     Ok(Text)
 }
 #[doc(hidden)]
 #[allow(
-    non_upper_case_globals,
-    missing_docs,
     deprecated,
+    non_upper_case_globals,
+    unit_bindings,
+    unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery
+    clippy::nursery,
 )]
-pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
+pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
     use ::mcp_core::__private as __mcp;
     #[allow(unused_imports)]
     use __mcp::traits::*;
     fn __mcp_default_1() -> String {
-        ::core::convert::Into::into("utf-8")
+        {
+            #[diagnostic::on_unimplemented(
+                message = "a text cannot be the default of a `{Self}`",
+                label = "not a `{Self}`",
+                note = "`default` takes a Rust expression of the parameter's type; for a variant write `default = {Self}::Utf8`"
+            )]
+            trait FromText: ::core::convert::From<&'static ::core::primitive::str> {}
+            #[diagnostic::do_not_recommend]
+            impl<T: ::core::convert::From<&'static ::core::primitive::str>> FromText
+            for T {}
+            fn from_text<T: FromText>(text: &'static ::core::primitive::str) -> T {
+                T::from(text)
+            }
+            from_text("utf-8")
+        }
     }
     const _: () = ::core::assert!(
         __mcp::KindOf:: < < Path as __mcp::RefParam > ::Slot > ::KIND
@@ -34,7 +54,7 @@ pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
         __mcp::KindOf:: < Option < u64 > > ::KIND.fits(__mcp::TypeKind::Number),
         "`min` does not fit the type of `limit`, which is not a number; remove it"
     );
-    static __MCP_PARAMS: [__mcp::Param; 3usize] = [
+    static __MCP_PARAMS: [__mcp::Param; 4usize] = [
         __mcp::Param::of::<<Path as __mcp::RefParam>::Slot>("path")
             .description("Where it is.")
             .examples(&[|| __mcp::json("src/main.rs")])
@@ -45,6 +65,7 @@ pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
         __mcp::Param::of::<Option<u64>>("limit")
             .constraints(&[__mcp::Constraint::Min(__mcp::Bound::Int(1i128))])
             .fitted(__mcp::KindOf::<Option<u64>>::KIND.is_known()),
+        __mcp::Param::of::<Option<<str as __mcp::RefParam>::Slot>>("filter"),
     ];
     fn __mcp_call(
         __cx: &__mcp::ToolContext,
@@ -54,11 +75,12 @@ pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
         let mut __a0 = __mcp::ArgSlot::<<Path as __mcp::RefParam>::Slot>::new();
         let mut __a1 = __mcp::ArgSlot::<String>::new();
         let mut __a2 = __mcp::ArgSlot::<Option<u64>>::new();
+        let mut __a3 = __mcp::ArgSlot::<Option<<str as __mcp::RefParam>::Slot>>::new();
         __mcp::read_arguments(
             __args.json,
             &__MCP_PARAMS,
             false,
-            &mut [__a0.slot(), __a1.slot(), __a2.slot()],
+            &mut [__a0.slot(), __a1.slot(), __a2.slot(), __a3.slot()],
         )?;
         if __args.is_read() {
             return __mcp::Ok(__mcp::Returned::Nothing);
@@ -66,12 +88,13 @@ pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
         let __a0 = __a0.take();
         let __a1 = __a1.take_or(__mcp_default_1);
         let __a2 = __a2.take();
-        let __returned = read(<Path as __mcp::RefParam>::get(&__a0), __a1, __a2);
+        let __a3 = __a3.take();
+        let __returned = read(__mcp::lend(&__a0), __a1, __a2, __mcp::lend(&__a3));
         let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
         __mcp::Success::of(&__value).write(__value, __out)
     }
     const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
-    __mcp::ToolEntry::new(
+    static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
             "files.read",
             __mcp::Origin::new(
                 ::core::env!("CARGO_PKG_NAME"),
@@ -90,19 +113,29 @@ pub static __mcp_tool_read: ::mcp_core::__private::ToolEntry = {
         .sections(&[("Errors", "- `FileNotFoundError`: there is none.")])
         .params(&__MCP_PARAMS)
         .output_schema(|| {
-            __mcp::Outcome::<Result<Text, Error>>::NEW
+            let __success = __mcp::Outcome::by(|| read(
+                    __mcp::any(),
+                    __mcp::any(),
+                    __mcp::any(),
+                    __mcp::any(),
+                ))
                 .kind()
-                .success()
-                .schema(
-                    &__mcp::Outcome::<Result<Text, Error>>::NEW.kind().success().shape(),
-                )
+                .success();
+            __success.schema(&__success.shape())
         })
         .output_shape(|| {
-            __mcp::Outcome::<Result<Text, Error>>::NEW.kind().success().shape()
-        })
-};
-const _: () = {
-    ::mcp_core::__private::inventory::submit! {
-        ::mcp_core::__private::Registration(& __mcp_tool_read)
+            __mcp::Outcome::by(|| read(
+                    __mcp::any(),
+                    __mcp::any(),
+                    __mcp::any(),
+                    __mcp::any(),
+                ))
+                .kind()
+                .success()
+                .shape()
+        });
+    __mcp::inventory::submit! {
+        __mcp::Registration(& __MCP_ENTRY)
     }
+    &__MCP_ENTRY
 };

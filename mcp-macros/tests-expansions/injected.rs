@@ -3,14 +3,15 @@ async fn search(cx: &ToolContext, db: &Db, user: User, query: String) -> Vec<Con
 }
 #[doc(hidden)]
 #[allow(
-    non_upper_case_globals,
-    missing_docs,
     deprecated,
+    non_upper_case_globals,
+    unit_bindings,
+    unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery
+    clippy::nursery,
 )]
-static __mcp_tool_search: ::mcp_core::__private::ToolEntry = {
+const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
     use ::mcp_core::__private as __mcp;
     #[allow(unused_imports)]
     use __mcp::traits::*;
@@ -44,7 +45,7 @@ static __mcp_tool_search: ::mcp_core::__private::ToolEntry = {
         })
     }
     const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
-    __mcp::ToolEntry::new(
+    static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
             "notes.search",
             __mcp::Origin::new(
                 ::core::env!("CARGO_PKG_NAME"),
@@ -65,15 +66,29 @@ static __mcp_tool_search: ::mcp_core::__private::ToolEntry = {
             ],
         )
         .output_schema(|| {
-            __mcp::Outcome::<Vec<Content>>::NEW
+            let __success = __mcp::Outcome::by_future(|| search(
+                    __mcp::any(),
+                    __mcp::any(),
+                    __mcp::any(),
+                    __mcp::any(),
+                ))
+                .kind()
+                .success();
+            __success.schema(&__success.shape())
+        })
+        .output_shape(|| {
+            __mcp::Outcome::by_future(|| search(
+                    __mcp::any(),
+                    __mcp::any(),
+                    __mcp::any(),
+                    __mcp::any(),
+                ))
                 .kind()
                 .success()
-                .schema(&__mcp::Outcome::<Vec<Content>>::NEW.kind().success().shape())
-        })
-        .output_shape(|| __mcp::Outcome::<Vec<Content>>::NEW.kind().success().shape())
-};
-const _: () = {
-    ::mcp_core::__private::inventory::submit! {
-        ::mcp_core::__private::Registration(& __mcp_tool_search)
+                .shape()
+        });
+    __mcp::inventory::submit! {
+        __mcp::Registration(& __MCP_ENTRY)
     }
+    &__MCP_ENTRY
 };

@@ -1,4 +1,4 @@
-fn wrong(a: i32, b: Option<&str>) {}
+fn wrong(a: i32, b: &[&str]) {}
 ::core::compile_error! {
     "unknown key `readonly`; did you mean `read_only`? the keys are `name`, `module`, `title`, `description`, `version`, `read_only`, `destructive`, `idempotent`, `open_world`, `deprecated_in`, `replaced_by`, `aliases`, `tags`, `meta`, `hidden`, `timeout`, `max_result`, `cache_ttl`, `inline`, `input_schema`, `output_schema`, `allow_unknown_arguments`, `allow` and `crate`"
 }
@@ -6,5 +6,5 @@ fn wrong(a: i32, b: Option<&str>) {}
     "unknown key `minimum`; did you mean `min`? the keys are `default`, `min`, `max`, `min_length`, `max_length`, `min_items`, `max_items`, `pattern`, `format`, `one_of`, `example`, `rename`, `alias`, `header`, `secret`, `description`, `schema` and `flatten`"
 }
 ::core::compile_error! {
-    "an argument can be borrowed only as a whole, as `&str` or `&[T]`; use the owned type in here, such as `Option<String>`"
+    "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`"
 }

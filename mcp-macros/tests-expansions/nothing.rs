@@ -1,14 +1,15 @@
 fn nothing() {}
 #[doc(hidden)]
 #[allow(
-    non_upper_case_globals,
-    missing_docs,
     deprecated,
+    non_upper_case_globals,
+    unit_bindings,
+    unused_qualifications,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery
+    clippy::nursery,
 )]
-static __mcp_tool_nothing: ::mcp_core::__private::ToolEntry = {
+const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
     use ::mcp_core::__private as __mcp;
     #[allow(unused_imports)]
     use __mcp::traits::*;
@@ -26,7 +27,7 @@ static __mcp_tool_nothing: ::mcp_core::__private::ToolEntry = {
         __mcp::Success::of(&__value).write(__value, __out)
     }
     const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
-    __mcp::ToolEntry::new(
+    static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
             "test.nothing",
             __mcp::Origin::new(
                 ::core::env!("CARGO_PKG_NAME"),
@@ -39,15 +40,12 @@ static __mcp_tool_nothing: ::mcp_core::__private::ToolEntry = {
             __MCP_CALL,
         )
         .output_schema(|| {
-            __mcp::Outcome::<()>::NEW
-                .kind()
-                .success()
-                .schema(&__mcp::Outcome::<()>::NEW.kind().success().shape())
+            let __success = __mcp::Outcome::by(|| nothing()).kind().success();
+            __success.schema(&__success.shape())
         })
-        .output_shape(|| __mcp::Outcome::<()>::NEW.kind().success().shape())
-};
-const _: () = {
-    ::mcp_core::__private::inventory::submit! {
-        ::mcp_core::__private::Registration(& __mcp_tool_nothing)
+        .output_shape(|| __mcp::Outcome::by(|| nothing()).kind().success().shape());
+    __mcp::inventory::submit! {
+        __mcp::Registration(& __MCP_ENTRY)
     }
+    &__MCP_ENTRY
 };

@@ -1,6 +1,6 @@
 //! Every key of a parameter has its effect.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_core::schemars::{self, JsonSchema};
 use mcp_core::serde_json::{Value, json};
@@ -64,6 +64,80 @@ fn an_option_can_be_absent_or_null() {
     assert_eq!(call("params.optional", r#"{"a": null, "b": null}"#), json!([null, null]));
     assert_eq!(call("params.optional", r#"{"b": [1]}"#), json!([null, [1]]));
     assert_eq!(input("params.optional").get("required"), None);
+}
+
+type Maybe<T> = Option<T>;
+
+/// Borrows what can be left out.
+#[mcp_tool(module = "params")]
+fn borrowed_options(
+    /// Only what has it.
+    #[arg(min_length = 1, max_length = 4, pattern = "^[a-z]+$", example = "milk")]
+    text: Option<&str>,
+    #[arg(one_of("up", "down"))] order: Maybe<&str>,
+    path: Option<&Path>,
+    #[arg(min_items = 1)] list: Option<&[u8]>,
+    #[arg(min = 1)] number: Option<&u16>,
+    #[arg(default = "a")] short: Option<&str>,
+    #[arg(default = Some("b"))] long: Option<&str>,
+    #[arg(default)] bare: Option<&[u8]>,
+) -> Value {
+    json!([text, order, path, list, number, short, long, bare])
+}
+
+/// Owns what can be left out.
+#[mcp_tool(module = "params")]
+fn owned_options(
+    /// Only what has it.
+    #[arg(min_length = 1, max_length = 4, pattern = "^[a-z]+$", example = "milk")]
+    text: Option<String>,
+    #[arg(one_of("up", "down"))] order: Maybe<String>,
+    path: Option<PathBuf>,
+    #[arg(min_items = 1)] list: Option<Vec<u8>>,
+    #[arg(min = 1)] number: Option<u16>,
+    #[arg(default = Some("a".to_owned()))] short: Option<String>,
+    #[arg(default = Some("b".to_owned()))] long: Option<String>,
+    #[arg(default)] bare: Option<Vec<u8>>,
+) -> Value {
+    json!([text, order, path, list, number, short, long, bare])
+}
+
+/// Borrows, and waits.
+#[mcp_tool(module = "params")]
+async fn borrowed_option_later<'a>(
+    text: Option<&'a str>,
+    #[arg(default = "b")] other: Option<&str>,
+) -> Option<&'a str> {
+    std::future::ready(()).await;
+    text.filter(|text| Some(*text) != other)
+}
+
+#[test]
+fn a_borrowed_option_is_like_an_owned_one() {
+    assert_eq!(input("params.borrowed_options"), input("params.owned_options"));
+    assert_eq!(input("params.borrowed_options").get("required"), None);
+    let arguments = [
+        "{}",
+        r#"{"text": null, "order": null, "path": null, "list": null, "number": null, "short": null}"#,
+        r#"{"text": "m\u0069lk", "order": "up", "path": "a/b", "list": [1], "number": 2, "short": "x", "bare": [3]}"#,
+    ];
+    for arguments in arguments {
+        assert_eq!(call("params.borrowed_options", arguments), call("params.owned_options", arguments));
+    }
+    assert_eq!(call("params.borrowed_options", "{}"), json!([null, null, null, null, null, "a", "b", null]));
+    assert_eq!(call("params.borrowed_options", arguments[2])[0], "milk");
+    let wrong = r#"{"text": "", "order": "left", "list": [], "number": 0, "path": 1}"#;
+    let found = faults("params.borrowed_options", wrong);
+    assert_eq!(found.len(), 5);
+    assert_eq!(found, faults("params.owned_options", wrong));
+    assert_eq!(borrowed_options(Some("a"), None, None, None, Some(&1), None, None, None)[0], "a");
+}
+
+#[test]
+fn a_borrowed_option_lives_as_long_as_the_call() {
+    assert_eq!(call("params.borrowed_option_later", "{}"), Value::Null);
+    assert_eq!(call("params.borrowed_option_later", r#"{"text": "a"}"#), "a");
+    assert_eq!(call("params.borrowed_option_later", r#"{"text": "b"}"#), Value::Null);
 }
 
 /// Constrained.

@@ -1,0 +1,8 @@
+use mcp_core::mcp_tool;
+
+#[mcp_tool]
+fn tool(a: semver::Version) {
+    drop(a);
+}
+
+fn main() {}

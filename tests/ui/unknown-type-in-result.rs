@@ -1,0 +1,13 @@
+use mcp_core::{ToolError, mcp_tool};
+
+#[mcp_tool]
+fn value() -> Result<Missing, ToolError> {
+    todo!()
+}
+
+#[mcp_tool]
+async fn error() -> Result<i32, Missing> {
+    todo!()
+}
+
+fn main() {}
