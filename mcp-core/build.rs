@@ -1,0 +1,5 @@
+//! Does nothing: Cargo asks for a build script where there is a `links` key.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+}
