@@ -4,6 +4,8 @@
 
 #[path = "broken/keys.rs"]
 mod keys;
+#[path = "broken/state.rs"]
+mod state;
 
 use std::collections::BTreeMap;
 

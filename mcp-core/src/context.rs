@@ -5,7 +5,7 @@ mod event;
 mod extensions;
 mod options;
 
-use std::any::{Any, type_name};
+use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -241,7 +241,12 @@ impl FromContext for ToolContext {
 }
 
 /// State that the registry did not check for: a context made by hand.
-pub(crate) fn missing_state<T>() -> ToolError {
-    let message = format!("there is no state of type `{}`; give it to the builder with `.state(…)`", type_name::<T>());
+pub(crate) fn missing_state<T: Any>(cx: &ToolContext) -> ToolError {
+    let wanted = StateType::of::<T>();
+    let remedy = match cx.state.near(wanted) {
+        Some(given) => format!("take `&{}`, which is there, in the tool", given.name),
+        None => "give it to the builder with `.state(…)`".to_owned(),
+    };
+    let message = format!("there is no state of type `{}`; {remedy}", wanted.name);
     ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message)
 }

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -217,12 +218,19 @@ pub struct StateType {
     pub id: TypeId,
     /// Its name, for errors.
     pub name: &'static str,
+    /// An `Arc` of the type.
+    arc: TypeId,
 }
 
 impl StateType {
     /// The type of some state.
     pub fn of<T: 'static>() -> Self {
-        Self { id: TypeId::of::<T>(), name: std::any::type_name::<T>() }
+        Self { id: TypeId::of::<T>(), name: std::any::type_name::<T>(), arc: TypeId::of::<Arc<T>>() }
+    }
+
+    /// Whether this is an `Arc` of the other type.
+    pub fn is_arc_of(&self, other: Self) -> bool {
+        self.id == other.arc
     }
 }
 

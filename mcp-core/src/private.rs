@@ -103,7 +103,7 @@ impl<T: 'static> CtxState<T> for CtxRef<T> {
     where
         T: State,
     {
-        cx.state().ok_or_else(missing_state::<T>)
+        cx.state().ok_or_else(|| missing_state::<T>(cx))
     }
 
     fn needs(&self, needs: &mut Vec<StateType>) {
@@ -229,7 +229,7 @@ pub fn any<T>() -> T {
 
 /// A clone of application state.
 pub fn cloned_state<T: Clone + State>(cx: &ToolContext) -> Result<T, ToolError> {
-    cx.state().cloned().ok_or_else(missing_state::<T>)
+    cx.state().cloned().ok_or_else(|| missing_state::<T>(cx))
 }
 
 /// A value as JSON, for defaults and examples. What cannot become JSON is null, and refused when the registry is built.

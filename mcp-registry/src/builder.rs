@@ -439,10 +439,11 @@ impl Unchecked {
 /// The state that a tool needs and nobody gave.
 fn missing_state(tool: &RegisteredTool, state: &Extensions) -> Vec<RegistrationProblem> {
     let needs = tool.needs().into_iter().filter(|need| !state.has(*need));
-    let problem = |name| RegistrationProblem::State {
+    let problem = |need: StateType| RegistrationProblem::State {
         tool: tool.name().to_owned(),
-        state: name,
+        state: need.name,
+        given: state.near(need).map(|given| given.name),
         origin: Box::new(tool.origin().clone()),
     };
-    needs.map(|need| problem(need.name)).collect()
+    needs.map(problem).collect()
 }

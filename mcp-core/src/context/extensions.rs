@@ -1,6 +1,6 @@
 //! Values by their type.
 
-use std::any::{Any, TypeId, type_name};
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::entry::StateType;
 /// Values by their type; cheap to clone, and free while it is empty.
 #[derive(Clone, Default)]
 pub struct Extensions {
-    values: Option<Arc<HashMap<TypeId, Named>>>,
+    values: Option<Arc<HashMap<TypeId, Typed>>>,
     /// The request by which a call came, whose own extensions are found here as well.
     #[cfg(feature = "http")]
     request: Option<Arc<http::request::Parts>>,
 }
 
-/// A value, and the name of its type for people.
-type Named = (&'static str, Arc<dyn Any + Send + Sync>);
+/// A value and its type.
+type Typed = (StateType, Arc<dyn Any + Send + Sync>);
 
 impl Extensions {
     /// None.
@@ -32,7 +32,7 @@ impl Extensions {
     /// Puts a value in, in place of one of the same type.
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         let values = Arc::make_mut(self.values.get_or_insert_default());
-        values.insert(TypeId::of::<T>(), (type_name::<T>(), Arc::new(value)));
+        values.insert(TypeId::of::<T>(), (StateType::of::<T>(), Arc::new(value)));
     }
 
     /// The value of a type. Of a call that came over HTTP, that is also what a layer of the server has put into the
@@ -65,12 +65,18 @@ impl Extensions {
     pub fn has(&self, state: StateType) -> bool {
         self.values.as_ref().is_some_and(|values| values.contains_key(&state.id))
     }
+
+    /// The type that is there in place of the wanted one: with an `Arc` around it, or without.
+    pub fn near(&self, wanted: StateType) -> Option<StateType> {
+        let mut given = self.values.iter().flat_map(|values| values.values()).map(|(given, _)| *given);
+        given.find(|given| given.is_arc_of(wanted) || wanted.is_arc_of(*given))
+    }
 }
 
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values = self.values.iter().flat_map(|values| values.values());
-        f.debug_set().entries(values.map(|(name, _)| name)).finish()
+        f.debug_set().entries(values.map(|(state, _)| state.name)).finish()
     }
 }
 

@@ -148,14 +148,14 @@ pub enum RegistrationProblem {
         origin: Box<Origin>,
     },
     /// Application state that a tool needs and the builder was not given.
-    #[error(
-        "`{tool}` needs state of type `{state}`; give it with `.state(…)`, or leave the tool out with `.select(…)`\n    at {origin}"
-    )]
+    #[error("`{tool}` needs state of type `{state}`{}\n    at {origin}", without_state(.state, *.given))]
     State {
         /// The tool.
         tool: String,
         /// The type.
         state: &'static str,
+        /// The type that was given, if it differs from the wanted one by an `Arc` only.
+        given: Option<&'static str>,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
@@ -219,6 +219,15 @@ fn unchecked(tool: &str, keyword: &str, path: &str, origin: &Origin) -> String {
     format!(
         "the input schema of `{tool}` says `{keyword}`{place}, which nothing checks; turn on the feature `validate` of mcp-registry, or {made} `.allow_unchecked({tool:?})` in the builder"
     )
+}
+
+fn without_state(wanted: &str, given: Option<&str>) -> String {
+    match given {
+        Some(given) => {
+            format!(" and was given `{given}`; take `&{given}` in the tool, or give `.state(…)` a `{wanted}`")
+        }
+        None => "; give it with `.state(…)`, or leave the tool out with `.select(…)`".to_owned(),
+    }
 }
 
 fn unlinked(package: &str, found: usize, named: bool) -> String {
