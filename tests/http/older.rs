@@ -84,7 +84,7 @@ fn a4_a_batch_is_answered_in_its_session() {
 }
 
 #[test]
-fn c5_a_batch_cancels_a_request_of_its_session() {
+fn a_batch_cancels_a_request_of_its_session() {
     let served = Served::start();
     let id = served.session(OLD);
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });

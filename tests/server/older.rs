@@ -196,7 +196,7 @@ fn a4_other_versions_have_no_batches() {
 }
 
 #[test]
-fn c1_a_batch_is_answered_on_one_line() {
+fn a_batch_is_answered_on_one_line() {
     let client = client(Era::V2025_03_26);
     for message in [json!([add(1), add(2)]), json!([slow_call(1), add(2)])] {
         let answer = block_on(client.server().handle(message.to_string().as_bytes(), client.peer())).unwrap();
