@@ -166,6 +166,8 @@ fn each_reference_resolves_and_each_definition_is_used() {
 fn each_schema_is_one() {
     for entry in entries() {
         validator(&schema::input_of(entry));
-        (entry.output_schema)().into_iter().for_each(|output| drop(validator(&output.schema)));
+        if let Some(output) = (entry.output_schema)() {
+            validator(&output.schema);
+        }
     }
 }

@@ -262,7 +262,7 @@ fn null_is_refused_for_a_field_with_a_default_and_the_lint_says_so() {
 #[test]
 fn a_note_names_few_tools_of_many() {
     let tool = |n: usize| {
-        let schema = json!({ "type": "object", "properties": {}, "additionalProperties": n % 10 == 0 });
+        let schema = json!({ "type": "object", "properties": {}, "additionalProperties": n.is_multiple_of(10) });
         Tool::new(format!("made.tool_{n}"), schema, |_, _| async {})
     };
     let note = |numbers: &mut dyn Iterator<Item = usize>| {

@@ -335,10 +335,12 @@ impl<'a> Walk<'a> {
                 }
                 ("properties", Value::Object(named)) => {
                     let place = if place == Place::Restriction { place } else { Place::Property };
-                    named.iter().for_each(|(name, schema)| self.part(Part { name, schema, place }, see));
+                    for (name, schema) in named {
+                        self.part(Part { name, schema, place }, see);
+                    }
                 }
                 ("patternProperties", Value::Object(named)) => {
-                    named.values().for_each(|schema| self.part(Part { name, schema, place: Place::Part }, see));
+                    self.all(named.values(), Part { place: Place::Part, ..part }, see);
                 }
                 ("items" | "additionalProperties", schema) => {
                     self.part(Part { name, schema, place: Place::Part }, see);
@@ -346,15 +348,19 @@ impl<'a> Walk<'a> {
                 ("not" | "if" | "then" | "else" | "contains", schema) => {
                     self.part(Part { name, schema, place: Place::Restriction }, see);
                 }
-                ("prefixItems", Value::Array(all)) => {
-                    all.iter().for_each(|schema| self.part(Part { name, schema, place: Place::Part }, see));
-                }
+                ("prefixItems", Value::Array(all)) => self.all(all, Part { place: Place::Part, ..part }, see),
                 ("oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
                     let place = if says_kind || key == "allOf" { Place::Restriction } else { Place::Part };
-                    all.iter().for_each(|schema| self.part(Part { name, schema, place }, see));
+                    self.all(all, Part { place, ..part }, see);
                 }
                 _ => {}
             }
+        }
+    }
+    /// Sees schemas of values that are in the same place.
+    fn all(&mut self, schemas: impl IntoIterator<Item = &'a Value>, part: Part<'a>, see: &mut dyn FnMut(Part<'a>)) {
+        for schema in schemas {
+            self.part(Part { schema, ..part }, see);
         }
     }
 }
