@@ -17,8 +17,9 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::types::{
-    Adjacent, Expression, External, Flattened, FlattenedEnum, FlattenedMap, Internal, Mode, Newtype, Node, Page, Point,
-    Region, Settings, Size, Transparent, TupleStruct, TwoFaced, Unit, Untagged, UntaggedObjects, Walk, Wide,
+    Adjacent, Expression, External, Flattened, FlattenedEnum, FlattenedEnums, FlattenedMap, Internal, Mode, Newtype,
+    Node, Page, Point, Region, Settings, Size, Transparent, TupleStruct, TwoFaced, Unit, Untagged, UntaggedObjects,
+    Walk, Wide,
 };
 
 /// A tool that gives back what it takes, and values for it.
@@ -194,6 +195,10 @@ cases! {
         bad: [{"query": "a"}, {"limit": 1}, {"query": "a", "limit": 1, "offset": -1}]
     }
     flatten_map: FlattenedMap { good: [{"query": "a"}, {"query": "a", "more": [1]}], bad: [{}, {"query": 1}] }
+    flatten_enums: FlattenedEnums {
+        good: [{"kind": "nothing", "name": "a"}, {"kind": "circle", "radius": 1, "x": 1, "y": 2}],
+        bad: [{"kind": "nothing"}, {"name": "a"}, {"kind": "circle", "name": "a"}]
+    }
     flatten_enum: FlattenedEnum {
         good: [{"name": "a", "kind": "nothing"}, {"name": "a", "kind": "circle", "radius": 1}],
         bad: [{"name": "a"}, {"kind": "nothing"}, {"name": "a", "kind": "circle"}]

@@ -190,6 +190,14 @@ pub(crate) struct FlattenedEnum {
     shape: Internal,
 }
 
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct FlattenedEnums {
+    #[serde(flatten)]
+    shape: Internal,
+    #[serde(flatten)]
+    object: UntaggedObjects,
+}
+
 /// The part of an answer that is wanted.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Part {
