@@ -37,7 +37,8 @@ mod version;
 pub use mcp_macros::mcp_tool;
 /// The entries of the named tools, as references that the linker cannot drop: `tools![module::function, other]`.
 ///
-/// Name each function where it is defined: what is imported or exported under another path has its entry there alone.
+/// Name each function by the path of the module that defines it, `tools![calc::add]`: its entry stands beside it, and is neither
+/// imported by `use calc::add` nor exported by `pub use calc::add`.
 pub use mcp_macros::tools;
 pub use schemars;
 pub use serde_json;

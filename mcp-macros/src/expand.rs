@@ -68,7 +68,7 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
     let doc = doc(tool);
     let params = params(tool);
     let call = call(tool);
-    // One item, of a kind that an `impl` may hold too: in one, the compiler only misses the function.
+    // One item, of a kind that an `impl` may hold too: there the compiler misses the function, and reports nothing else.
     quote! {
         #[doc(hidden)]
         #[allow(
