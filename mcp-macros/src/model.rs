@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
@@ -191,12 +191,26 @@ fn is_tool(attr: &Attribute) -> bool {
     attr.path().segments.last().is_some_and(|segment| segment.ident == "mcp_tool")
 }
 
+/// The first `Self`, which nothing but an `impl` or a trait gives a meaning to.
+fn find_self(tokens: TokenStream) -> Option<Ident> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(word) if word == "Self" => Some(word),
+        TokenTree::Group(group) => find_self(group.stream()),
+        _ => None,
+    })
+}
+
 fn check_signature(item: &Item, errors: &mut Errors) {
     let sig = &item.sig;
     for param in &sig.generics.params {
         match param {
             GenericParam::Lifetime(_) => {}
             param => errors.at(param, "a tool cannot be generic: it is called with JSON; use a concrete type"),
+        }
+    }
+    if sig.receiver().is_none() {
+        if let Some(word) = find_self(sig.to_token_stream()) {
+            errors.at(word, "a tool is a free function; move it out of the `impl` and write the type's name");
         }
     }
     if let Some(again) = item.attrs.iter().find(|attr| is_tool(attr)) {

@@ -101,7 +101,7 @@ impl Param {
         let typed = match input {
             FnArg::Typed(typed) => typed,
             FnArg::Receiver(receiver) => {
-                errors.at(receiver, "a tool cannot take `self`; take the state as a parameter: `#[ctx] state: &State`");
+                errors.at(receiver, "a tool is a free function; move it out of the `impl` and take the state as a parameter: `#[ctx] state: &State`");
                 return None;
             }
         };
