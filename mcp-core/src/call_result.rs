@@ -66,7 +66,8 @@ impl CallToolResult {
     /// The result for clients that do not know `structuredContent`, which came with MCP 2025-06-18: the text has all of the
     /// data, however large.
     pub fn without_structure(flat: ToolResult) -> Self {
-        let whole = flat.content.is_none().then(|| default_content(&flat, usize::MAX));
+        let has_none = flat.content.as_ref().is_none_or(Vec::is_empty);
+        let whole = has_none.then(|| default_content(&flat, usize::MAX));
         let mut result = Self::from(flat);
         result.structured_content = None;
         if let Some(whole) = whole {

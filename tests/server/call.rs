@@ -168,7 +168,7 @@ fn s2_33_call_tool_fails_with_the_phrase_of_the_code_and_the_sentence_in_details
             "Tool execution error",
             "none left",
         ),
-        (json!({ "tool_name": "served.delete" }), 40300, "Permission denied", "trust_tool"),
+        (json!({ "tool_name": "served.delete" }), 40300, "Permission denied", "trust level"),
     ] {
         let error = error(params.clone());
         assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(phrase)), "{params}");

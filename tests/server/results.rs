@@ -198,8 +198,12 @@ fn a_text_that_repeats_a_large_structure_is_shortened() {
                 let client = block_on(Client::connect(Server::new(registry()), era)).unwrap();
                 let result = block_on(client.call_tool(name, json!({ "limit": n }))).unwrap();
                 let quotes = "\"".repeat(n);
-                assert_eq!(result.structured_content.as_ref().unwrap()["result"], quotes);
                 let text = result.content[0].as_text().unwrap();
+                if era < Era::V2025_06_18 {
+                    assert_eq!((result.structured_content.as_ref(), text == quotes), (None, true), "{era}");
+                    continue;
+                }
+                assert_eq!(result.structured_content.as_ref().unwrap()["result"], quotes);
                 assert_eq!(text == quotes, whole);
                 if !whole {
                     assert!(text.len() < CallToolResult::MAX_REPEATED + 100);

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::peer::NotBegun;
-use super::project::project;
+use super::project::projected;
 use super::request::{Asked, SERVER_INFO, either, invalid, same_json, unknown_level};
 use super::write::{append_text_of, begin, notification, respond, respond_error, respond_error_in};
 use super::{Outcome, Peer, Rest, Server};
@@ -198,8 +198,7 @@ impl Server {
                 None => error.into(),
             },
         };
-        let mut result = CallToolResult::from(result);
-        project(&mut result, era);
+        let mut result = projected(result, era);
         if era.is_stateless() {
             result.extra.insert("resultType".to_owned(), "complete".into());
             result.meta.insert(SERVER_INFO.to_owned(), self.implementation());

@@ -1,17 +1,14 @@
 //! Results, as the older versions know them.
 
-use mcp_core::{CallToolResult, Content, Era};
+use mcp_core::{CallToolResult, Content, Era, ToolResult};
 
-/// Leaves out of a result what its version does not know. Blocks that it does not know become texts: a client would
-/// otherwise refuse the whole result.
-pub(super) fn project(result: &mut CallToolResult, era: Era) {
+/// The result as its version knows it. Blocks that it does not know become texts: a client would otherwise refuse the whole
+/// result.
+pub(super) fn projected(result: ToolResult, era: Era) -> CallToolResult {
     if era >= Era::V2025_06_18 {
-        return;
+        return result.into();
     }
-    let structured = result.structured_content.take();
-    if let (true, Some(structured)) = (result.content.is_empty(), structured) {
-        result.content.push(Content::text(structured.to_string()));
-    }
+    let mut result = CallToolResult::without_structure(result);
     for block in &mut result.content {
         if let Some(text) = text_of(block, era) {
             let text = Content::text(text);
@@ -21,6 +18,7 @@ pub(super) fn project(result: &mut CallToolResult, era: Era) {
             };
         }
     }
+    result
 }
 
 /// The text that stands for a block which the version does not know; none for one that it knows.
