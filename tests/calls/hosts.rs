@@ -27,7 +27,7 @@ fn block() {
 }
 
 /// Sleeps by tokio's clock.
-#[mcp_tool(module = "host", timeout = "30ms")]
+#[mcp_tool(module = "host", timeout = "1s")]
 async fn sleep(ms: u64) -> u64 {
     tokio::time::sleep(Duration::from_millis(ms)).await;
     ms
