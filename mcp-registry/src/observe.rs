@@ -159,7 +159,7 @@ pub struct CallRecord<'a> {
     pub outcome: CallOutcome,
     /// How long it took.
     pub duration: Duration,
-    /// The machine-readable category of the error.
+    /// The machine-readable category of the error, as the caller is told it.
     pub error_type: Option<&'a str>,
     /// What went wrong, in full; also where the caller was shown less.
     pub message: Option<&'a str>,

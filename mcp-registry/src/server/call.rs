@@ -38,7 +38,7 @@ struct McpForm<'a> {
 impl Form for McpForm<'_> {
     /// Where the text is the value itself, and the whole of it.
     fn fits(&self, wraps: bool, json: &[u8]) -> bool {
-        json.len() <= CallToolResult::MAX_REPEATED
+        (!self.structured || json.len() <= CallToolResult::MAX_REPEATED)
             && match (wraps, json.first()) {
                 (true, first) => first != Some(&b'{'),
                 (false, first) => first == Some(&b'{') && !json.starts_with(br#"{"result":"#),

@@ -304,7 +304,7 @@ fn other_shapes_that_serde_takes_are_looked_at_when_they_come() {
     for entry in tools![point, strict, tree, internal, untagged] {
         assert_eq!(found(entry), Need::With { lists: true, objects: false }, "{}", entry.name);
     }
-    assert_eq!(found(&__mcp_tool_color), Need::With { lists: false, objects: true });
+    assert_eq!(found(__mcp_tool_color), Need::With { lists: false, objects: true });
     for entry in tools![external, adjacent] {
         assert!(matches!(found(entry), Need::With { .. }), "{}: {:?}", entry.name, found(entry));
     }
@@ -465,7 +465,7 @@ mod with_the_feature {
 
     #[test]
     fn nested_faults_are_added_to_those_of_types() {
-        let point = tool(&__mcp_tool_point);
+        let point = tool(__mcp_tool_point);
         let arguments = json!({ "point": { "x": "a", "y": "b" } });
         let typed = __mcp_tool_point.check(&arguments.to_string()).unwrap_err();
         let error = complete(&point, &arguments.to_string(), typed);
@@ -476,7 +476,7 @@ mod with_the_feature {
 
     #[test]
     fn results_are_checked_by_the_output_schema() {
-        let returning = tool(&__mcp_tool_returning);
+        let returning = tool(__mcp_tool_returning);
         assert!(output_faults(&returning, &json!({ "n": 3, "when": "2020-01-31" })).faults.is_empty());
         let told = |data: Value| {
             output_faults(&returning, &data).faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>()
@@ -485,6 +485,6 @@ mod with_the_feature {
         assert_eq!(told(json!({ "n": null })), ["`n` must be an integer, not null; return such a value"]);
         assert_eq!(told(json!({ "n": 1, "when": "now" })).len(), 1);
         assert_eq!(told(json!([1])), ["`result` must be an object, not [1]; return such a value"]);
-        assert!(output_faults(&tool(&__mcp_tool_silent), &json!(1)).faults.is_empty());
+        assert!(output_faults(&tool(__mcp_tool_silent), &json!(1)).faults.is_empty());
     }
 }
