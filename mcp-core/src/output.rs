@@ -120,11 +120,13 @@ impl<T> Outcome<T> {
     }
 
     /// For what a function returns. It is not called.
+    #[inline]
     pub fn by(_: impl FnOnce() -> T) -> Self {
         Self::NEW
     }
 
     /// For what an `async` function returns. It is not called.
+    #[inline]
     pub fn by_future<F: Future<Output = T>>(_: impl FnOnce() -> F) -> Self {
         Self::NEW
     }

@@ -36,6 +36,7 @@ pub use std::time::Duration;
 use crate::context::missing_state;
 use crate::param::{ToolParam, unknown_arguments, whole};
 use crate::schema;
+pub use crate::schema::Shape;
 
 /// Doc comments that a macro writes.
 pub mod docs {

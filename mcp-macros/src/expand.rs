@@ -67,7 +67,7 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
     let facts = facts(tool);
     let doc = doc(tool);
     let params = params(tool);
-    let call = call(tool);
+    let (call, output) = (call(tool), output(tool));
     // One item, of a kind that an `impl` may hold too: there the compiler misses the function, and reports nothing else.
     quote! {
         #[doc(hidden)]
@@ -82,6 +82,7 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
             #doc
             #params
             #call
+            #output
             static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
                 #name,
                 __mcp::Origin::new(
@@ -205,29 +206,33 @@ fn meta(key: &LitStr, value: &MetaLit) -> TokenStream {
 
 /// The schemas that were written out, and that of the return type.
 fn schemas(tool: &Tool) -> TokenStream {
-    let span = tool.returns;
     let input = tool
         .keys
         .input_schema
         .as_ref()
         .map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
+    let output = if let Some(schema) = &tool.keys.output_schema {
+        quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true))
+    } else {
+        quote!(.output_schema(|| __mcp_output(true).1))
+    };
+    quote!(#input #output .output_shape(|| __mcp_output(false).0))
+}
+
+/// The function that tells the shape of what the tool returns and, where it is asked for, the schema.
+fn output(tool: &Tool) -> TokenStream {
     let function = &tool.function;
     let by = if tool.is_async { quote!(by_future) } else { quote!(by) };
     let any = tool.params.iter().map(|_| quote!(__mcp::any()));
     // The type is not named: where it is misspelt, the function says so, and once is enough.
-    let success = quote_spanned!(span=> __mcp::Outcome::#by(|| #function(#(#any),*)).kind().success());
-    let output = if let Some(schema) = &tool.keys.output_schema {
-        quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true))
-    } else {
-        quote_spanned! {span=>
-            .output_schema(|| {
-                let __success = #success;
-                __success.schema(&__success.shape())
-            })
+    quote_spanned! {tool.returns=>
+        fn __mcp_output(__with_schema: bool) -> (__mcp::Shape, __mcp::Option<__mcp::OutputSchema>) {
+            let __success = __mcp::Outcome::#by(|| #function(#(#any),*)).kind().success();
+            let __shape = __success.shape();
+            let __schema = if __with_schema { __success.schema(&__shape) } else { __mcp::None };
+            (__shape, __schema)
         }
-    };
-    let shape = quote_spanned!(span=> .output_shape(|| #success.shape()));
-    quote!(#input #output #shape)
+    }
 }
 
 /// The state that a `#[ctx]` parameter needs.

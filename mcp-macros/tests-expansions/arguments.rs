@@ -94,6 +94,25 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
         __mcp::Success::of(&__value).write(__value, __out)
     }
     const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
+    fn __mcp_output(
+        __with_schema: bool,
+    ) -> (__mcp::Shape, __mcp::Option<__mcp::OutputSchema>) {
+        let __success = __mcp::Outcome::by(|| read(
+                __mcp::any(),
+                __mcp::any(),
+                __mcp::any(),
+                __mcp::any(),
+            ))
+            .kind()
+            .success();
+        let __shape = __success.shape();
+        let __schema = if __with_schema {
+            __success.schema(&__shape)
+        } else {
+            __mcp::None
+        };
+        (__shape, __schema)
+    }
     static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
             "files.read",
             __mcp::Origin::new(
@@ -112,28 +131,8 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
         .description("Reads a text file.")
         .sections(&[("Errors", "- `FileNotFoundError`: there is none.")])
         .params(&__MCP_PARAMS)
-        .output_schema(|| {
-            let __success = __mcp::Outcome::by(|| read(
-                    __mcp::any(),
-                    __mcp::any(),
-                    __mcp::any(),
-                    __mcp::any(),
-                ))
-                .kind()
-                .success();
-            __success.schema(&__success.shape())
-        })
-        .output_shape(|| {
-            __mcp::Outcome::by(|| read(
-                    __mcp::any(),
-                    __mcp::any(),
-                    __mcp::any(),
-                    __mcp::any(),
-                ))
-                .kind()
-                .success()
-                .shape()
-        });
+        .output_schema(|| __mcp_output(true).1)
+        .output_shape(|| __mcp_output(false).0);
     __mcp::inventory::submit! {
         __mcp::Registration(& __MCP_ENTRY)
     }

@@ -45,6 +45,25 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
         })
     }
     const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
+    fn __mcp_output(
+        __with_schema: bool,
+    ) -> (__mcp::Shape, __mcp::Option<__mcp::OutputSchema>) {
+        let __success = __mcp::Outcome::by_future(|| search(
+                __mcp::any(),
+                __mcp::any(),
+                __mcp::any(),
+                __mcp::any(),
+            ))
+            .kind()
+            .success();
+        let __shape = __success.shape();
+        let __schema = if __with_schema {
+            __success.schema(&__shape)
+        } else {
+            __mcp::None
+        };
+        (__shape, __schema)
+    }
     static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
             "notes.search",
             __mcp::Origin::new(
@@ -65,28 +84,8 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
                 |needs| needs.extend(<User as __mcp::FromContext>::requires()),
             ],
         )
-        .output_schema(|| {
-            let __success = __mcp::Outcome::by_future(|| search(
-                    __mcp::any(),
-                    __mcp::any(),
-                    __mcp::any(),
-                    __mcp::any(),
-                ))
-                .kind()
-                .success();
-            __success.schema(&__success.shape())
-        })
-        .output_shape(|| {
-            __mcp::Outcome::by_future(|| search(
-                    __mcp::any(),
-                    __mcp::any(),
-                    __mcp::any(),
-                    __mcp::any(),
-                ))
-                .kind()
-                .success()
-                .shape()
-        });
+        .output_schema(|| __mcp_output(true).1)
+        .output_shape(|| __mcp_output(false).0);
     __mcp::inventory::submit! {
         __mcp::Registration(& __MCP_ENTRY)
     }
