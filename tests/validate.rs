@@ -50,6 +50,37 @@ struct Login {
     password: String,
 }
 
+/// One of two members, by a keyword of its own.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [{ "required": ["id"] }, { "required": ["name"] }]))]
+#[allow(dead_code, reason = "what is read is not looked at")]
+struct Key {
+    id: Option<u8>,
+    name: Option<String>,
+}
+
+/// Takes one of two members.
+#[mcp_tool(module = "check", read_only)]
+fn either(key: Key) -> bool {
+    key.id.is_some()
+}
+
+#[test]
+fn a_one_of_whose_alternatives_may_both_fit_is_published_and_enforced_as_it_is() {
+    let registry = Registry::builder_of(tools![either]).build().unwrap();
+    let key = registry.get_tool_schema("check.either").unwrap()["properties"]["key"].clone();
+    assert_eq!(key["oneOf"], json!([{ "required": ["id"] }, { "required": ["name"] }]), "{key}");
+    let call = |key: Value| {
+        let call = ToolCall::new("check.either", json!({ "key": key }));
+        mcp_registry::__private::block_on(registry.try_call(&call))
+    };
+    assert!(call(json!({ "id": 1 })).is_ok() && call(json!({ "name": "a" })).is_ok());
+    for wrong in [json!({}), json!({ "id": 1, "name": "a" })] {
+        assert!(matches!(call(wrong.clone()), Err(Error::Schema(_))), "{wrong}");
+    }
+    assert!(registry.catalog().lint().iter().any(|finding| finding.rule == "one-of"), "and the lint says who drops it");
+}
+
 /// Takes texts of a form.
 #[mcp_tool(module = "check")]
 fn texts(

@@ -25,6 +25,48 @@ enum Node {
     Leaf(bool),
 }
 
+#[derive(Deserialize, JsonSchema)]
+enum OnlyA {
+    A,
+}
+
+#[derive(Deserialize, JsonSchema)]
+enum OnlyB {
+    B,
+}
+
+/// What looks like a tag is a member like others: a caller may send it last.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "what is read is not looked at")]
+enum Marked {
+    A { next: Box<Marked>, kind: OnlyA },
+    B { next: Box<Marked>, kind: OnlyB },
+    Leaf(bool),
+}
+
+/// Takes a tree whose variants have marks.
+#[mcp_tool(module = "heavy", inline)]
+fn marked(node: Marked) -> bool {
+    matches!(node, Marked::Leaf(true))
+}
+
+/// Read by its tag, in linear time.
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+#[allow(dead_code, reason = "what is read is not looked at")]
+enum Tagged {
+    A { next: Box<Tagged> },
+    B { next: Box<Tagged> },
+    Leaf,
+}
+
+/// Takes a tree whose variants have a tag; the validator looks at it as well.
+#[mcp_tool(module = "heavy", inline)]
+fn tagged(#[arg(pattern = "^a$")] name: String, node: Tagged) -> bool {
+    name == "a" && matches!(node, Tagged::A { .. })
+}
+
 /// Takes a tree.
 #[mcp_tool(module = "heavy")]
 async fn tree_async(node: Node) -> bool {
@@ -74,8 +116,8 @@ fn nested(levels: usize, leaf: &str) -> String {
 
 #[test]
 fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_nobody_up() {
-    let registry = build(of(tools![tree, tree_async, tree_inline, quick]));
-    for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline"] {
+    let registry = build(of(tools![tree, tree_async, tree_inline, marked, quick]));
+    for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline", "heavy.marked"] {
         let mut out = Vec::new();
         registry.call_bytes_blocking(tool, nested(0, "true").as_bytes(), &CallOptions::new(), &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("true"), "{tool}");
@@ -89,6 +131,19 @@ fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_n
         assert_eq!(failure(&results[0]).0, "TimeoutError", "{tool}");
         assert_eq!(results[1].data, Some(json!({ "result": "quick" })), "{tool}");
         assert!(started.elapsed() < Duration::from_secs(30), "{tool}");
+    }
+}
+
+#[test]
+fn a_type_with_a_tag_is_read_and_checked_in_linear_time() {
+    let registry = build(of(tools![tagged]));
+    let levels = 40;
+    for end in [r#","kind":"A"}"#, r#","kind":"B"}"#] {
+        let (start, end) = (r#"{"next":"#.repeat(levels), end.repeat(levels));
+        let arguments = format!(r#"{{"name": "a", "node": {start}{{"kind":"Leaf"}}{end}}}"#);
+        let call = ToolCall::new("heavy.tagged", serde_json::from_str::<Value>(&arguments).unwrap());
+        let result = registry.call_blocking_with(&call, &CallOptions::new().timeout(Duration::from_secs(60)));
+        assert_eq!(result.data, Some(json!({ "result": end.starts_with(r#","kind":"A""#) })), "{}", result.to_json());
     }
 }
 

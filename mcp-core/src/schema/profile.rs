@@ -75,19 +75,23 @@ pub(super) fn host_safe(schema: &mut Value, profile: Profile<'_>) {
 
 /// Turns `const` into an `enum` of one value: several converters drop a `const`, and with it the tag of a union.
 fn plain_constant(object: &mut JsonObject) {
-    let Some(place) = object.keys().position(|key| key == "const") else { return };
+    // Both at once are not what a type becomes, and mean what both say.
+    let Some(place) = object.keys().position(|key| key == "const").filter(|_| !object.contains_key("enum")) else {
+        return;
+    };
     let Some(value) = object.shift_remove("const") else { return };
-    // `const` and `enum` at once are not what a type becomes; what is dropped is only the wider of the two.
-    object.shift_remove("enum");
     if let (Some(kind), false) = (kind_of(std::slice::from_ref(&value)), object.contains_key("type")) {
         object.shift_insert(place, "type".into(), kind.into());
     }
     object.insert("enum".into(), json!([value]));
 }
 
-/// Turns `oneOf` into `anyOf`: several converters drop a `oneOf`. The alternatives of a type exclude each other by their
-/// tags, or serde takes the first that fits.
+/// Turns `oneOf` into `anyOf` where that means the same: several converters drop a `oneOf`.
 fn plain_union(object: &mut JsonObject) {
+    let is_plain = |alternatives: &[Value]| excludes_itself(alternatives) || is_variants(object, alternatives);
+    if !object.get("oneOf").and_then(Value::as_array).is_some_and(|alternatives| is_plain(alternatives)) {
+        return;
+    }
     let Some(place) = object.keys().position(|key| key == "oneOf") else { return };
     let Some(alternatives) = object.shift_remove("oneOf") else { return };
     if !object.contains_key("anyOf") {
@@ -95,6 +99,64 @@ fn plain_union(object: &mut JsonObject) {
     } else if let Value::Array(parts) = object.entry("allOf").or_insert_with(|| json!([])) {
         parts.push(json!({ "anyOf": alternatives }));
     }
+}
+
+/// Whether no value fits two of the alternatives.
+fn excludes_itself(alternatives: &[Value]) -> bool {
+    let others = |position: usize| alternatives[position + 1..].iter();
+    alternatives.iter().enumerate().all(|(position, one)| others(position).all(|other| are_disjoint(one, other)))
+}
+
+/// Whether it is plain that no value fits both schemas.
+fn are_disjoint(one: &Value, other: &Value) -> bool {
+    if let (Some(one), Some(other)) = (one["type"].as_str(), other["type"].as_str()) {
+        let is_number = |kind: &str| matches!(kind, "integer" | "number");
+        if one != other && !(is_number(one) && is_number(other)) {
+            return true;
+        }
+    }
+    if let (Some(one), Some(other)) = (one["enum"].as_array(), other["enum"].as_array()) {
+        return !one.iter().any(|value| other.contains(value));
+    }
+    let (is_object, is_other_object) = (one["type"] == "object", other["type"] == "object");
+    let required = |schema: &'_ Value| -> Vec<String> {
+        let names = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        names.map(str::to_owned).collect()
+    };
+    let lacks = |schema: &Value, name: &str| {
+        schema["additionalProperties"] == false
+            && schema.get("patternProperties").is_none()
+            && schema["properties"].get(name).is_none()
+    };
+    let differ =
+        |name: &String| lacks(other, name) || are_disjoint(&one["properties"][name], &other["properties"][name]);
+    let (own, others) = (required(one), required(other));
+    is_object
+        && is_other_object
+        && (own.iter().any(|name| others.contains(name) && differ(name))
+            || own.iter().any(|name| lacks(other, name))
+            || others.iter().any(|name| lacks(one, name)))
+}
+
+/// Whether the alternatives are all that the schema says, and each is the name of a variant or an object of one member, such
+/// as `Ok` and `Err`: serde takes one member and no more, whatever the schema says.
+fn is_variants(object: &JsonObject, alternatives: &[Value]) -> bool {
+    let is_note = |key: &String| matches!(key.as_str(), "oneOf" | "title" | "description" | "default" | "examples");
+    let name_of = |alternative: &Value| match alternative["type"].as_str()? {
+        "string" => Some(alternative["enum"].to_string()),
+        "object" => match (alternative["properties"].as_object()?.keys().next(), alternative["required"].as_array()?) {
+            (Some(name), required)
+                if *required == [name.as_str()] && alternative["properties"].as_object()?.len() == 1 =>
+            {
+                Some(name.clone())
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let names: Option<Vec<String>> = alternatives.iter().map(name_of).collect();
+    let is_distinct = |names: &Vec<String>| names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
+    object.keys().all(is_note) && names.is_some_and(|names| is_distinct(&names))
 }
 
 fn inner(object: &mut JsonObject, profile: Profile<'_>) {

@@ -1,8 +1,8 @@
 //! Types whose values take more than linear time to read or to check.
 //!
 //! serde reads a value of an untagged enum by trying one variant after the other, and the validator checks it so. Where two
-//! variants of one JSON type hold the enum again in the same member, each level of nesting doubles the time: a few hundred
-//! bytes can take years. A tag tells variants apart before either looks inside.
+//! variants of one JSON type hold the enum again, each level of nesting doubles the time: a few hundred bytes can take
+//! years.
 
 use std::collections::HashSet;
 
@@ -14,18 +14,27 @@ use crate::tool::{RegisteredTool, Source};
 
 /// The type of a tool's arguments whose values may take more than linear time to read or to check, if there is one.
 pub(crate) fn slow_type(tool: &RegisteredTool) -> Option<String> {
-    let types = match tool.source() {
-        // What stands in the published schema is not what serde reads.
-        Source::Linked(entry)
-            if entry.input_schema.is_some() || entry.params.iter().any(|param| param.explicit_schema.is_some()) =>
-        {
-            Some(schema::types_of(entry))
+    let published = &**tool.input_schema();
+    let schemas = match tool.source() {
+        Source::Made(_) => vec![published.clone()],
+        Source::Linked(entry) => {
+            let mut written: Vec<Value> =
+                entry.params.iter().filter_map(|param| Some(param.explicit_schema?())).collect();
+            written.extend(entry.input_schema.map(|schema| schema()));
+            if written.is_empty() && DEFINITIONS.iter().all(|key| published.get(key).is_none()) {
+                // Nothing holds itself.
+                return None;
+            }
+            // The published schema does not say which enums have a tag that serde looks at first.
+            written.push(schema::types_of(entry));
+            written
         }
-        Source::Linked(_) | Source::Made(_) => None,
     };
-    let mut schemas = types.iter().chain([&**tool.input_schema()]);
-    Some(type_name(schemas.find_map(recursive_union)?).to_owned())
+    Some(type_name(schemas.iter().find_map(recursive_union)?).to_owned())
 }
+
+/// Where definitions stand.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// The type that holds itself, if the schema has one.
 pub(crate) fn recursive_type(schema: &Value) -> Option<&str> {
@@ -110,52 +119,20 @@ fn each_reference<'a>(schema: &'a Value, in_union: bool, see: &mut dyn FnMut(&'a
     }
 }
 
-/// Whether a value that is tried as this alternative may be tried as another one that looks into it as well: nothing tells
-/// the two apart.
+/// Whether a value that is tried as this alternative may be tried as another one that looks into it as well. A member with
+/// one value for each alternative does not tell them apart: serde and the validator may look at the others first.
 fn has_rival(alternative: &Value, alternatives: &[Value]) -> bool {
+    let may_meet = |other: &Value| match (&alternative["type"], &other["type"]) {
+        (Value::String(own), Value::String(other)) => own == other,
+        _ => true,
+    };
+    let looks_inside = |other: &Value| {
+        let mut has_reference = false;
+        each_reference(other, false, &mut |_, _| has_reference = true);
+        has_reference
+    };
     let mut others = alternatives.iter().filter(|other| !std::ptr::eq(*other, alternative));
-    others.any(|other| may_meet(alternative, other) && refers(other))
-}
-
-fn refers(schema: &Value) -> bool {
-    let mut has_reference = false;
-    each_reference(schema, false, &mut |_, _| has_reference = true);
-    has_reference
-}
-
-/// Whether two alternatives may look into the same part of a value.
-fn may_meet(one: &Value, other: &Value) -> bool {
-    if let (Value::String(one), Value::String(other)) = (&one["type"], &other["type"]) {
-        if one != other {
-            return false;
-        }
-    }
-    let (Some(own), Some(others)) = (one["properties"].as_object(), other["properties"].as_object()) else {
-        return true;
-    };
-    let is_required = |schema: &Value, name: &str| {
-        schema["required"].as_array().is_some_and(|required| required.iter().any(|other| other == name))
-    };
-    let both = || own.iter().filter_map(|(name, own)| Some((name, own, others.get(name)?)));
-    // A tag: only one of the two has it.
-    let mut tags = both().filter(|(name, ..)| is_required(one, name) && is_required(other, name));
-    if tags.any(|(_, one, other)| only_value(one).zip(only_value(other)).is_some_and(|(one, other)| one != other)) {
-        return false;
-    }
-    // Members of different names, as in `{"Left": …}` and `{"Right": …}`.
-    let looks_elsewhere = |schema: &Value| {
-        let members = schema.as_object().into_iter().flatten().filter(|(key, _)| *key != "properties");
-        members.into_iter().any(|(_, said)| refers(said)) || schema.get("$ref").is_some()
-    };
-    looks_elsewhere(one) || looks_elsewhere(other) || both().any(|(_, one, other)| refers(one) && refers(other))
-}
-
-/// The one value that a schema takes.
-fn only_value(schema: &Value) -> Option<&Value> {
-    schema.get("const").or_else(|| match schema.get("enum")?.as_array()?.as_slice() {
-        [only] => Some(only),
-        _ => None,
-    })
+    others.any(|other| may_meet(other) && looks_inside(other))
 }
 
 #[cfg(test)]
@@ -200,28 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_tells_alternatives_apart() {
+    fn a_tag_tells_alternatives_apart_where_exactly_one_may_fit() {
         let node = json!({ "$ref": "#/$defs/Node" });
-        let variant = |kind: Value, required: Value| {
-            let properties = json!({ "kind": kind, "of": node });
-            json!({ "type": "object", "properties": properties, "required": required })
-        };
-        let both = |a: Value, b: Value| json!({ "anyOf": [variant(a, json!(["kind"])), variant(b, json!(["kind"]))] });
-        assert_eq!(found(both(json!({ "enum": ["a"] }), json!({ "enum": ["b"] }))), None);
-        assert_eq!(found(both(json!({ "const": "a" }), json!({ "const": "b" }))), None);
-        assert!(found(both(json!({ "enum": ["a"] }), json!({ "enum": ["a"] }))).is_some(), "the same tag");
-        assert!(found(both(json!({ "enum": ["a"] }), json!({ "enum": ["a", "b"] }))).is_some(), "a common tag");
-        let loose = |tag: &str| variant(json!({ "enum": [tag] }), json!(["of"]));
-        assert!(found(json!({ "anyOf": [loose("a"), loose("b")] })).is_some(), "a tag that may be left out");
-    }
-
-    #[test]
-    fn alternatives_that_look_into_different_members_read_in_linear_time() {
-        let node = json!({ "$ref": "#/$defs/Node" });
-        let of = |name: &str| json!({ "type": "object", "properties": { name: node }, "required": [name] });
-        assert_eq!(found(json!({ "anyOf": [of("a"), of("b")] })), None);
-        assert!(found(json!({ "anyOf": [of("a"), of("a")] })).is_some());
-        let map = json!({ "type": "object", "properties": {}, "additionalProperties": node });
-        assert!(found(json!({ "anyOf": [of("a"), map] })).is_some(), "one looks into all members");
+        let variant =
+            |tag: &str| json!({ "properties": { "kind": { "const": tag }, "of": node }, "required": ["kind"] });
+        assert_eq!(found(json!({ "oneOf": [variant("a"), variant("b")] })), None);
+        assert!(found(json!({ "anyOf": [variant("a"), variant("b")] })).is_some(), "it may be looked at last");
     }
 }
