@@ -61,9 +61,11 @@ pub trait Host: Send + Sync + 'static {
     fn spawn_blocking(&self, job: Job) -> Result<(), HostError>;
 
     /// The tokio runtime for tools that are called outside of one. Default: a runtime of the library, on a background
-    /// thread that is started when it is first needed.
+    /// thread. It is started by the first call outside of a runtime of a tool that is not `inline`, whether or not the
+    /// tool uses tokio, or by the first blocking call that blocks its own runtime.
     ///
-    /// A call that is awaited inside a runtime stays in that runtime.
+    /// A call that is awaited inside a runtime stays in that runtime, and so does a blocking call in `spawn_blocking` or
+    /// `block_in_place`.
     #[cfg(feature = "tokio")]
     fn tokio_handle(&self) -> Option<&::tokio::runtime::Handle> {
         None

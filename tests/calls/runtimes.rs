@@ -12,7 +12,7 @@ use mcp_registry::{
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::oneshot;
 
 use crate::{build, call, failure, of};
@@ -168,6 +168,19 @@ fn blocking_calls_beside_a_running_runtime_use_it() {
 }
 
 #[test]
+fn blocking_calls_on_threads_that_may_block_use_the_runtime_of_the_thread() {
+    for runtime in [multi_thread(1), multi_thread(2), current_thread()] {
+        let own = runtime.handle().id().to_string();
+        let ran = runtime.block_on(runtime.spawn_blocking(|| ran_in(&build(of(all()))))).unwrap();
+        assert_eq!(ran, std::slice::from_ref(&own), "spawn_blocking");
+        if runtime.handle().runtime_flavor() == RuntimeFlavor::MultiThread {
+            let task = runtime.spawn(async { tokio::task::block_in_place(|| ran_in(&build(of(all())))) });
+            assert_eq!(runtime.block_on(task).unwrap(), [own], "block_in_place");
+        }
+    }
+}
+
+#[test]
 fn awaited_calls_use_the_runtime_of_their_caller() {
     for runtime in [multi_thread(1), current_thread()] {
         runtime.block_on(async {
@@ -256,6 +269,27 @@ async fn a_timeout_on_a_blocked_runtime_names_the_cause_and_the_fix() {
     });
     let late = late.join().unwrap();
     assert!(failure(&late).1.ends_with("`timeout`"), "{}", failure(&late).1);
+}
+
+#[test]
+fn a_timeout_names_the_blocked_runtime_only_where_the_call_blocks_it() {
+    fn message() -> String {
+        let (_sender, receiver) = oneshot::channel();
+        let registry = build(of(tools![wait_for_state]).state(Answer(Arc::new(Mutex::new(Some(receiver))))));
+        let late = call(&registry, "on_tokio.wait_for_state", json!({}));
+        failure(&late).1.to_owned()
+    }
+    for runtime in [multi_thread(1), multi_thread(2), current_thread()] {
+        let blocked = runtime.block_on(runtime.spawn(async { message() })).unwrap();
+        assert!(blocked.contains("the blocking call may keep the tokio runtime"), "{blocked}");
+        let in_pool = runtime.block_on(runtime.spawn_blocking(message)).unwrap();
+        assert!(in_pool.ends_with("`timeout`"), "{in_pool}");
+        if runtime.handle().runtime_flavor() == RuntimeFlavor::MultiThread {
+            let task = runtime.spawn(async { tokio::task::block_in_place(message) });
+            let in_place = runtime.block_on(task).unwrap();
+            assert!(in_place.ends_with("`timeout`"), "{in_place}");
+        }
+    }
 }
 
 /// Keeps what was recorded.

@@ -5,10 +5,11 @@ mod imp {
     use std::cell::Cell;
     use std::future::{Future, pending};
     use std::sync::{Mutex, OnceLock};
+    use std::task::{Context, Poll, Waker};
     use std::thread::{self, ThreadId};
 
     use ::tokio::runtime::{Builder, Handle, RuntimeFlavor};
-    use ::tokio::task;
+    use ::tokio::task::{self, coop};
 
     use crate::host::{Host, lock};
 
@@ -75,8 +76,8 @@ mod imp {
         let is_stalled = BLOCKED.get() && Handle::try_current().is_ok_and(|current| is_stalled(&current));
         is_stalled.then_some(
             "the blocking call may keep the tokio runtime of its thread from doing what the tool waits for, such as \
-             reading from a connection that was opened there: use `call(…).await`, or `spawn_blocking`, or in tests \
-             `#[tokio::test(flavor = \"multi_thread\")]`",
+             reading from a connection that was opened there: use `call(…).await`, or make the blocking call in \
+             `spawn_blocking`, or in tests use `#[tokio::test(flavor = \"multi_thread\")]`",
         )
     }
 
@@ -87,9 +88,31 @@ mod imp {
         }
         match BACKGROUND.get() {
             Some(background) if background.handle.id() == current.id() => background.thread == thread::current().id(),
-            // A worker of a larger runtime may be the one that looks after timers and sockets for all.
-            _ => current.runtime_flavor() == RuntimeFlavor::CurrentThread || task::try_id().is_some(),
+            // A task of a multi-thread runtime may block the worker that drives timers and sockets for all workers. Jobs
+            // of `spawn_blocking` have a task id, too.
+            _ if task::try_id().is_some() => !may_block(),
+            _ => current.runtime_flavor() == RuntimeFlavor::CurrentThread,
         }
+    }
+
+    /// Whether this thread, which runs a task, may block: it is in `spawn_blocking` or `block_in_place`.
+    ///
+    /// Tokio has no function for this, but it gives a budget of operations to each poll of a task, and none to code that
+    /// may block. Only code without a budget can take any number of operations out of it.
+    fn may_block() -> bool {
+        // More than the budget of a poll, which is 128.
+        const OPERATIONS: u32 = 1000;
+
+        let mut context = Context::from_waker(Waker::noop());
+        // Dropping it restores the budget as it is now.
+        let Poll::Ready(_restore) = coop::poll_proceed(&mut context) else { return false };
+        (0..OPERATIONS).all(|_| match coop::poll_proceed(&mut context) {
+            Poll::Ready(operation) => {
+                operation.made_progress();
+                true
+            }
+            Poll::Pending => false,
+        })
     }
 
     struct Background {
