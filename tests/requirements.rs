@@ -86,16 +86,20 @@ fn is_rust(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
-/// Whether a source has a function of this name that is a test.
+/// Whether a source has a function of this name that is a test, and is not ignored.
 fn has_test(source: &str, name: &str) -> bool {
-    let mut is_test = false;
+    let (mut is_test, mut is_ignored) = (false, false);
     for line in source.lines().map(str::trim_start) {
         let signature = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
-        if is_test && signature.and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('(')) {
+        if is_test
+            && !is_ignored
+            && signature.and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('('))
+        {
             return true;
         }
         let is_before = line.starts_with("#[") || line.starts_with("//");
         is_test = is_before && (is_test || line.starts_with("#[test]") || line.starts_with("#[tokio::test"));
+        is_ignored = is_before && (is_ignored || line.starts_with("#[ignore") || line.contains(", ignore"));
     }
     false
 }
@@ -231,6 +235,11 @@ fn a_named_test_that_is_not_there_is_found() {
     }
     for other in ["fn it_is_so() {}", "#[test]\nfn other() {}\nfn it_is_so() {}", "#[test]\n// fn it_is_so() {}"] {
         assert_eq!(found(row, other).len(), 2, "{other}");
+    }
+    for ignored in ["#[test]\n#[ignore]", "#[ignore = \"slow\"]\n#[test]", "#[test]\n#[cfg_attr(unix, ignore)]"] {
+        assert_eq!(found(row, &format!("{ignored}\nfn it_is_so() {{}}")).len(), 2, "{ignored}");
+        let next = format!("{ignored}\nfn other() {{}}\n#[test]\nfn it_is_so() {{}}");
+        assert_eq!(found(row, &next).len(), 1, "{ignored}");
     }
 }
 
