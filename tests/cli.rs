@@ -195,11 +195,15 @@ fn everything_that_is_wrong_with_the_tools_is_told() {
 
 #[test]
 fn a_registration_error_names_the_line_of_the_program() {
-    for words in [&["list"][..], &["call", "people.remove"]] {
-        for main in ["cli", "full"] {
+    let source = include_str!("fixtures/program.rs");
+    for (main, code) in [("cli", "_ => Cli::new()"), ("full", "let cli = Cli::new()")] {
+        let lines: Vec<usize> =
+            (1..).zip(source.lines()).filter(|(_, line)| line.contains(code)).map(|(n, _)| n).collect();
+        let [line] = lines[..] else { panic!("`{code}` is in the lines {lines:?}") };
+        for words in [&["list"][..], &["call", "people.remove"]] {
             let empty = program(words, &[("BUILDER", "none"), ("MAIN", main)], "");
             assert_eq!(empty.code, Some(1));
-            assert!(empty.err.contains("tests/fixtures/program.rs:"), "{}", empty.err);
+            assert!(empty.err.contains(&format!("tests/fixtures/program.rs:{line}:")), "{}", empty.err);
             assert!(!empty.err.contains("cli.rs"), "{}", empty.err);
         }
     }
@@ -240,6 +244,19 @@ fn a_command_that_exists_cannot_be_added() {
         let told = format!("error: the program adds the command `{name}`, which exists already; give it another name");
         assert!(twice.code == Some(2) && twice.err.starts_with(&told), "{}", twice.err);
     }
+    // A name that is an alias of another command, and aliases that are names or aliases of others.
+    for (name, alias, told) in [
+        ("greet-everyone", "again", "`greet-everyone`"),
+        ("again", "list", "`again` with the alias `list`"),
+        ("again", "help", "`again` with the alias `help`"),
+        ("again", "greet-everyone", "`again` with the alias `greet-everyone`"),
+    ] {
+        let twice = program(&["list"], &[FULL, ("TWICE", name), ("ALIAS", alias)], "");
+        let told = format!("error: the program adds the command {told}, which exists already; give it another name");
+        assert!(twice.code == Some(2) && twice.err.starts_with(&told), "{}", twice.err);
+    }
+    let other = program(&["again", "Ada"], &[FULL, ("TWICE", "another"), ("ALIAS", "again")], "");
+    assert_eq!(other.code, Some(7), "{}", other.err);
 }
 
 #[test]
@@ -402,6 +419,19 @@ fn what_others_can_reach_is_not_served_to_everyone() {
     let serving = Serving::start(&[], None);
     let taken = program(&["serve", "--http", &serving.address], &[], "");
     assert!(taken.err.contains("another program is there; choose another port"), "{}", taken.err);
+}
+
+#[test]
+fn an_origin_that_no_browser_sends_is_rejected() {
+    for origin in ["*", "app.example.com", "https://app.example.com/app"] {
+        let refused = program(&["serve", "--http", "nowhere", "--allow-origin", origin], &[], "");
+        assert_eq!(refused.code, Some(2), "{origin}");
+        let told = [
+            format!("invalid value '{origin}' for '--allow-origin <ORIGIN>'"),
+            "such as `https://app.example.com`".to_owned(),
+        ];
+        assert!(told.iter().all(|told| refused.err.contains(told)), "{}", refused.err);
+    }
 }
 
 #[cfg(unix)]

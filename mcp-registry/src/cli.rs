@@ -220,8 +220,8 @@ impl<'a> Cli<'a> {
     }
 
     /// Adds a subcommand. It runs inside a tokio runtime, and gets what clap read and a [`Setup`], which builds the catalog
-    /// or the registry if the command needs one. An error is printed and exits with 1. The name must not be that of
-    /// another command.
+    /// or the registry if the command needs one. An error is printed and exits with 1. Its name and aliases must
+    /// not be those of another command.
     ///
     /// ```no_run
     /// use std::process::ExitCode;
@@ -259,9 +259,12 @@ impl<'a> Cli<'a> {
         let mut grammar = args::command(&self.name(), version);
         for own in &self.commands {
             let name = own.command.get_name();
-            if name == "help" || grammar.find_subcommand(name).is_some() {
+            let exists = |name: &&str| *name == "help" || grammar.find_subcommand(name).is_some();
+            if let Some(taken) = std::iter::once(name).chain(own.command.get_all_aliases()).find(exists) {
+                let alias = if taken == name { String::new() } else { format!(" with the alias `{taken}`") };
                 return Err(Failure::Usage(format!(
-                    "the program adds the command `{name}`, which exists already; give it another name in `Cli::command`"
+                    "the program adds the command `{name}`{alias}, which exists already; give it another name in \
+                     `Cli::command`"
                 )));
             }
             grammar = grammar.subcommand(own.command.clone());
