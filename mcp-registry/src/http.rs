@@ -27,6 +27,7 @@ use mcp_core::{CallOptions, CancelToken, TransportError};
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
 use self::access::Access;
+pub(crate) use self::access::parse_origin;
 use self::endpoint::Endpoint;
 pub use self::endpoint::HttpService;
 pub(crate) use self::headers::Mirrored;
@@ -222,8 +223,14 @@ impl Http {
     /// the answers (CORS). A page of this machine needs this too, such as `http://localhost:5173`.
     ///
     /// Browsers ask first (`OPTIONS`), without a token; a layer that checks who asks has to let these requests through.
+    ///
+    /// # Panics
+    ///
+    /// When no browser sends such an origin: `*`, a host without a scheme, a URL with a path, or the default port of the
+    /// scheme.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
-        self.access.origins.push(origin.into());
+        let origin = parse_origin(&origin.into()).unwrap_or_else(|message| panic!("{message}"));
+        self.access.origins.push(origin);
         self
     }
 

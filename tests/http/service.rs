@@ -346,3 +346,44 @@ fn a_path_that_cannot_be_is_told_at_once() {
         assert!(message.contains("path"), "{message}");
     }
 }
+
+#[test]
+fn an_origin_that_no_browser_sends_is_rejected_at_once() {
+    for origin in [
+        "*",
+        "",
+        "app.example.com",
+        "app.example.com:8080",
+        "https://",
+        "https://app.example.com/app",
+        "https://app.example.com//",
+        "https://app.example.com?a",
+        "https://app.example.com#a",
+        "https://ada@app.example.com",
+        "https://*.example.com",
+        "https://app.example.com:443",
+        "http://app.example.com:80",
+        "https://app.example.com:",
+        "https://app.example.com:99999",
+        "https://b\u{fc}cher.example",
+        " https://app.example.com",
+        "https:// app.example.com",
+    ] {
+        let panicked = std::panic::catch_unwind(|| Http::new(server()).allow_origin(origin)).unwrap_err();
+        let message = panicked.downcast_ref::<String>().unwrap();
+        assert!(message.starts_with(&format!("`{origin}` is not an origin")), "{message}");
+        assert!(message.contains("such as `https://app.example.com`"), "{message}");
+    }
+    for origin in [
+        "https://app.example.com",
+        "https://app.example.com/",
+        "HTTPS://App.Example.com",
+        "http://localhost:5173",
+        "http://[::1]:5173",
+        "https://app.example.com:80",
+        "app-shell://localhost",
+        "null",
+    ] {
+        let _ = Http::new(server()).allow_origin(origin);
+    }
+}

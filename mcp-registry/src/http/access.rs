@@ -2,7 +2,7 @@
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::uri::Authority;
+use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
@@ -43,6 +43,28 @@ impl Refused {
             Self::WrongToken => (RejectionReason::WrongToken, None),
         }
     }
+}
+
+/// The origin as browsers send it, without the slash that may be at the end of the text; else what is wrong with it.
+pub(crate) fn parse_origin(text: &str) -> Result<String, String> {
+    let origin = text.strip_suffix('/').unwrap_or(text);
+    if origin == "null" || is_sent(origin) {
+        return Ok(origin.to_owned());
+    }
+    Err(format!(
+        "`{text}` is not an origin that browsers send; give the scheme and the host, such as `https://app.example.com`, \
+         and the port if it is not the default, without a path or a wildcard"
+    ))
+}
+
+/// Whether browsers may send this as an origin: a scheme, a host, and a port that is not the default one.
+fn is_sent(origin: &str) -> bool {
+    let Some((scheme, authority)) = origin.split_once("://") else { return false };
+    let Ok(parsed) = Authority::try_from(authority) else { return false };
+    let is_default = |port| matches!((&*scheme.to_ascii_lowercase(), port), ("http", 80) | ("https", 443));
+    let has_sound_port =
+        parsed.host().len() == authority.len() || parsed.port_u16().is_some_and(|port| !is_default(port));
+    Scheme::try_from(scheme).is_ok() && !authority.contains(['@', '*']) && !parsed.host().is_empty() && has_sound_port
 }
 
 impl Access {
@@ -122,7 +144,7 @@ impl Access {
 
     /// Whether an origin is allowed by name.
     pub(super) fn names_origin(&self, origin: &str) -> bool {
-        self.origins.iter().any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(origin))
+        self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
     }
 
     fn is_origin(&self, origin: &str) -> bool {
@@ -201,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_page_from_elsewhere_is_refused() {
-        let access = Access { origins: vec!["https://app.example/".to_owned()], ..Access::default() };
+        let access = Access { origins: vec!["https://app.example".to_owned()], ..Access::default() };
         let check = |origin| check(&access, &[("host", "localhost"), ("origin", origin)]);
         for origin in ["http://localhost:5173", "https://127.0.0.1", "http://[::1]:1", "https://app.example"] {
             assert_eq!(check(origin), Ok(()), "{origin}");
