@@ -77,7 +77,7 @@ fn a4_a_batch_is_answered_in_its_session() {
     );
     assert_eq!((reply.status, reply.body.len()), (202, 0));
     assert_eq!(ask(json!([])).refusal(), (400, -32600));
-    assert_eq!(ask(json!(vec![add(1); 129])).refusal(), (400, -32600));
+    assert_eq!(ask(json!(vec![add(1); 33])).refusal(), (400, -32600));
     let wrong = ask(json!([request(1, "initialize", json!({ "protocolVersion": OLD })), 7]));
     assert_eq!((wrong.status, &wrong.json()[0]["error"]["code"]), (200, &json!(-32600)));
     assert_eq!(wrong.header("mcp-session-id"), None);
@@ -88,15 +88,35 @@ fn a_batch_cancels_a_request_of_its_session() {
     let served = Served::start();
     let id = served.session(OLD);
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
-    for (batch, status) in [(json!([add(1), cancel]), 200), (json!([cancel]), 202)] {
+    for (batch, status) in [
+        (json!([add(1), cancel]).to_string(), 200),
+        (format!(" \n{}", json!([add(1), cancel])), 200),
+        (json!([cancel]).to_string(), 202),
+    ] {
         let mut wire = served.wire();
         let wait = old(&request(7, "tools/call", json!({ "name": "t_wait" })));
         wire.send(wait.with("Mcp-Session-Id", &id).bytes());
         served.log.wait_for("began", served.log.count("cancelled") + 1);
-        assert_eq!(served.ask(&old(&batch).with("Mcp-Session-Id", &id)).status, status);
+        assert_eq!(served.ask(&Ask::post(batch).with("Mcp-Session-Id", &id)).status, status);
         assert!(wire.reply().is_events(), "nothing is answered");
     }
-    assert_eq!(served.log.count("cancelled"), 2);
+    assert_eq!(served.log.count("cancelled"), 3);
+}
+
+#[test]
+fn a_batch_that_is_too_long_cancels_nothing() {
+    let served = Served::start();
+    let id = served.session(OLD);
+    let mut wire = served.wire();
+    let wait = old(&request(7, "tools/call", json!({ "name": "t_wait" })));
+    wire.send(wait.with("Mcp-Session-Id", &id).bytes());
+    served.log.wait_for("began", 1);
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+    let long = served.ask(&old(&json!(vec![cancel; 33])).with("Mcp-Session-Id", &id));
+    assert_eq!(long.refusal(), (400, -32600));
+    served.log.release();
+    assert_eq!(wire.reply().json()["result"]["content"][0]["text"], "released");
+    assert_eq!(served.log.count("cancelled"), 0);
 }
 
 #[test]

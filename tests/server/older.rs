@@ -181,8 +181,57 @@ fn a4_what_is_wrong_in_a_batch_is_told_in_its_place() {
     }
     let error = |message: &str| block_on(client.send(message.as_bytes())).unwrap()["error"]["code"].clone();
     assert_eq!((error("[]"), error("[1,")), (json!(-32600), json!(-32700)));
-    assert_eq!(batch(&client, &json!(vec![add(1); 128])).unwrap().len(), 128);
-    assert_eq!(error(&json!(vec![add(1); 129]).to_string()), -32600, "as many as may be");
+    assert_eq!(batch(&client, &json!(vec![add(1); 32])).unwrap().len(), 32);
+    assert_eq!(error(&json!(vec![add(1); 33]).to_string()), -32600, "as many as may be");
+}
+
+/// Letters.
+#[mcp_tool(module = "long")]
+fn letters(n: usize) -> String {
+    "a".repeat(n)
+}
+
+/// Letters, at once.
+#[mcp_tool(module = "long", inline)]
+fn letters_now(n: usize) -> String {
+    "a".repeat(n)
+}
+
+#[test]
+fn the_answers_to_a_batch_have_at_most_8_mib() {
+    const MIB: usize = 1 << 20;
+    let registry = Registry::builder_of(tools![letters, letters_now]).max_result(16 * MIB).build().unwrap();
+    let client = block_on(Client::connect(Server::new(registry), Era::V2025_03_26)).unwrap();
+    let call = |id: usize, tool: &str, n: usize| {
+        request(i64::try_from(id).unwrap(), "tools/call", json!({ "name": tool, "arguments": { "n": n } }))
+    };
+    for tools in [["long_letters"; 2], ["long_letters_now"; 2], ["long_letters", "long_letters_now"]] {
+        let calls: Vec<Value> = (10..30).map(|id| call(id, tools[id % 2], MIB)).collect();
+        let line = block_on(client.server().handle(json!(calls).to_string().as_bytes(), client.peer())).unwrap();
+        assert!((7 * MIB..8 * MIB + 10_000).contains(&line.len()), "{tools:?}: {} bytes", line.len());
+        let answers = batch(&client, &json!(calls)).unwrap();
+        let ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+        assert_eq!(ids, Vec::from_iter(10..30), "{tools:?}");
+        let refused: Vec<&Value> = answers.iter().filter_map(|answer| answer.get("error")).collect();
+        assert_eq!(refused.len(), 13, "{tools:?}");
+        for error in refused {
+            assert!(error["message"].as_str().unwrap().ends_with("send fewer requests at a time"), "{error}");
+        }
+        // One answer is as long as it may be by itself.
+        let one = batch(&client, &json!([call(1, tools[0], 10 * MIB)])).unwrap();
+        assert!(one[0].get("result").is_some());
+    }
+}
+
+#[test]
+fn a_subscription_cannot_be_part_of_a_batch() {
+    let client = client(Era::V2025_03_26);
+    let listen = request(2, "subscriptions/listen", json!({ "notifications": {}, "_meta": crate::meta() }));
+    let answers = batch(&client, &json!([add(1), listen])).unwrap();
+    assert_eq!(answers[0]["result"]["content"][0]["text"], "2");
+    let error = &answers[1]["error"];
+    assert_eq!(error["code"], -32600);
+    assert!(error["message"].as_str().unwrap().starts_with("`subscriptions/listen` cannot be part"), "{error}");
 }
 
 #[test]

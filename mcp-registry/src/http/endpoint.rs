@@ -273,7 +273,7 @@ impl Endpoint {
         }
         let answering =
             Answering { endpoint: self, peer: &peer, session: session.as_deref(), options: &options, sender, accepted };
-        if let (Some(session), Some(b'[')) = (&session, message.first()) {
+        if let (Some(session), Some(b'[')) = (&session, message.trim_ascii_start().first()) {
             // Notifications beside requests.
             Server::pass_on(message, &peer, &session.peers());
         }

@@ -1,8 +1,10 @@
 //! Batches: an array of messages in place of one, which only 2025-03-26 has.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_core::{Era, RpcError, RpcMessage, code};
+use mcp_core::{Era, Id, RpcError, RpcMessage, code};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
@@ -13,7 +15,13 @@ use super::{Envelope, Outcome, Peer, Rest, Server};
 use crate::call::many::in_order;
 
 /// The maximum number of messages in a batch.
-const MOST: usize = 128;
+const MOST: usize = 32;
+
+/// The maximum size of the answers to a batch. A single answer may be larger, as it may be outside of a batch.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// The requests that cannot be part of a batch.
+const ALONE: [&str; 2] = ["initialize", "subscriptions/listen"];
 
 /// The messages of a batch.
 pub(super) struct Batch<'a> {
@@ -30,9 +38,10 @@ impl<'a> Batch<'a> {
         serde_json::from_slice(message).ok().filter(|batch: &Self| !batch.messages.is_empty())
     }
 
+    /// The messages that are carried out: none of a batch that is too long.
     #[cfg(feature = "http")]
     pub(super) fn into_messages(self) -> Vec<&'a RawValue> {
-        self.messages
+        if self.is_too_long { Vec::new() } else { self.messages }
     }
 }
 
@@ -84,16 +93,35 @@ impl Server {
             return None;
         }
         let (start, level) = (out.len(), peer.log_level());
-        let mut rests = Vec::new();
+        let mut rests: Vec<Rest> = Vec::new();
+        let room = Room::default();
         out.push(b'[');
         for message in &batch.messages {
             let before = out.len();
-            match RpcMessage::parse(message.get()) {
-                Ok(RpcMessage::Request(request)) if request.method == "initialize" => {
-                    let error = invalid("`initialize` cannot be part of a batch; send it by itself");
-                    respond_error(Some(&request.id), &error, out);
+            let message = RpcMessage::parse(message.get());
+            let request = match &message {
+                Ok(RpcMessage::Request(request)) => Some((request.id.clone().into_owned(), &*request.method)),
+                _ => None,
+            };
+            match request {
+                Some((id, method)) if ALONE.contains(&method) => {
+                    let error = invalid(format!("`{method}` cannot be part of a batch; send it by itself"));
+                    respond_error(Some(&id), &error, out);
                 }
-                message => rests.extend(self.rpc(envelope, message, peer, out)),
+                request => {
+                    let id = request.map(|(id, _)| id);
+                    match self.rpc(envelope, message, peer, out) {
+                        None => room.fit(id.as_ref(), before, out),
+                        Some(rest) => {
+                            let room = room.clone();
+                            rests.push(Box::pin(async move {
+                                let mut answer = rest.await?;
+                                room.fit(id.as_ref(), 0, &mut answer);
+                                Some(answer)
+                            }));
+                        }
+                    }
+                }
             }
             if out.len() > before {
                 out.push(b',');
@@ -116,6 +144,26 @@ impl Server {
             }
             closed(answers)
         }))
+    }
+}
+
+/// How many bytes of answers a batch has, however many of them are made at the same time.
+#[derive(Clone, Default)]
+struct Room(Arc<AtomicUsize>);
+
+impl Room {
+    /// Counts the answer that begins at `start`, or replaces it by an error if it does not fit.
+    fn fit(&self, id: Option<&Id<'_>>, start: usize, out: &mut Vec<u8>) {
+        let size = out.len().saturating_sub(start);
+        let add = |taken: usize| (taken == 0 || taken + size <= MOST_BYTES).then_some(taken + size);
+        if self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
+            out.truncate(start);
+            let message = format!(
+                "the request was carried out, but its answer does not fit: the answers to a batch have at most \
+                 {MOST_BYTES} bytes; send fewer requests at a time"
+            );
+            respond_error(id, &invalid(message), out);
+        }
     }
 }
 
