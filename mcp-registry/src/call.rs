@@ -2,7 +2,7 @@
 
 mod drive;
 pub(crate) mod guard;
-mod id;
+pub(crate) mod id;
 pub(crate) mod lane;
 pub(crate) mod many;
 mod pool;
@@ -48,13 +48,6 @@ pub(crate) struct Asked<'a> {
 pub(crate) struct Called<'a> {
     pub(crate) tool: &'a RegisteredTool,
     pub(crate) name: &'a str,
-}
-
-impl<'a> Called<'a> {
-    /// By its canonical name.
-    pub(crate) fn own(tool: &'a RegisteredTool) -> Self {
-        Self { tool, name: tool.name() }
-    }
 }
 
 impl Registry {

@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
     /// Reads and checks the arguments on the pool, where they can be abandoned, and runs the tool where it belongs.
     async fn apart(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
         let turn = self.turn(arguments).await?;
-        let (tool, json) = (self.tool.clone(), arguments.to_owned());
+        let (tool, name, json) = (self.tool.clone(), self.name.to_owned(), arguments.to_owned());
         let (returned, json) = match self.tool.source() {
             Source::Made(made) => {
                 let job = move || {
@@ -247,25 +247,24 @@ impl<'a> Run<'a> {
                     };
                     validate::admit(&tool, &json)?;
                     let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
-                    Ok((self::returned(Called::own(&tool), Ok(returned), &json)?, out))
+                    Ok((self::returned(Called { tool: &tool, name: &name }, Ok(returned), &json)?, out))
                 };
                 self.drive(self.on_pool(job)?).await???
             }
             Source::Linked(ToolEntry { call: Call::Async(call), .. }) => {
                 let (cx, call) = (self.context(), *call);
                 let job = move || {
-                    let reading = tool.clone();
                     let mut future: BoxFuture<'static, Ran> = Box::pin(async move {
                         let turn = Mutex::new(turn);
                         let on_read = || {
                             release(&turn);
                             true
                         };
-                        validate::admit(&reading, &json)?;
+                        validate::admit(&tool, &json)?;
                         let mut out = Vec::new();
                         let input = Input::new(&json).pause().on_read(&on_read);
                         let returned = call(&cx, input, &mut out).await;
-                        Ok((self::returned(Called::own(&reading), Ok(returned), &json)?, out))
+                        Ok((self::returned(Called { tool: &tool, name: &name }, Ok(returned), &json)?, out))
                     });
                     // It is pending when the arguments are read.
                     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
