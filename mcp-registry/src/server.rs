@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mcp_core::{
-    BoxFuture, Dialect, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, RpcRejection,
-    Strictness, code,
+    BoxFuture, CallOptions, Dialect, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification,
+    RpcRejection, Strictness, code,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -45,7 +45,9 @@ pub(crate) use self::write::respond_error;
 pub(crate) use self::write::{Kept, kept};
 use self::write::{respond, respond_error_in};
 use crate::call::guard::{Panicked, guard};
+use crate::call::id::correlation_id;
 use crate::registry::{Registry, Watcher};
+use crate::trace;
 
 /// The rest of an answer that takes its time: it ends in the answer, or in none.
 pub type Rest = BoxFuture<'static, Option<Vec<u8>>>;
@@ -371,7 +373,7 @@ impl Server {
         // Calls are guarded by themselves; the schemas of a user's types are made in the list.
         guard(|| self.request(envelope, request, peer, out)).unwrap_or_else(|panicked| {
             out.truncate(start);
-            respond_error_in(dialect, id, internal(&panicked), out);
+            respond_error_in(dialect, id, internal(&self.0.registry, peer.call_options(), &panicked), out);
             None
         })
     }
@@ -562,10 +564,19 @@ fn unknown_method(method: &str) -> RpcError {
     RpcError::new(code::METHOD_NOT_FOUND, message).data(json!({ "error_type": "ValidationError" }))
 }
 
-/// The error of an answer that could not be made.
-pub(crate) fn internal(panicked: &Panicked) -> RpcError {
-    let message = format!("the answer could not be made: {}; tell whoever runs the server", panicked.message());
-    RpcError::new(code::INTERNAL_ERROR, message).data(json!({ "error_type": "ToolExecutionError" }))
+/// The error of an answer that could not be made; with an id in place of the reason where errors are masked.
+pub(crate) fn internal(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> RpcError {
+    let (what, reason) = ("the answer could not be made", panicked.message());
+    let (message, data) = if registry.settings().masks(options) {
+        let id = correlation_id();
+        trace::warn(&format!("{what}: {reason} (the client was shown the id {id} only)"));
+        let message = format!("{what}; whoever runs the server finds the reason under the id {id}");
+        (message, json!({ "error_type": "ToolExecutionError", "details": { "correlation_id": id } }))
+    } else {
+        let message = format!("{what}: {reason}; tell whoever runs the server");
+        (message, json!({ "error_type": "ToolExecutionError" }))
+    };
+    RpcError::new(code::INTERNAL_ERROR, message).data(data)
 }
 
 /// The name of the program that runs.

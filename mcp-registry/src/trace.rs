@@ -103,7 +103,6 @@ pub(crate) use self::imp::rejected;
 pub(crate) use self::imp::{ended, in_call_span, in_span, is_on};
 
 /// Warns whoever runs the program: by an event if somebody listens, else on stderr.
-#[cfg(feature = "stdio")]
 pub(crate) fn warn(text: &str) {
     use std::io::Write as _;
 

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::tell::{Teller, Wanted, level, send_all};
 use super::{Tools, convert};
-use crate::call::guard::guard;
+use crate::call::guard::{Panicked, guard};
 
 /// How long an answer waits for what was told before it: rmcp sends nothing but answers once its client has sent its
 /// last, and drops those that are late.
@@ -39,7 +39,8 @@ impl Tools {
         let structured = context.protocol_version().is_none_or(|version| version.as_str() >= Era::V2025_06_18.as_str());
         let level = if era.is_stateless() { context.meta.log_level().map(level) } else { of_connection };
         let wanted = Wanted { token: context.meta.get_progress_token(), level };
-        let (options, cancel) = guard(|| self.options_of(&context)).map_err(|panicked| convert::internal(&panicked))?;
+        let (options, cancel) =
+            guard(|| self.options_of(&context)).map_err(|panicked| self.internal(&context, &panicked))?;
         let RequestContext { ct, id, meta, extensions, peer, .. } = context;
         let mut options =
             options.request_id(id.to_string()).meta(meta.0.0).extension(extensions).extension(peer.clone());
@@ -65,17 +66,25 @@ impl Tools {
 
     /// What the call brings along, and what calls it off.
     fn options_of(&self, context: &RequestContext<RoleServer>) -> (CallOptions, CancelToken) {
-        let mut options = self.options.as_ref().map_or_else(CallOptions::new, |options| options(context));
-        // Where rmcp serves HTTP.
-        if let Some(request) = context.extensions.get().cloned() {
-            options = options.http_request(request);
-            if options.get_mask_errors().is_none() {
-                options = options.mask_errors(true);
-            }
-        }
+        let options = self.options.as_ref().map_or_else(CallOptions::new, |options| options(context));
+        let options = with_request(options, context);
         let cancel = options.get_cancel().map_or_else(CancelToken::new, CancelToken::child);
         (options.cancel(cancel.clone()), cancel)
     }
+
+    /// The error of a request that panicked outside of a call.
+    pub(super) fn internal(&self, context: &RequestContext<RoleServer>, panicked: &Panicked) -> ErrorData {
+        let options = guard(|| self.options_of(context).0);
+        let options = options.unwrap_or_else(|_| with_request(CallOptions::new(), context));
+        convert::internal(&self.registry, &options, panicked)
+    }
+}
+
+/// The options, with the HTTP request where rmcp serves HTTP.
+fn with_request(options: CallOptions, context: &RequestContext<RoleServer>) -> CallOptions {
+    let Some(request) = context.extensions.get().cloned() else { return options };
+    let options = options.http_request(request);
+    if options.get_mask_errors().is_none() { options.mask_errors(true) } else { options }
 }
 
 /// Drives the call and what is told of it, here in the task of the request, by which rmcp knows what belongs to it.

@@ -2,7 +2,7 @@
 
 use ::rmcp::ErrorData;
 use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, Tool};
-use mcp_core::{Content, Era, Error, JsonObject, RpcError, ToolResult};
+use mcp_core::{CallOptions, Content, Era, Error, JsonObject, RpcError, ToolResult};
 use serde_json::{Value, json};
 
 use crate::call::guard::Panicked;
@@ -98,8 +98,8 @@ pub(super) fn protocol_error(registry: &Registry, error: &Error, era: Era) -> Op
 }
 
 /// The error for what the application around the tools did: rmcp does not answer where there is a panic.
-pub(super) fn internal(panicked: &Panicked) -> ErrorData {
-    of_rpc(server::internal(panicked))
+pub(super) fn internal(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> ErrorData {
+    of_rpc(server::internal(registry, options, panicked))
 }
 
 fn of_rpc(error: RpcError) -> ErrorData {

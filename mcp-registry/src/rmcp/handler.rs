@@ -176,7 +176,7 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params(message, None));
         }
         // The schemas of a user's types are made here.
-        guard(|| self.list(era(&context))).map_err(|panicked| convert::internal(&panicked))
+        guard(|| self.list(era(&context))).map_err(|panicked| self.tools().internal(&context, &panicked))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
