@@ -18,8 +18,23 @@ use crate::validate;
 /// The key under which a result's `_meta` has what is worth knowing of how the tool was called.
 pub(crate) const NOTICES: &str = "mcp-registry/notices";
 
-/// The names of arguments that say how much is returned, beside those that begin with `max_`.
-const AMOUNTS: [&str; 5] = ["limit", "page_size", "per_page", "top_k", "count"];
+/// The names of arguments that say how much is returned.
+const AMOUNTS: [&str; 14] = [
+    "limit",
+    "max_items",
+    "max_results",
+    "max_rows",
+    "max_lines",
+    "max_bytes",
+    "max_length",
+    "page_size",
+    "per_page",
+    "top_k",
+    "count",
+    "first",
+    "num_results",
+    "size",
+];
 
 /// What a tool left behind, as a result; held against its limit, and against the output schema if the registry does so.
 pub(crate) fn result_of(
@@ -69,7 +84,15 @@ fn check_size(settings: &Settings, called: Called<'_>, returned: &Returned, json
 fn amount_argument(tool: &RegisteredTool) -> Option<&str> {
     // The schema of a user's type may panic.
     let properties = guard(|| tool.input_schema().get("properties")).ok().flatten()?.as_object()?;
-    properties.keys().map(String::as_str).find(|name| AMOUNTS.contains(name) || name.starts_with("max_"))
+    let is_amount = |name: &str, schema: &Value| AMOUNTS.contains(&name) && is_integer(schema);
+    properties.iter().find(|(name, schema)| is_amount(name, schema)).map(|(name, _)| name.as_str())
+}
+
+fn is_integer(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|one| one == "integer"),
+        one => one.is_some_and(|one| one == "integer"),
+    }
 }
 
 /// How many bytes a value has as JSON.
