@@ -21,10 +21,11 @@ const DEPTH: usize = MAX_DEPTH + 8;
 /// Unless the tool chose its own content, the conversion from [`ToolResult`] writes one text block:
 ///
 /// - The data as JSON; a string as it is. MCP asks servers to repeat `structuredContent` in a text. A text of more than
-///   [`MAX_REPEATED`](Self::MAX_REPEATED) bytes is cut to its start and a note that the whole is in `structuredContent`;
+///   [`MAX_REPEATED`](Self::MAX_REPEATED) bytes is cut to its start and a note that the whole is in `structuredContent`, and to ask for less;
 ///   otherwise it would double the size of a large message. [`without_structure`](Self::without_structure) keeps it whole.
 /// - The type, message and details of an error. `_meta.error` has the `error_type` and `error_details` for programs; the
-///   message is in the text alone. The faults of bad arguments are in the message, so their details are not in the text.
+///   message is in the text alone. The faults of bad arguments, and the id of a masked error, are in the message, so these
+///   details are not in the text.
 /// - The explanation, where there is no data, or else `done`: some clients reject a result without content.
 ///
 /// ```
@@ -271,19 +272,29 @@ fn repeated(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    format!("{}…\n(shortened from {} bytes: the whole result is in structuredContent)", &text[..end], text.len())
+    let (start, size) = (&text[..end], text.len());
+    format!(
+        "{start}…\n(shortened from {size} bytes: the whole result is in structuredContent; to read all of it here, ask for \
+         less)"
+    )
 }
 
 fn error_text(error: &ErrorDetail) -> String {
     let ErrorDetail { error_type, error_message, error_details, .. } = error;
-    format!("{error_type}: {error_message}{}", details_text(error_details.as_ref()))
+    format!("{error_type}: {error_message}{}", details_text(error_message, error_details.as_ref()))
 }
 
 /// The details of an error behind its message; nothing where the message has told them.
-fn details_text(details: Option<&Value>) -> String {
+fn details_text(message: &str, details: Option<&Value>) -> String {
+    // With any other id, the message could not be told from the details behind it.
+    let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let has_told = |id: &Value| id.as_str().is_some_and(|id| is_plain(id) && message.ends_with(id));
     match details {
         None | Some(Value::Null) => String::new(),
         Some(Value::Object(details)) if details.get("kind").is_some_and(|kind| kind == "SchemaError") => String::new(),
+        Some(Value::Object(details)) if details.len() == 1 && details.get("correlation_id").is_some_and(has_told) => {
+            String::new()
+        }
         Some(Value::String(details)) => format!("\n{details}"),
         Some(details) => format!("\n{details}"),
     }
@@ -294,7 +305,7 @@ fn told_message(content: &[Content], error: &JsonObject) -> Option<String> {
     let [Content::Text { text, .. }] = content else { return None };
     let error_type = error.get("error_type")?.as_str()?;
     let message = text.strip_prefix(error_type)?.strip_prefix(": ")?;
-    message.strip_suffix(&details_text(error.get("error_details"))).map(str::to_owned)
+    message.strip_suffix(&details_text(message, error.get("error_details"))).map(str::to_owned)
 }
 
 /// The error that a failed result tells by its texts alone.

@@ -17,6 +17,15 @@ pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     if end == text.len() { line } else { Cow::Owned(format!("{line}… ({} bytes)", text.len())) }
 }
 
+/// The text, or its first `limit` bytes and a note.
+pub(crate) fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
+    if text.len() <= limit {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    Cow::Owned(format!("{}… (shortened from {} bytes)", &text[..end], text.len()))
+}
+
 /// The text with control characters escaped.
 fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {

@@ -207,6 +207,9 @@ impl RegistryBuilder {
     /// What counts is the JSON of what the tool returns: of the value, of the content blocks, or of a whole
     /// [`ToolResult`](mcp_core::ToolResult). With the default, a message stays below the 10 MiB at which some clients close
     /// the connection.
+    ///
+    /// Errors have a bound of their own: callers get at most 64 KiB of a [`ToolError`](mcp_core::ToolError)'s message and
+    /// of its details. The answers to a JSON-RPC batch have at most 8 MiB together.
     pub fn max_result(mut self, bytes: usize) -> Self {
         self.settings.max_result = bytes;
         self
@@ -247,7 +250,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says whether errors that tools did not write for a model (of the standard library, of other crates, panics) are
+    /// Says whether errors that tools did not write for a model (of the standard library, of other crates, of a `Serialize`, panics) are
     /// kept from callers, who get an id under which observers are told the whole. Otherwise whoever makes the call says:
     /// not in the same process and over stdio, but over HTTP. Without an [`observer`](Self::observer) and without
     /// `tracing`, the id and the reason are written to stderr. The documentation of

@@ -20,8 +20,14 @@ fn letters(limit: usize) -> String {
 #[mcp_tool(module = "t")]
 fn nothing() {}
 
+/// Fails at length.
+#[mcp_tool(module = "t")]
+fn fail(n: usize) -> Result<u8, String> {
+    Err("a".repeat(n))
+}
+
 fn registry() -> Registry {
-    Registry::builder_of(tools![letters, nothing]).build().unwrap()
+    Registry::builder_of(tools![letters, nothing, fail]).build().unwrap()
 }
 
 fn text(result: &CallToolResult) -> &str {
@@ -38,9 +44,20 @@ async fn a_result_beyond_the_limit_is_an_error_and_a_large_text_is_shortened() {
         assert!(text(&result).contains("with a smaller `limit`"), "{}", text(&result));
 
         let result = connected.call("t_letters", json!({ "limit": 1 << 20 })).await.unwrap();
-        assert!(text(&result).len() < OurResult::MAX_REPEATED + 100);
-        assert!(text(&result).ends_with("the whole result is in structuredContent)"));
+        assert!(text(&result).len() < OurResult::MAX_REPEATED + 200);
+        assert!(
+            text(&result).contains("the whole result is in structuredContent; to read all of it here, ask for less")
+        );
         assert_eq!(result.structured_content.unwrap()["result"].as_str().unwrap().len(), 1 << 20);
+    }
+}
+
+#[tokio::test]
+async fn a_long_error_is_shortened() {
+    for era in ERAS {
+        let result =
+            connect(Handler::new(registry()), era).await.call("t_fail", json!({ "n": 2 << 20 })).await.unwrap();
+        assert!((65_000..66_000).contains(&text(&result).len()), "{}", text(&result).len());
     }
 }
 

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use mcp_registry::{
-    BoxError, CallOptions, Http, Registry, Server, ToolCall, ToolError, ToolResult, mcp_tool, serve_lines, tools,
+    BoxError, CallOptions, CallToolResult, Http, Json, Peer, Registry, SerializationError, Server, ToolCall, ToolError,
+    ToolResult, mcp_tool, schemars, serve_lines, tools,
 };
 use serde_json::{Value, json};
 
 use crate::service::{ask, value};
-use crate::wire::{VERSIONS, call};
+use crate::wire::{VERSIONS, call, modern, older};
 
 /// What callers are looking for.
 const WORDS: &str = "disk 7 is full";
@@ -65,6 +66,33 @@ fn panics() -> u8 {
     panic!("{WORDS}")
 }
 
+struct Unwritable;
+
+impl serde::Serialize for Unwritable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(WORDS))
+    }
+}
+
+/// Returns what cannot be written.
+#[mcp_tool(module = "masked")]
+fn unwritable() -> Json<Unwritable> {
+    Json(Unwritable)
+}
+
+/// Returns what cannot be written, at once.
+#[mcp_tool(module = "masked", inline)]
+fn unwritable_now() -> Json<Unwritable> {
+    Json(Unwritable)
+}
+
+/// Fails with the error of what cannot be written.
+#[mcp_tool(module = "masked")]
+fn unwritable_error() -> Result<u8, BoxError> {
+    let error = serde_json::to_string(&Unwritable).unwrap_err();
+    Err(Box::new(SerializationError::new("the disk", error)))
+}
+
 /// Wants an argument.
 #[mcp_tool(module = "masked")]
 fn wants(disk: u8) -> u8 {
@@ -78,7 +106,7 @@ async fn late() {
 }
 
 /// The rows of the table, with the tools that fail in that way and the words that their callers are looking for.
-const ROWS: [(&str, &[(&str, &str)]); 7] = [
+const ROWS: [(&str, &[(&str, &str)]); 8] = [
     (
         "`ToolError::new(…)`, also by `From<YourError> for ToolError` or `ToolResult::failure`",
         &[("tool_error", WORDS), ("own", WORDS), ("result", WORDS)],
@@ -97,6 +125,10 @@ const ROWS: [(&str, &[(&str, &str)]); 7] = [
         &[("boxed_tool_error", WORDS), ("anyhow_tool_error", WORDS)],
     ),
     ("a panic", &[("panics", WORDS)]),
+    (
+        "a value that cannot become JSON",
+        &[("unwritable", WORDS), ("unwritable_now", WORDS), ("unwritable_error", WORDS)],
+    ),
     ("arguments that do not fit, the deadline", &[("wants", "`disk`"), ("late", "did not answer within 10ms")]),
 ];
 
@@ -116,6 +148,9 @@ fn registry() -> Registry {
         anyhow_tool_error,
         result,
         panics,
+        unwritable,
+        unwritable_now,
+        unwritable_error,
         wants,
         late,
     ];
@@ -168,4 +203,55 @@ async fn what_callers_read_of_errors_is_as_documented() {
     }
     let table = table.join("\n");
     assert!(page.contains(&format!("\n\n{table}\n\n")), "the table is:\n{table}");
+}
+
+#[tokio::test]
+async fn the_id_of_a_masked_error_is_stated_once_in_the_text() {
+    for version in VERSIONS {
+        let server = Server::new(registry());
+        let answer = ask(&mut Http::new(server).service(), &call(version, "masked_std_error", json!({}))).await;
+        let result = value(answer).await["result"].clone();
+        let id = result["_meta"]["error"]["error_details"]["correlation_id"].as_str().unwrap().to_owned();
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(text.matches(&id).count(), 1, "{text}");
+        assert!(text.ends_with(&id), "{text}");
+        let mcp = CallToolResult::from_value(result).unwrap();
+        let flat = ToolResult::from(mcp.clone());
+        assert!(flat.error.as_ref().unwrap().error_message.ends_with(&id));
+        assert_eq!(CallToolResult::from(flat), mcp);
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Unlisted;
+
+impl schemars::JsonSchema for Unlisted {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Unlisted".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        panic!("{WORDS}")
+    }
+}
+
+/// Has a schema that panics.
+#[mcp_tool(module = "masked")]
+fn unlisted(disk: Unlisted) {
+    let Unlisted = disk;
+}
+
+#[tokio::test]
+async fn a_panic_in_the_list_of_tools_is_masked_over_http() {
+    let server = Server::new(Registry::builder_of(tools![unlisted]).build().unwrap());
+    for (version, list) in
+        [("2026-07-28", modern("tools/list", json!({}))), ("2025-11-25", older("tools/list", &json!({})))]
+    {
+        let answer = value(ask(&mut Http::new(server.clone()).service(), &list).await).await;
+        assert_eq!(cell(&answer, WORDS), "an id", "{version}");
+        assert_eq!(answer["error"]["code"], -32603, "{version}");
+    }
+    let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let answer = server.handle(list, &Peer::new()).await.unwrap();
+    assert_eq!(cell(&serde_json::from_slice(&answer).unwrap(), WORDS), "the message");
 }

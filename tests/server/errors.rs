@@ -21,6 +21,18 @@ fn order_now(item: String, count: u32) -> String {
     format!("{count} {item}")
 }
 
+/// Orders many things.
+#[mcp_tool(module = "shop")]
+fn order_many(items: Vec<String>) -> bool {
+    panic!("{} items", items.len())
+}
+
+/// Orders many things, later.
+#[mcp_tool(module = "shop")]
+async fn order_many_later(items: Vec<String>) -> bool {
+    panic!("{} items", items.len())
+}
+
 /// Deletes all orders.
 #[mcp_tool(module = "shop", destructive)]
 fn wipe() -> bool {
@@ -63,9 +75,21 @@ fn busy() {}
 
 fn builder() -> RegistryBuilder {
     let never = RateLimit::per_second(0);
-    Registry::builder_of(tools![order, order_now, wipe, late, burst, burst_now, broken, everything, busy])
-        .rate_limit_tool("shop.busy", never)
-        .check_output(OutputCheck::Always)
+    Registry::builder_of(tools![
+        order,
+        order_now,
+        order_many,
+        order_many_later,
+        wipe,
+        late,
+        burst,
+        burst_now,
+        broken,
+        everything,
+        busy,
+    ])
+    .rate_limit_tool("shop.busy", never)
+    .check_output(OutputCheck::Always)
 }
 
 /// The line with which a server answers `tools/call`.
@@ -129,6 +153,42 @@ fn an_error_names_the_tool_as_the_call_did() {
         let result = registry.call_blocking(&ToolCall::new(&*canonical, json!({}))).to_json();
         assert!(result.contains(&format!("`{canonical}`")) && !result.contains(&wire), "{result}");
     }
+}
+
+#[test]
+fn an_error_of_a_call_with_large_arguments_names_the_tool_as_the_call_did() {
+    for tool in ["order_many", "order_many_later"] {
+        for (item, told) in [(json!("tea"), "2 items"), (json!(7), "must be a string")] {
+            let line = line(&format!("shop_{tool}"), json!({ "items": [item, "a".repeat(100_000)] }));
+            assert!(line.contains(told) && line.contains(&format!("`shop_{tool}`")), "{line}");
+            assert!(!line.contains(&format!("shop.{tool}")), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_answer_to_one_fault_is_at_most_523_bytes() {
+    for (arguments, told) in [
+        (json!({ "item": "tea", "count": "two" }), "must be an integer"),
+        (json!({ "item": "tea", "count": 2, "colour": "red" }), "there is no argument `colour`"),
+        (json!({ "item": "tea" }), "`count` is missing"),
+    ] {
+        let line = line("shop_order", arguments);
+        assert!(line.contains(told) && line.len() <= 523, "{} bytes: {line}", line.len());
+    }
+}
+
+#[test]
+fn how_to_give_a_tool_more_time_is_told_to_observers_and_not_to_the_caller() {
+    let told = Told::default();
+    let client = Client::new(Server::new(builder().observer(told.clone()).build().unwrap()));
+    let late = block_on(client.call_tool("shop_late", json!({}))).unwrap();
+    let text = late.content[0].as_text().unwrap();
+    assert!(text.contains("did not answer within 10ms; ask for less, or try again later"), "{text}");
+    assert!(!late.to_json().contains("`timeout`"), "{text}");
+    let (error_type, message) = told.0.lock().unwrap().remove(0);
+    assert_eq!(error_type, "TimeoutError");
+    assert!(message.contains("raise the tool's `timeout`"), "{message}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{
     CallOptions, CallToolResult, Content, Era, Error, Json, OutputCheck, Peer, Registry, RegistryBuilder,
-    ResultTooLargeError, Server, Tool, ToolCall, ToolResult, mcp_tool, schemars, tools,
+    ResultTooLargeError, Server, Tool, ToolCall, ToolError, ToolResult, mcp_tool, schemars, tools,
 };
 use serde_json::{Value, json};
 
@@ -72,6 +72,49 @@ fn nothing_now() {}
 #[mcp_tool(module = "large")]
 fn no_blocks() -> Vec<Content> {
     Vec::new()
+}
+
+fn long_error(n: usize) -> ToolError {
+    ToolError::new("Long", "é".repeat(n / 2)).details(json!({ "rows": ["a".repeat(n)] }))
+}
+
+/// Fails at length.
+#[mcp_tool(module = "large")]
+fn fail(n: usize) -> Result<u8, ToolError> {
+    Err(long_error(n))
+}
+
+/// Fails at length, at once.
+#[mcp_tool(module = "large", inline)]
+fn fail_now(n: usize) -> Result<u8, ToolError> {
+    Err(long_error(n))
+}
+
+/// Fails at length, later.
+#[mcp_tool(module = "large")]
+async fn fail_later(n: usize) -> Result<u8, ToolError> {
+    Err(long_error(n))
+}
+
+/// Fails with what its value says.
+#[mcp_tool(module = "large")]
+fn fail_to_serialize(n: usize) -> Json<Unwritable> {
+    Json(Unwritable(n))
+}
+
+struct Unwritable(usize);
+
+impl serde::Serialize for Unwritable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("a".repeat(self.0)))
+    }
+}
+
+fn failing_made() -> Tool {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+    Tool::new("large.fail_made", schema, |_, args: Value| async move {
+        Err::<String, _>(long_error(args["n"].as_u64().unwrap().try_into().unwrap()))
+    })
 }
 
 fn made() -> Tool {
@@ -206,8 +249,12 @@ fn a_text_that_repeats_a_large_structure_is_shortened() {
                 assert_eq!(result.structured_content.as_ref().unwrap()["result"], quotes);
                 assert_eq!(text == quotes, whole);
                 if !whole {
-                    assert!(text.len() < CallToolResult::MAX_REPEATED + 100);
-                    assert!(text.ends_with("bytes: the whole result is in structuredContent)"));
+                    assert!(text.len() < CallToolResult::MAX_REPEATED + 200);
+                    assert!(
+                        text.ends_with(
+                            "the whole result is in structuredContent; to read all of it here, ask for less)"
+                        )
+                    );
                     let flat = ToolResult::from(result);
                     assert_eq!((flat.content, flat.data), (None, Some(json!({ "result": quotes }))));
                 }
@@ -241,4 +288,44 @@ fn nothing_is_a_short_text_over_mcp_and_null_in_the_flat_form() {
         let flat = answers(&registry(), name, &json!({})).pop().unwrap();
         assert_eq!(flat, r#"{"status":"success","data":null,"error":null,"explanation":null}"#);
     }
+}
+
+#[test]
+fn a_long_error_is_shortened_on_every_way() {
+    let entries = tools![fail, fail_now, fail_later, fail_to_serialize];
+    let registry = Registry::builder_of(entries).tool(failing_made()).build().unwrap();
+    for tool in ["fail", "fail_now", "fail_later", "fail_made", "fail_to_serialize"] {
+        let (name, arguments) = (format!("large.{tool}"), json!({ "n": 2 * MIB }));
+        let result = registry.call_blocking(&ToolCall::new(&*name, arguments.clone()));
+        let error = result.error.as_ref().unwrap();
+        assert!(error.error_message.contains("bytes)"), "{name}");
+        assert!((65_000..66_000).contains(&error.error_message.len()), "{name}: {}", error.error_message.len());
+        assert!(result.to_json().len() < 70_000, "{name}");
+        let lines = answers(&registry, &name, &arguments);
+        assert!(lines.iter().all(|line| (65_000..70_000).contains(&line.len())), "{name}");
+    }
+    let short = registry.call_blocking(&ToolCall::new("large.fail", json!({ "n": 1000 })));
+    assert_eq!(short.error.as_ref(), Some(long_error(1000).detail()));
+}
+
+/// Finds houses.
+#[mcp_tool(module = "house", max_result = 10)]
+fn find(max_price: u32, max_date: String, limit: String, max_items: Option<u32>) -> String {
+    format!("{max_price} {max_date} {limit} {max_items:?}")
+}
+
+/// Finds more houses.
+#[mcp_tool(module = "house", max_result = 10)]
+fn find_all(max_price: u32, max_date: String, limit: String) -> String {
+    format!("{max_price} {max_date} {limit}")
+}
+
+#[test]
+fn only_an_integer_that_says_how_much_is_returned_is_suggested() {
+    let registry = Registry::builder_of(tools![find, find_all]).build().unwrap();
+    let argument = |name: &str| {
+        let arguments = json!({ "max_price": 1, "max_date": "2026-01-01", "limit": "a" });
+        too_large(block_on(registry.try_call(&ToolCall::new(name, arguments))).unwrap_err()).argument
+    };
+    assert_eq!((argument("house.find").as_deref(), argument("house.find_all")), (Some("max_items"), None));
 }

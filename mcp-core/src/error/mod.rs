@@ -18,7 +18,7 @@ pub use self::validation::{MAX_DEPTH, Rule, ValidationError, Violation};
 pub(crate) use self::validation::{Violations, join};
 use crate::message::{ErrorDetail, ErrorType, ToolResult};
 use crate::rpc::RpcError;
-use crate::text::shown;
+use crate::text::{shortened, shown};
 
 /// Any failure of a call or of the registry.
 #[derive(Debug, thiserror::Error)]
@@ -257,7 +257,10 @@ impl std::error::Error for SchemaError {}
 
 /// A value cannot become JSON.
 #[derive(Debug, thiserror::Error)]
-#[error("{what} cannot become JSON: {source}; use string keys and types that serde serialises")]
+#[error(
+    "{what} cannot become JSON: {}; use string keys and types that serde serialises",
+    shortened(&source.to_string(), ToolError::MAX_TEXT)
+)]
 pub struct SerializationError {
     what: String,
     source: serde_json::Error,
@@ -270,10 +273,10 @@ impl SerializationError {
     }
 }
 
-/// A call did not end in its time.
+/// A call did not end in its time. A tool that needs longer has its `timeout` raised by its author.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{tool}` did not answer within {limit:?}; ask for less, or raise the tool's `timeout`{}{}",
+    "`{tool}` did not answer within {limit:?}; ask for less, or try again later{}{}",
     if hint.is_some() { "; " } else { "" },
     hint.unwrap_or_default()
 )]

@@ -1,5 +1,6 @@
 //! `ToolError`: what a tool says when it fails.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -11,11 +12,14 @@ use super::{
     TransportError, ValidationError,
 };
 use crate::message::{ErrorDetail, ErrorType};
+use crate::text::shortened;
 
 /// Any error that can cross threads; what `?` makes of a failure in a tool that returns [`crate::Result`].
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// A tool's failure, as the model will read it.
+///
+/// Callers get at most [`MAX_TEXT`](Self::MAX_TEXT) bytes of the message, and no details that are larger than that.
 ///
 /// ```
 /// use mcp_core::ToolError;
@@ -40,6 +44,10 @@ pub struct ToolError {
 }
 
 impl ToolError {
+    /// The most bytes of a message that callers get, and the most bytes of JSON of details: 64 KiB. A longer message is
+    /// cut and ends in a note; larger details are replaced by a note.
+    pub const MAX_TEXT: usize = 64 * 1024;
+
     /// An error of a type, one of the constants of [`ErrorType`] or the tool's own, with a message for the model.
     pub fn new(error_type: impl Into<ErrorType>, message: impl Into<String>) -> Self {
         Self::from(ErrorDetail::new(error_type, message))
@@ -99,6 +107,25 @@ impl ToolError {
         self.foreign
     }
 
+    /// The error with at most [`MAX_TEXT`](Self::MAX_TEXT) bytes of its message and its details.
+    #[must_use]
+    pub fn shortened(mut self) -> Self {
+        let ErrorDetail { error_type, error_message, error_details, extra } = &mut *self.detail;
+        if error_type.as_str().len() > Self::MAX_TEXT {
+            *error_type = ErrorType::from(shortened(error_type.as_str(), Self::MAX_TEXT).into_owned());
+        }
+        if let Cow::Owned(short) = shortened(error_message, Self::MAX_TEXT) {
+            *error_message = short;
+        }
+        let size = |value: &Value| value.to_string().len();
+        if let Some(size) = error_details.as_ref().map(size).filter(|size| *size > Self::MAX_TEXT) {
+            let note = format!("omitted: the details have {size} bytes, and may have {}", Self::MAX_TEXT);
+            *error_details = Some(note.into());
+        }
+        extra.retain(|_, value| size(value) <= Self::MAX_TEXT);
+        self
+    }
+
     /// Makes a tool error of any error. A `ToolError`, or another error of this crate, is taken as it is wherever it
     /// stands in the chain of sources; so is a text.
     pub fn from_error(error: impl Into<BoxError>) -> Self {
@@ -126,8 +153,13 @@ fn own(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)> {
     if let Some(error) = error.downcast_ref::<ToolError>() {
         return Some((error.detail().clone(), error.is_foreign()));
     }
+    if let Some(error) = error.downcast_ref::<SerializationError>() {
+        // The text is that of a `Serialize`.
+        return Some((error.into(), true));
+    }
     let detail = match error.downcast_ref::<Error>() {
         Some(Error::Tool(error)) => return own(error),
+        Some(Error::Serialization(error)) => return own(error),
         Some(error) => error.to_detail(),
         None => error
             .downcast_ref::<ValidationError>()
@@ -137,7 +169,6 @@ fn own(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)> {
             .or_else(|| error.downcast_ref::<TimeoutError>().map(ErrorDetail::from))
             .or_else(|| error.downcast_ref::<ResultTooLargeError>().map(ErrorDetail::from))
             .or_else(|| error.downcast_ref::<RegistrationError>().map(ErrorDetail::from))
-            .or_else(|| error.downcast_ref::<SerializationError>().map(ErrorDetail::from))
             .or_else(|| error.downcast_ref::<TransportError>().map(ErrorDetail::from))?,
     };
     Some((detail, false))

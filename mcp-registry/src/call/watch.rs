@@ -69,9 +69,10 @@ impl<'a> Watch<'a> {
                     Error::Tool(shown) => std::error::Error::source(shown).map(ToString::to_string),
                     _ => None,
                 };
-                let message = match source {
-                    Some(hidden) if id.is_some() => hidden,
-                    Some(advice) if self.denied => format!("{shown}; {advice}"),
+                let message = match (source, &shown) {
+                    (Some(hidden), _) if id.is_some() => hidden,
+                    (Some(advice), _) if self.denied => format!("{shown}; {advice}"),
+                    (_, Error::Timeout(_)) => format!("{shown}; if it needs longer, raise the tool's `timeout`"),
                     _ => shown.to_string(),
                 };
                 let error_type = shown.wire_type();
@@ -132,9 +133,14 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// The error as its caller may see it, with the tool's name as the call has it, and the id under which the operator finds
-/// the rest.
+/// The error as its caller may see it, of a bounded size, with the tool's name as the call has it, and the id under which
+/// the operator finds the rest.
 pub(crate) fn masked(settings: &Settings, name: &str, options: &CallOptions, error: Error) -> (Error, Option<String>) {
+    let error = match error {
+        // What a `Serialize` says is not written for callers.
+        Error::Serialization(error) if settings.masks(options) => ToolError::from(error).into(),
+        error => error,
+    };
     match error {
         Error::Schema(mut error) => {
             name.clone_into(&mut error.tool);
@@ -148,8 +154,9 @@ pub(crate) fn masked(settings: &Settings, name: &str, options: &CallOptions, err
             }
             let message = format!("the tool failed; whoever runs the server finds the reason under the id {id}");
             let masked = ToolError::new(error.error_type().clone(), message);
-            (masked.details(json!({ "correlation_id": id })).with_source(error).into(), Some(id))
+            (masked.details(json!({ "correlation_id": id })).shortened().with_source(error).into(), Some(id))
         }
+        Error::Tool(error) => (error.shortened().into(), None),
         error => (error, None),
     }
 }
