@@ -211,7 +211,7 @@ fn the_answers_to_a_batch_have_at_most_8_mib() {
         assert!((7 * MIB..8 * MIB + 10_000).contains(&line.len()), "{tools:?}: {} bytes", line.len());
         let answers = batch(&client, &json!(calls)).unwrap();
         let ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
-        assert_eq!(ids, Vec::from_iter(10..30), "{tools:?}");
+        assert_eq!(ids, (10..30).collect::<Vec<_>>(), "{tools:?}");
         let refused: Vec<&Value> = answers.iter().filter_map(|answer| answer.get("error")).collect();
         assert_eq!(refused.len(), 13, "{tools:?}");
         for error in refused {
