@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mcp_core::{
-    BoxFuture, CallOptions, Dialect, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification,
-    RpcRejection, Strictness, code,
+    BoxFuture, Dialect, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, RpcRejection,
+    Strictness, code,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,17 +37,16 @@ pub(crate) use self::peer::Outcome;
 pub use self::peer::Peer;
 #[cfg(feature = "http")]
 pub(crate) use self::peer::WeakPeer;
+pub(crate) use self::request::internal;
 #[cfg(feature = "http")]
 pub(crate) use self::request::unsupported;
-use self::request::{Asked, Params, PlainRequest, capabilities_missing, version_missing};
+use self::request::{Asked, Params, PlainRequest, capabilities_missing, unknown_method, version_missing};
 pub(crate) use self::write::respond_error;
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::write::{Kept, kept};
 use self::write::{respond, respond_error_in};
-use crate::call::guard::{Panicked, guard};
-use crate::call::id::correlation_id;
+use crate::call::guard::guard;
 use crate::registry::{Registry, Watcher};
-use crate::trace;
 
 /// The rest of an answer that takes its time: it ends in the answer, or in none.
 pub type Rest = BoxFuture<'static, Option<Vec<u8>>>;
@@ -557,26 +556,6 @@ fn set_level(asked: &Asked<'_>, peer: &Peer) -> Result<Value, RpcError> {
     peer.set_log_level(level);
     peer.note(Outcome::LevelSet);
     Ok(json!({}))
-}
-
-fn unknown_method(method: &str) -> RpcError {
-    let message = format!("there is no method `{}`; ask for `tools/list` or `tools/call`", request::shown(method));
-    RpcError::new(code::METHOD_NOT_FOUND, message).data(json!({ "error_type": "ValidationError" }))
-}
-
-/// The error of an answer that could not be made; with an id in place of the reason where errors are masked.
-pub(crate) fn internal(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> RpcError {
-    let (what, reason) = ("the answer could not be made", panicked.message());
-    let (message, data) = if registry.settings().masks(options) {
-        let id = correlation_id();
-        trace::warn(&format!("{what}: {reason} (the client was shown the id {id} only)"));
-        let message = format!("{what}; whoever runs the server finds the reason under the id {id}");
-        (message, json!({ "error_type": "ToolExecutionError", "details": { "correlation_id": id } }))
-    } else {
-        let message = format!("{what}: {reason}; tell whoever runs the server");
-        (message, json!({ "error_type": "ToolExecutionError" }))
-    };
-    RpcError::new(code::INTERNAL_ERROR, message).data(data)
 }
 
 /// The name of the program that runs.

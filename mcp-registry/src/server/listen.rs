@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::peer::{Inner as PeerInner, Listener};
-use super::request::{Asked, SUBSCRIPTION, invalid, read};
+use super::request::{Asked, SUBSCRIPTION, invalid, read, unknown_method};
 use super::write::{notification, respond, respond_error};
-use super::{Outcome, Peer, Rest, Server, unknown_method};
+use super::{Outcome, Peer, Rest, Server};
 
 /// The connections that are told.
 #[derive(Default)]

@@ -5,12 +5,17 @@ use std::fmt;
 use std::ops::Deref;
 
 use mcp_core::__private::cut;
-use mcp_core::{Era, Id, RpcError, RpcRequest, code};
+use mcp_core::{CallOptions, Era, Id, RpcError, RpcRequest, code};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use crate::call::guard::Panicked;
+use crate::call::id::correlation_id;
+use crate::registry::Registry;
+use crate::trace;
 
 /// The key under which a result names its server.
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
@@ -244,4 +249,25 @@ pub(super) fn same_json(one: &RawValue, other: &RawValue) -> bool {
 
 fn parsed(raw: &RawValue) -> Option<Value> {
     serde_json::from_str(raw.get()).ok()
+}
+
+/// The error for a method that does not exist.
+pub(super) fn unknown_method(method: &str) -> RpcError {
+    let message = format!("there is no method `{}`; ask for `tools/list` or `tools/call`", shown(method));
+    RpcError::new(code::METHOD_NOT_FOUND, message).data(json!({ "error_type": "ValidationError" }))
+}
+
+/// The error of an answer that could not be made; with an id in place of the reason where errors are masked.
+pub(crate) fn internal(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> RpcError {
+    let (what, reason) = ("the answer could not be made", panicked.message());
+    let (message, data) = if registry.settings().masks(options) {
+        let id = correlation_id();
+        trace::warn(&format!("{what}: {reason} (the client was shown the id {id} only)"));
+        let message = format!("{what}; whoever runs the server finds the reason under the id {id}");
+        (message, json!({ "error_type": "ToolExecutionError", "details": { "correlation_id": id } }))
+    } else {
+        let message = format!("{what}: {reason}; tell whoever runs the server");
+        (message, json!({ "error_type": "ToolExecutionError" }))
+    };
+    RpcError::new(code::INTERNAL_ERROR, message).data(data)
 }
