@@ -283,11 +283,11 @@ fn a_timeout_names_the_blocked_runtime_only_where_the_call_blocks_it() {
         let blocked = runtime.block_on(runtime.spawn(async { message() })).unwrap();
         assert!(blocked.contains("the blocking call may keep the tokio runtime"), "{blocked}");
         let in_pool = runtime.block_on(runtime.spawn_blocking(message)).unwrap();
-        assert!(in_pool.ends_with("`timeout`"), "{in_pool}");
+        assert!(!in_pool.contains("blocking call"), "{in_pool}");
         if runtime.handle().runtime_flavor() == RuntimeFlavor::MultiThread {
             let task = runtime.spawn(async { tokio::task::block_in_place(message) });
             let in_place = runtime.block_on(task).unwrap();
-            assert!(in_place.ends_with("`timeout`"), "{in_place}");
+            assert!(!in_place.contains("blocking call"), "{in_place}");
         }
     }
 }
