@@ -30,49 +30,26 @@
 //!
 //! All of `mcp-core` is exported here too, so that a program may depend on this crate alone.
 
-mod answer;
-mod audit;
-mod builder;
 mod call;
 mod catalog;
-mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
-mod edit;
-mod gate;
-mod host;
-#[cfg(feature = "http")]
-mod http;
-mod index;
-mod keys;
-mod layer;
-mod limit;
-mod link;
-mod lint;
-mod made;
-mod metrics;
-mod observe;
-#[cfg(any(feature = "stdio", feature = "http"))]
-mod queue;
+mod protocol;
 mod registry;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
-mod server;
-mod settings;
-#[cfg(any(feature = "stdio", feature = "http"))]
-mod signals;
-#[cfg(feature = "stdio")]
-mod stdio;
+mod runtime;
 pub mod testing;
-mod tool;
-mod trace;
+#[cfg(any(feature = "stdio", feature = "http"))]
+mod transport;
+mod util;
 mod validate;
 
 #[doc(hidden)]
 pub mod __private {
     pub use mcp_core::__private::*;
 
-    pub use crate::link::{Expected, name_of};
+    pub use crate::catalog::link::{Expected, name_of};
 }
 
 pub use mcp_core::*;
@@ -80,29 +57,29 @@ pub use mcp_core::*;
 /// `mcp-registry` alone.
 pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
 
-pub use self::audit::{AuditLog, AuditLogBuilder, AuditRecord, RejectionRecord};
-pub use self::builder::RegistryBuilder;
-pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
-pub use self::gate::{Decision, Gate, GateCall, LevelGate};
-#[cfg(feature = "tokio")]
-pub use self::host::TokioHost;
-pub use self::host::{Host, HostError, Job, ThreadHost};
-#[cfg(feature = "http")]
-pub use self::http::{Http, HttpBody, HttpService, router, serve_http};
+pub use self::call::audit::{AuditLog, AuditLogBuilder, AuditRecord, RejectionRecord};
+pub use self::call::gate::{Decision, Gate, GateCall, LevelGate};
 #[doc(hidden)]
-pub use self::layer::Stack;
-pub use self::layer::{IntoLayer, Layer, Next};
-pub use self::limit::RateLimit;
-pub use self::lint::{Finding, LintPolicy, Severity};
-pub use self::made::{IntoToolResult, Tool};
-pub use self::metrics::{Metrics, ToolMetrics};
-pub use self::observe::{CallOutcome, CallRecord, Notice, Observer, Rejection, RejectionReason};
+pub use self::call::layer::Stack;
+pub use self::call::layer::{IntoLayer, Layer, Next};
+pub use self::call::limit::RateLimit;
+pub use self::call::metrics::{Metrics, ToolMetrics};
+pub use self::call::observe::{CallOutcome, CallRecord, Notice, Observer, Rejection, RejectionReason};
+pub use self::call::settings::OutputCheck;
+pub use self::catalog::dynamic::{IntoToolResult, Tool};
+pub use self::catalog::lint::{Finding, LintPolicy, Severity};
+pub use self::catalog::tool::{RegisteredTool, ToolSchema};
+pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
+pub use self::protocol::{Peer, Rest, Server};
+pub use self::registry::builder::RegistryBuilder;
 pub use self::registry::{Registry, Watcher};
-pub use self::server::{Peer, Rest, Server};
-pub use self::settings::OutputCheck;
+#[cfg(feature = "tokio")]
+pub use self::runtime::TokioHost;
+pub use self::runtime::{Host, HostError, Job, ThreadHost};
+#[cfg(feature = "http")]
+pub use self::transport::http::{Http, HttpBody, HttpService, router, serve_http};
 #[cfg(feature = "stdio")]
-pub use self::stdio::{serve_lines, serve_stdio};
-pub use self::tool::{RegisteredTool, ToolSchema};
+pub use self::transport::stdio::{serve_lines, serve_stdio};
 
 /// The README's programs, compiled as tests.
 #[cfg(all(doctest, feature = "http"))]

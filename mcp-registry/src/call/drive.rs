@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use mcp_core::{BoxFuture, CancelToken, Cancelled};
 
-use super::guard::{Panicked, discard, guard};
-use crate::settings::Settings;
+use crate::call::settings::Settings;
+use crate::util::panic::{Panicked, discard, guard};
 
 /// Why a future did not come to its end. It is dropped by then.
 #[derive(Debug)]

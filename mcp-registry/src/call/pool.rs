@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 use mcp_core::{Error, ErrorType, ToolError};
 use serde_json::json;
 
-use super::guard::{discard, guard};
-use crate::settings::Settings;
+use crate::call::settings::Settings;
+use crate::util::panic::{discard, guard};
 
 /// A job on the pool, as the one who waits for it sees it. Dropped before the job is done, it leaves the job behind,
 /// which then counts as abandoned until it returns.

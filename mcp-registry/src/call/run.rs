@@ -13,16 +13,16 @@ use serde_json::Value;
 
 use super::Called;
 use super::drive::{Drive, Stopped};
-use super::guard::{Panicked, guard};
 use super::lane::Turn;
 use super::pool::Work;
-use crate::answer::result_of;
-use crate::host::context::hint;
-use crate::made::Tool;
-use crate::observe::Arguments;
-use crate::settings::Settings;
-use crate::tool::{RegisteredTool, Source};
-use crate::trace::in_span;
+use crate::call::answer::result_of;
+use crate::call::observe::Arguments;
+use crate::call::settings::Settings;
+use crate::call::trace::in_span;
+use crate::catalog::dynamic::Tool;
+use crate::catalog::tool::{RegisteredTool, Source};
+use crate::runtime::context::hint;
+use crate::util::panic::{Panicked, guard};
 use crate::validate;
 
 /// Runs the tool and makes a result of what it left behind.

@@ -9,10 +9,10 @@ use serde_json::json;
 use super::Asked;
 use super::run::CANCELLED;
 use crate::call::id::correlation_id;
-use crate::observe::{CallOutcome, CallRecord, Notice, UNMASK, short};
-use crate::settings::Settings;
-use crate::tool::RegisteredTool;
-use crate::trace;
+use crate::call::observe::{CallOutcome, CallRecord, Notice, UNMASK, short};
+use crate::call::settings::Settings;
+use crate::call::trace;
+use crate::catalog::tool::RegisteredTool;
 
 /// A call that is under way. Dropped before it is over, it was cancelled.
 pub(crate) struct Watch<'a> {
@@ -119,7 +119,7 @@ impl<'a> Watch<'a> {
         trace::ended(&record);
         for observer in &self.settings.stack.observers {
             // What an observer does to itself is not the call's concern.
-            let _ = super::guard::guard(|| observer.observe(&record));
+            let _ = crate::util::panic::guard(|| observer.observe(&record));
         }
     }
 }

@@ -7,10 +7,10 @@ use std::pin::Pin;
 
 use mcp_core::{BoxError, RegistrationError, TrustLevel};
 
-use crate::builder::RegistryBuilder;
 use crate::catalog::Catalog;
-use crate::host::TokioHost;
 use crate::registry::Registry;
+use crate::registry::builder::RegistryBuilder;
+use crate::runtime::TokioHost;
 
 /// The tools as [`Cli`](super::Cli) was told to set them up. Each command builds what it needs.
 pub struct Setup<'a> {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::paint::Paint;
 use crate::catalog::Catalog;
-use crate::lint::{Finding, Severity};
-use crate::tool::RegisteredTool;
+use crate::catalog::lint::{Finding, Severity};
+use crate::catalog::tool::RegisteredTool;
 
 /// The tools, one a line.
 pub(super) fn list(tools: &[&RegisteredTool], paint: Paint) -> String {

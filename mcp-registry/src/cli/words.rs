@@ -3,7 +3,7 @@
 use mcp_core::JsonObject;
 use serde_json::Value;
 
-use crate::tool::RegisteredTool;
+use crate::catalog::tool::RegisteredTool;
 
 /// The arguments of a call, as they are typed: one JSON object, or words.
 ///

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::tell::{Teller, Wanted, level, send_all};
 use super::{Tools, convert};
-use crate::call::guard::{Panicked, guard};
+use crate::util::panic::{Panicked, guard};
 
 /// How long an answer waits for what was told before it: rmcp sends nothing but answers once its client has sent its
 /// last, and drops those that are late.

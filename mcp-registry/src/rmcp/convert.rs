@@ -5,10 +5,10 @@ use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, Tool};
 use mcp_core::{CallOptions, Content, Era, Error, JsonObject, RpcError, ToolResult};
 use serde_json::{Value, json};
 
-use crate::call::guard::Panicked;
+use crate::catalog::tool::RegisteredTool;
+use crate::protocol;
 use crate::registry::Registry;
-use crate::server;
-use crate::tool::RegisteredTool;
+use crate::util::panic::Panicked;
 
 /// A tool as clients of a version see it.
 pub(super) fn tool(tool: &RegisteredTool, era: Era) -> Tool {
@@ -94,12 +94,12 @@ fn save(fields: &mut JsonObject, kept: &Value) -> bool {
 
 /// What is an error of the protocol, and no result that a model reads.
 pub(super) fn protocol_error(registry: &Registry, error: &Error, era: Era) -> Option<ErrorData> {
-    server::protocol_error(registry, error, era, false).map(of_rpc)
+    protocol::protocol_error(registry, error, era, false).map(of_rpc)
 }
 
 /// The error for what the application around the tools did: rmcp does not answer where there is a panic.
 pub(super) fn internal(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> ErrorData {
-    of_rpc(server::internal(registry, options, panicked))
+    of_rpc(protocol::internal(registry, options, panicked))
 }
 
 fn of_rpc(error: RpcError) -> ErrorData {

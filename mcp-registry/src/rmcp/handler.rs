@@ -20,10 +20,10 @@ use tokio::sync::Notify;
 
 use super::call::era;
 use super::{Tools, convert, tell};
-use crate::call::guard::guard;
 use crate::catalog::Catalog;
+use crate::protocol::program;
 use crate::registry::Watcher;
-use crate::server::program;
+use crate::util::panic::guard;
 
 /// The tools as an rmcp server: list, call, progress, log, and word of changes. Tools that come and go at run time are
 /// seen at once.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_core::{CallOptions, CallToolResult, Era, RpcError, ToolEvent, code};
 use serde_json::{Value, json};
 
-use crate::server::{Peer, Server};
+use crate::protocol::{Peer, Server};
 
 /// A client of a server, in memory: it speaks the real protocol, and keeps what it is told meanwhile.
 ///

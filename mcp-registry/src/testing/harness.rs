@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_core::{CallOptions, RegistrationError, ToolCall, ToolEntry, ToolEvent, ToolResult, TrustLevel};
 use serde_json::Value;
 
-use crate::builder::RegistryBuilder;
-use crate::host::context::block_on;
+use crate::call::settings::OutputCheck;
 use crate::registry::Registry;
-use crate::settings::OutputCheck;
+use crate::registry::builder::RegistryBuilder;
+use crate::runtime::context::block_on;
 
 /// Calls tools in memory, for their tests.
 ///

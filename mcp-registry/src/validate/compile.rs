@@ -6,8 +6,8 @@ use mcp_core::__private::words::listed;
 use mcp_core::{Constraint, JsonObject, Param, RegistrationProblem, schema};
 use serde_json::{Value, json};
 
-use crate::call::guard::guard;
-use crate::tool::{RegisteredTool, Source};
+use crate::catalog::tool::{RegisteredTool, Source};
+use crate::util::panic::guard;
 
 /// A schema with its validator, or why there is none.
 pub(super) type Compiled = Result<Checked, String>;

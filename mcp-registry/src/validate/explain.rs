@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::compile::Checked;
 use super::{DEEPER, Found, TOLD, large};
-use crate::tool::{RegisteredTool, Source};
+use crate::catalog::tool::{RegisteredTool, Source};
 
 /// Arguments or results that cannot be checked, since their schema is none.
 pub(super) fn unchecked(what: &str, reason: &str) -> Found {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::compile::{Checked, DEFINITIONS, compile, each_reference, validator};
 use super::explain::{Telling, expected, is_large};
 use super::{DEEPER, Found, TOLD};
-use crate::tool::RegisteredTool;
+use crate::catalog::tool::RegisteredTool;
 
 /// The keywords that the walk takes apart, besides those that say nothing.
 const WALKED: [&str; 15] = [

@@ -12,8 +12,8 @@ use mcp_core::{Constraint, JsonObject, ToolEntry};
 use serde_json::{Value, json};
 
 use super::sample::{Broken, Document};
-use crate::call::guard::guard;
-use crate::tool::{RegisteredTool, Source};
+use crate::catalog::tool::{RegisteredTool, Source};
+use crate::util::panic::guard;
 
 /// When the validator has to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

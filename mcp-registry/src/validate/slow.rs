@@ -10,7 +10,7 @@ use mcp_core::schema;
 use serde_json::Value;
 
 use super::sample::Document;
-use crate::tool::{RegisteredTool, Source};
+use crate::catalog::tool::{RegisteredTool, Source};
 
 /// The type of a tool's arguments whose values may take more than linear time to read or to check, if there is one.
 pub(crate) fn slow_type(tool: &RegisteredTool) -> Option<String> {

@@ -1,0 +1,140 @@
+//! What stands around each call: a cache, a quota, a mock.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use mcp_core::{BoxFuture, Error, ToolCall, ToolContext, ToolResult};
+
+use crate::call::audit::AuditLog;
+use crate::call::observe::Observer;
+use crate::call::settings::Settings;
+use crate::call::{Called, run};
+use crate::catalog::tool::RegisteredTool;
+
+/// Stands around the calls of a registry. The arguments have been checked when it is asked.
+///
+/// ```standalone_crate
+/// use std::collections::HashMap;
+/// use std::sync::Mutex;
+///
+/// use mcp_registry::serde_json::json;
+/// use mcp_registry::{Error, Layer, Next, Registry, ToolCall, ToolContext, ToolResult, mcp_tool};
+///
+/// /// Remembers what tools that change nothing have answered.
+/// #[derive(Default)]
+/// struct Cache(Mutex<HashMap<String, ToolResult>>);
+///
+/// impl Layer for Cache {
+///     async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+///         if next.tool().hints().read_only != Some(true) {
+///             return next.run(call, cx).await;
+///         }
+///         let key = call.to_json();
+///         let known = self.0.lock().unwrap().get(&key).cloned();
+///         if let Some(known) = known {
+///             return Ok(known);
+///         }
+///         let result = next.run(call, cx).await?;
+///         self.0.lock().unwrap().insert(key, result.clone());
+///         Ok(result)
+///     }
+/// }
+///
+/// /// Doubles a number.
+/// #[mcp_tool(module = "calc", read_only)]
+/// fn double(n: i64) -> i64 {
+///     2 * n
+/// }
+///
+/// let registry = Registry::builder().layer(Cache::default()).build()?;
+/// let call = ToolCall::new("calc.double", json!({ "n": 21 }));
+/// assert_eq!(registry.call_blocking(&call), registry.call_blocking(&call));
+/// assert_eq!(registry.call_blocking(&call).data.unwrap()["result"], 42);
+/// # Ok::<(), mcp_registry::RegistrationError>(())
+/// ```
+pub trait Layer: Send + Sync + 'static {
+    /// Makes the call with [`Next::run`], or answers in its place.
+    fn call(
+        &self,
+        call: &ToolCall,
+        cx: &ToolContext,
+        next: Next<'_>,
+    ) -> impl Future<Output = Result<ToolResult, Error>> + Send;
+}
+
+/// The rest of the way to the tool. It can be gone again, for a second try.
+#[derive(Clone, Copy)]
+pub struct Next<'a> {
+    pub(crate) settings: &'a Arc<Settings>,
+    pub(crate) called: Called<'a>,
+    pub(crate) layers: &'a [Arc<dyn AnyLayer>],
+}
+
+impl<'a> Next<'a> {
+    /// The tool that is called.
+    pub fn tool(&self) -> &'a RegisteredTool {
+        self.called.tool
+    }
+
+    /// Goes on, with the arguments and context that it is given. (Another name in the call does not lead to another
+    /// tool.)
+    pub fn run<'b>(self, call: &'b ToolCall, cx: &'b ToolContext) -> BoxFuture<'b, Result<ToolResult, Error>>
+    where
+        'a: 'b,
+    {
+        match self.layers {
+            [] => Box::pin(run::run(self.settings, self.called, cx, call.arguments.to_string())),
+            [layer, layers @ ..] => layer.call(call, cx, Next { layers, ..self }),
+        }
+    }
+}
+
+/// A layer, whatever its type.
+pub(crate) trait AnyLayer: Send + Sync {
+    fn call<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        cx: &'a ToolContext,
+        next: Next<'a>,
+    ) -> BoxFuture<'a, Result<ToolResult, Error>>;
+}
+
+impl<L: Layer> AnyLayer for L {
+    fn call<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        cx: &'a ToolContext,
+        next: Next<'a>,
+    ) -> BoxFuture<'a, Result<ToolResult, Error>> {
+        Box::pin(Layer::call(self, call, cx, next))
+    }
+}
+
+/// What can be given to [`RegistryBuilder::layer`](crate::RegistryBuilder::layer): a [`Layer`], or an [`AuditLog`].
+pub trait IntoLayer {
+    #[doc(hidden)]
+    fn add_to(self, stack: &mut Stack);
+}
+
+/// What stands around the calls of a registry.
+#[doc(hidden)]
+#[derive(Default)]
+pub struct Stack {
+    pub(crate) layers: Vec<Arc<dyn AnyLayer>>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
+    /// Whether one of them may keep what went wrong, as the audit does not.
+    pub(crate) tells: bool,
+}
+
+impl<L: Layer> IntoLayer for L {
+    fn add_to(self, stack: &mut Stack) {
+        stack.layers.push(Arc::new(self));
+    }
+}
+
+/// The audit stands outside of everything: it also hears of what the gate refuses.
+impl IntoLayer for AuditLog {
+    fn add_to(self, stack: &mut Stack) {
+        stack.observers.push(Arc::new(self));
+    }
+}

@@ -1,0 +1,282 @@
+//! Limits: how often tools may be called.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use mcp_core::{ErrorType, ToolError};
+use serde_json::{Map, Value};
+
+use crate::call::metrics::nanos;
+
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+
+/// How often a tool, or all tools together, may be called: so many in a time, and so many at once.
+///
+/// After a pause as many calls as the burst go through at once; then one at a time, evenly spaced.
+///
+/// ```
+/// use mcp_registry::RateLimit;
+///
+/// // One every 100 ms, and up to 10 at once.
+/// let tenth = RateLimit::per_second(10);
+/// assert_eq!(tenth, RateLimit::per_second(10).burst(10));
+/// // One every 10 seconds, never two at once.
+/// let rare = RateLimit::per_minute(6);
+/// assert_eq!(rare, RateLimit::per_minute(6).burst(1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RateLimit {
+    /// Nanoseconds from one call to the next; none if no call is let through.
+    interval: Option<u64>,
+    burst: u32,
+}
+
+impl RateLimit {
+    /// So many calls in a second, and as many at once. 0 lets nothing through.
+    pub const fn per_second(calls: u32) -> Self {
+        Self::new(calls, SECOND, calls)
+    }
+
+    /// So many calls in a minute, and at once a sixth of that, which is ten seconds' worth, but at least one. 0 lets
+    /// nothing through.
+    pub const fn per_minute(calls: u32) -> Self {
+        Self::new(calls, MINUTE, calls / 6)
+    }
+
+    /// So many calls at once, at least one. (Where the rate is 0 there is none to let through.)
+    #[must_use]
+    pub const fn burst(mut self, calls: u32) -> Self {
+        self.burst = if calls == 0 { 1 } else { calls };
+        self
+    }
+
+    const fn new(calls: u32, period: u64, burst: u32) -> Self {
+        // Rounded up, so that there are never more calls than was said.
+        let interval = if calls == 0 { None } else { Some(period.div_ceil(calls as u64)) };
+        Self { interval, burst: 1 }.burst(burst)
+    }
+}
+
+/// Lets calls through as a limit allows: a token bucket in one number, without a lock (GCRA).
+pub(crate) struct Bucket {
+    interval: Option<u64>,
+    /// How far ahead of the clock `next` may be.
+    tolerance: u64,
+    /// When the next call would be due if all came evenly spaced, in nanoseconds since `made`.
+    next: AtomicU64,
+    made: Instant,
+}
+
+impl Bucket {
+    pub(crate) fn new(limit: RateLimit) -> Self {
+        let interval = limit.interval.unwrap_or(0);
+        // Three centuries' worth of calls is as good as more, and leaves room to count.
+        let tolerance = interval.saturating_mul(u64::from(limit.burst) - 1).min(u64::MAX / 2);
+        Self { interval: limit.interval, tolerance, next: AtomicU64::new(0), made: Instant::now() }
+    }
+
+    /// Lets a call through, or says how long to wait: for ever is [`Duration::MAX`].
+    pub(crate) fn take(&self) -> Result<(), Duration> {
+        self.take_at(nanos(self.made.elapsed()))
+    }
+
+    /// Undoes one [`take`](Self::take), for a call that was let through here and then did not happen.
+    pub(crate) fn give_back(&self) {
+        let interval = self.interval.unwrap_or(0);
+        self.change(|next| Some(next.saturating_sub(interval)));
+    }
+
+    fn take_at(&self, now: u64) -> Result<(), Duration> {
+        let interval = self.interval.ok_or(Duration::MAX)?;
+        let mut wait = 0;
+        let taken = self.change(|next| {
+            let next = next.max(now);
+            wait = (next - now).saturating_sub(self.tolerance);
+            (wait == 0).then(|| next.saturating_add(interval))
+        });
+        if taken { Ok(()) } else { Err(Duration::from_nanos(wait)) }
+    }
+
+    /// Relaxed: the number guards nothing but itself.
+    fn change(&self, change: impl FnMut(u64) -> Option<u64>) -> bool {
+        self.next.fetch_update(Relaxed, Relaxed, change).is_ok()
+    }
+}
+
+/// The error of a call that comes too soon after the tool's others.
+pub(crate) fn exceeded(tool: &str, wait: Duration) -> ToolError {
+    let message = match in_seconds(wait) {
+        Some(seconds) => {
+            format!("`{tool}` is called more often than its limit allows; try again in {seconds} s")
+        }
+        None => format!("`{tool}` has a limit that lets no call through; use another tool"),
+    };
+    error(message, Some(tool), wait)
+}
+
+/// The error of a call that comes too soon after those of all tools.
+pub(crate) fn exceeded_by_all(wait: Duration) -> ToolError {
+    let message = match in_seconds(wait) {
+        Some(seconds) => {
+            format!("the tools here are called more often than their common limit allows; try again in {seconds} s")
+        }
+        None => "the tools here have a common limit that lets no call through; ask the operator to raise it".to_owned(),
+    };
+    error(message, None, wait)
+}
+
+fn error(message: String, tool: Option<&str>, wait: Duration) -> ToolError {
+    let tool = tool.map(|tool| ("tool".to_owned(), Value::from(tool)));
+    let wait = in_seconds(wait).map(|seconds| ("retry_after_seconds".to_owned(), Value::from(seconds)));
+    let details: Map<String, Value> = tool.into_iter().chain(wait).collect();
+    ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message).details(details)
+}
+
+/// The seconds to wait, rounded up to the next millisecond; none if waiting does not help.
+fn in_seconds(wait: Duration) -> Option<f64> {
+    let millis = nanos(wait).div_ceil(1_000_000);
+    (wait < Duration::MAX).then(|| Duration::from_millis(millis).as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use std::thread;
+    use std::time::Duration;
+
+    use mcp_core::ErrorType;
+    use serde_json::{Value, json};
+
+    use super::{Bucket, RateLimit, SECOND, exceeded, exceeded_by_all};
+
+    fn taken_at(bucket: &Bucket, now: u64) -> usize {
+        (0..1000).take_while(|_| bucket.take_at(now).is_ok()).count()
+    }
+
+    #[test]
+    fn a_burst_goes_through_at_once_and_then_one_at_a_time() {
+        let bucket = Bucket::new(RateLimit::per_second(10).burst(3));
+        let interval = SECOND / 10;
+        assert_eq!(taken_at(&bucket, 0), 3);
+        assert_eq!(bucket.take_at(interval / 4), Err(Duration::from_millis(75)));
+        for n in 1..20 {
+            assert_eq!(taken_at(&bucket, n * interval - 1), 0);
+            assert_eq!(taken_at(&bucket, n * interval), 1);
+        }
+        assert_eq!(taken_at(&bucket, 100 * SECOND), 3);
+    }
+
+    #[test]
+    fn what_is_said_to_wait_is_enough() {
+        let bucket = Bucket::new(RateLimit::per_second(7).burst(2));
+        let mut now = 12_345;
+        for _ in 0..50 {
+            while bucket.take_at(now).is_ok() {}
+            let wait = bucket.take_at(now).unwrap_err();
+            now += u64::try_from(wait.as_nanos()).unwrap();
+            assert_eq!(taken_at(&bucket, now - 1), 0);
+            assert_eq!(taken_at(&bucket, now), 1);
+        }
+    }
+
+    #[test]
+    fn the_default_burst_is_a_second_or_ten() {
+        let at_once = |limit| taken_at(&Bucket::new(limit), 0);
+        assert_eq!(at_once(RateLimit::per_second(5)), 5);
+        assert_eq!(at_once(RateLimit::per_second(1)), 1);
+        assert_eq!(at_once(RateLimit::per_minute(60)), 10);
+        assert_eq!(at_once(RateLimit::per_minute(5)), 1);
+        assert_eq!(at_once(RateLimit::per_minute(5).burst(0)), 1);
+    }
+
+    #[test]
+    fn a_rate_of_zero_lets_nothing_through() {
+        for limit in [RateLimit::per_second(0), RateLimit::per_minute(0).burst(9)] {
+            let bucket = Bucket::new(limit);
+            assert_eq!(bucket.take(), Err(Duration::MAX));
+            bucket.give_back();
+            assert_eq!(bucket.take_at(u64::MAX), Err(Duration::MAX));
+        }
+    }
+
+    #[test]
+    fn what_was_given_back_can_be_taken_again() {
+        let bucket = Bucket::new(RateLimit::per_second(1).burst(2));
+        assert_eq!(taken_at(&bucket, 0), 2);
+        bucket.give_back();
+        assert_eq!(taken_at(&bucket, 0), 1);
+        // Nothing is kept beyond the burst.
+        (0..9).for_each(|_| bucket.give_back());
+        assert_eq!(taken_at(&bucket, 5 * SECOND), 2);
+    }
+
+    #[test]
+    fn nothing_overflows() {
+        for limit in [RateLimit::per_second(u32::MAX), RateLimit::per_minute(1)] {
+            let bucket = Bucket::new(limit.burst(u32::MAX));
+            for now in [0, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
+                assert_eq!(bucket.take_at(now), Ok(()));
+            }
+        }
+        // The burst is cut where the clock's numbers end, and holds there.
+        let bucket = Bucket::new(RateLimit::per_minute(1).burst(u32::MAX));
+        bucket.next.store(u64::MAX / 2 + 1, Relaxed);
+        assert_eq!(bucket.take_at(0), Err(Duration::from_nanos(1)));
+    }
+
+    #[test]
+    fn a_clock_that_threads_read_out_of_order_gives_nothing_away() {
+        let bucket = Bucket::new(RateLimit::per_second(1).burst(2));
+        assert_eq!(taken_at(&bucket, 10 * SECOND), 2);
+        assert_eq!(bucket.take_at(9 * SECOND), Err(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn threads_never_get_more_than_the_limit() {
+        let bucket = Bucket::new(RateLimit::per_second(100).burst(10));
+        let (clock, taken) = (AtomicU64::new(0), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..5000 {
+                        let now = clock.fetch_add(SECOND / 10_000, Relaxed);
+                        taken.fetch_add(u64::from(bucket.take_at(now).is_ok()), Relaxed);
+                    }
+                });
+            }
+        });
+        // Two seconds went by. Threads that fall behind the clock may get less, but not much.
+        let taken = taken.into_inner();
+        assert!((200..=210).contains(&taken), "{taken}");
+    }
+
+    #[test]
+    fn threads_share_a_burst() {
+        let bucket = Bucket::new(RateLimit::per_minute(1).burst(50));
+        let taken = thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| (0..100).filter(|_| bucket.take().is_ok()).count())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>()
+        });
+        assert_eq!(taken, 50);
+    }
+
+    #[test]
+    fn the_error_says_when_to_try_again() {
+        let error = exceeded("calc.add", Duration::from_millis(250));
+        assert_eq!(*error.error_type(), ErrorType::API_LIMIT_EXCEEDED);
+        assert_eq!(error.message(), "`calc.add` is called more often than its limit allows; try again in 0.25 s");
+        let details =
+            |error: &mcp_core::ToolError| serde_json::to_value(error.detail()).unwrap()["error_details"].clone();
+        assert_eq!(details(&error), json!({ "tool": "calc.add", "retry_after_seconds": 0.25 }));
+
+        let error = exceeded_by_all(Duration::from_nanos(11_999_000_001));
+        assert!(error.message().ends_with("common limit allows; try again in 12 s"), "{error}");
+        assert_eq!(details(&error), json!({ "retry_after_seconds": 12.0 }));
+
+        let error = exceeded("calc.add", Duration::MAX);
+        assert!(error.message().contains("lets no call through"), "{error}");
+        assert_eq!(details(&error)["retry_after_seconds"], Value::Null);
+    }
+}

@@ -1,0 +1,156 @@
+//! How a registry makes its calls; the same for all of its tools.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use mcp_core::{CallOptions, Extensions, Timeout, ToolContext, TrustLevel};
+
+use crate::call::gate::AnyGate;
+use crate::call::lane::Lane;
+use crate::call::layer::Stack;
+use crate::call::limit::Bucket;
+use crate::catalog::lint::LintPolicy;
+use crate::catalog::tool::RegisteredTool;
+use crate::runtime::{Host, ThreadHost, context};
+
+/// How long a call may take unless someone says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How much work may go on that nobody waits for any more.
+const MAX_ABANDONED: usize = 64;
+
+/// How many bytes of JSON a tool may return by default. Hosts close the connection at a message of 10 MiB; a result of this
+/// size stays below, even where each byte of it is escaped in a text.
+const MAX_RESULT: usize = 4 * 1024 * 1024;
+
+/// How many calls of one `call_many` are under way at a time.
+const CONCURRENCY: usize = 16;
+
+/// When what a tool returns is held against its output schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputCheck {
+    /// In debug builds, and so in tests.
+    #[default]
+    InDebug,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl OutputCheck {
+    pub(crate) fn applies(self) -> bool {
+        cfg!(feature = "validate")
+            && match self {
+                Self::InDebug => cfg!(debug_assertions),
+                Self::Always => true,
+                Self::Never => false,
+            }
+    }
+}
+
+pub(crate) struct Settings {
+    pub(crate) state: Extensions,
+    pub(crate) lint: LintPolicy,
+    pub(crate) trust: TrustLevel,
+    pub(crate) gate: Option<Arc<dyn AnyGate>>,
+    pub(crate) limit: Option<Bucket>,
+    pub(crate) timeout: Timeout,
+    pub(crate) host: Option<Arc<dyn Host>>,
+    pub(crate) max_abandoned: usize,
+    /// Work on the pool that nobody waits for any more.
+    pub(crate) abandoned: AtomicUsize,
+    pub(crate) concurrency: usize,
+    pub(crate) max_result: usize,
+    /// Where large arguments wait to be checked, one at a time.
+    pub(crate) large: Lane,
+    pub(crate) stack: Stack,
+    pub(crate) output_check: OutputCheck,
+    pub(crate) mask_errors: Option<bool>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            state: Extensions::new(),
+            lint: LintPolicy::default(),
+            trust: TrustLevel::default(),
+            gate: None,
+            limit: None,
+            timeout: Timeout::After(TIMEOUT),
+            host: None,
+            max_abandoned: MAX_ABANDONED,
+            abandoned: AtomicUsize::new(0),
+            concurrency: CONCURRENCY,
+            max_result: MAX_RESULT,
+            large: Lane::default(),
+            stack: Stack::default(),
+            output_check: OutputCheck::default(),
+            mask_errors: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether there is nothing around a call that has to be asked or told.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.gate.is_none() && self.limit.is_none() && self.stack.layers.is_empty() && self.stack.observers.is_empty()
+    }
+
+    /// The context of a call of the tool.
+    pub(crate) fn context(&self, tool: &RegisteredTool, options: &CallOptions) -> ToolContext {
+        let trust = options.get_trust().or_else(|| tool.trust()).unwrap_or(self.trust);
+        ToolContext::new(tool.shared_name(), self.state.clone(), options.clone()).with_trust(trust)
+    }
+
+    /// How long a call of the tool may take.
+    pub(crate) fn time_for(&self, tool: &RegisteredTool, options: &CallOptions) -> Option<Duration> {
+        self.time_limit(tool.timeout(), options)
+    }
+
+    /// How long a call may take, of a tool that says this of it.
+    pub(crate) fn time_limit(&self, tool: Option<Timeout>, options: &CallOptions) -> Option<Duration> {
+        let own = match tool.unwrap_or(self.timeout) {
+            Timeout::Never => None,
+            Timeout::After(time) => Some(time),
+        };
+        [own, options.get_timeout()].into_iter().flatten().min()
+    }
+
+    /// How many bytes of JSON the tool may return.
+    pub(crate) fn max_result(&self, tool: &RegisteredTool) -> usize {
+        tool.max_result().unwrap_or(self.max_result)
+    }
+
+    /// Tells the observers of requests that a server rejected.
+    #[cfg(feature = "http")]
+    pub(crate) fn rejected(&self, rejection: &crate::call::observe::Rejection<'_>) {
+        crate::call::trace::rejected(rejection);
+        for observer in &self.stack.observers {
+            // An observer that panics is not the request's concern.
+            let _ = crate::util::panic::guard(|| observer.rejected(rejection));
+        }
+    }
+
+    pub(crate) fn host(&self) -> Arc<dyn Host> {
+        match &self.host {
+            Some(host) => Arc::clone(host),
+            None => ThreadHost::shared(),
+        }
+    }
+
+    /// Polls or drops a future of a call in the runtime that it needs.
+    pub(crate) fn within<T>(&self, run: impl FnOnce() -> T) -> T {
+        context::within(self.host.as_deref(), run)
+    }
+
+    /// A job for the pool, in the runtime that it needs.
+    pub(crate) fn carry<T, J: FnOnce() -> T + Send + 'static>(&self, job: J) -> impl FnOnce() -> T + Send + use<T, J> {
+        context::carry(self.host.as_deref(), job)
+    }
+
+    pub(crate) fn masks(&self, options: &CallOptions) -> bool {
+        self.mask_errors.or_else(|| options.get_mask_errors()).unwrap_or(false)
+    }
+}

@@ -1,0 +1,116 @@
+//! Spans and events of calls, with the feature `tracing`; nothing without it.
+
+#[cfg(feature = "tracing")]
+mod imp {
+    use std::future::Future;
+
+    use mcp_core::CallOptions;
+    use serde_json::Value;
+    use tracing::instrument::Instrumented;
+    use tracing::{Instrument as _, Span, field};
+
+    #[cfg(feature = "http")]
+    use crate::call::observe::Rejection;
+    use crate::call::observe::{CallRecord, short};
+
+    /// The span of a call, with the W3C context that came in its `_meta`.
+    pub(crate) fn in_call_span<F: Future>(name: &str, options: &CallOptions, future: F) -> Instrumented<F> {
+        let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str).map(short);
+        future.instrument(tracing::info_span!(
+            "tool_call",
+            tool = &*short(name),
+            request_id = options.get_request_id().map(short).as_deref(),
+            caller = options.get_caller().map(short).as_deref(),
+            traceparent = w3c("traceparent").as_deref(),
+            tracestate = w3c("tracestate").as_deref(),
+            outcome = field::Empty,
+            error_type = field::Empty,
+        ))
+    }
+
+    /// The job, in the span in which it is given to another thread.
+    pub(crate) fn in_span<T>(job: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T + Send + 'static {
+        let span = Span::current();
+        move || span.in_scope(job)
+    }
+
+    /// Tells how the call of the current span ended.
+    pub(crate) fn ended(record: &CallRecord<'_>) {
+        let span = Span::current();
+        span.record("outcome", record.outcome.as_str());
+        if let Some(error_type) = record.error_type {
+            span.record("error_type", error_type);
+        }
+        let ms = record.duration.as_secs_f64() * 1e3;
+        match record.message {
+            None => tracing::info!(tool = record.tool, ms, "the call ended well"),
+            Some(message) => tracing::warn!(
+                tool = record.tool,
+                ms,
+                outcome = record.outcome.as_str(),
+                error_type = record.error_type,
+                correlation_id = record.correlation_id,
+                hint = record.hint(),
+                message,
+            ),
+        }
+    }
+
+    /// Reports requests that a server rejected.
+    #[cfg(feature = "http")]
+    pub(crate) fn rejected(rejection: &Rejection<'_>) {
+        tracing::warn!(
+            reason = rejection.reason.as_str(),
+            detail = rejection.detail,
+            client = rejection.client.map(field::display),
+            count = rejection.count,
+            "the request was rejected",
+        );
+    }
+
+    /// Whether someone listens.
+    pub(crate) fn is_on() -> bool {
+        tracing::enabled!(tracing::Level::WARN)
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+mod imp {
+    use mcp_core::CallOptions;
+
+    use crate::call::observe::CallRecord;
+
+    pub(crate) fn in_call_span<F: Future>(_: &str, _: &CallOptions, future: F) -> F {
+        future
+    }
+
+    pub(crate) fn in_span<T>(job: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T + Send + 'static {
+        job
+    }
+
+    pub(crate) fn ended(_: &CallRecord<'_>) {}
+
+    #[cfg(feature = "http")]
+    pub(crate) fn rejected(_: &crate::call::observe::Rejection<'_>) {}
+
+    pub(crate) const fn is_on() -> bool {
+        false
+    }
+}
+
+#[cfg(feature = "http")]
+pub(crate) use self::imp::rejected;
+pub(crate) use self::imp::{ended, in_call_span, in_span, is_on};
+
+/// Warns whoever runs the program: by an event if somebody listens, else on stderr.
+pub(crate) fn warn(text: &str) {
+    use std::io::Write as _;
+
+    #[cfg(feature = "tracing")]
+    if is_on() {
+        tracing::warn!("{text}");
+        return;
+    }
+    // Without stderr there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "warning: {text}");
+}

@@ -1,0 +1,135 @@
+//! What can be wrong with a tool by itself. Schemas are made only where there is something to check.
+
+use mcp_core::{Constraint, Param, RegistrationProblem, Version, schema};
+use serde_json::Value;
+
+use crate::catalog::tool::{RegisteredTool, Source};
+use crate::validate;
+use crate::validate::keys::unreadable;
+
+pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
+    let mut problems = Vec::new();
+    let origin = || Box::new(tool.origin().clone());
+    let mut schema_problem = |which, fault: Option<String>| {
+        let tool = tool.name().to_owned();
+        problems.extend(fault.map(|reason| RegistrationProblem::Schema { tool, which, reason, origin: origin() }));
+    };
+    let (input, output) = match tool.source() {
+        Source::Linked(entry) => (entry.input_schema.is_some() || entry.flatten, entry.explicit_output),
+        Source::Made(_) => (true, true),
+    };
+    if input {
+        schema_problem("input", object_fault(tool.input_schema()).or_else(|| union_fault(tool.input_schema())));
+    }
+    if output {
+        schema_problem("output", tool.output_schema().and_then(|schema| object_fault(schema)));
+    }
+    if let Source::Made(_) = tool.source() {
+        // The attribute has checked the version of a linked tool.
+        problems.extend(Version::parse(tool.version()).err().map(|error| RegistrationProblem::Version {
+            tool: tool.name().to_owned(),
+            error,
+            origin: origin(),
+        }));
+    }
+    // What is no schema at all is told once.
+    let sound = problems.is_empty();
+    problems.extend(validate::problems(tool, sound));
+    for param in tool.params() {
+        problems.extend(param_faults(param).into_iter().map(|reason| RegistrationProblem::Param {
+            tool: tool.name().to_owned(),
+            param: param.name.to_owned(),
+            reason,
+            origin: origin(),
+        }));
+    }
+    if let Source::Linked(entry) = tool.source() {
+        problems.extend((entry.output_shape)().keys.into_iter().map(|fault| RegistrationProblem::ReturnType {
+            tool: tool.name().to_owned(),
+            reason: fault.to_string(),
+            origin: origin(),
+        }));
+    }
+    problems
+}
+
+/// Why a schema is not one of an object.
+fn object_fault(schema: &Value) -> Option<String> {
+    let Some(object) = schema.as_object() else {
+        return Some("is not an object; write a JSON Schema".to_owned());
+    };
+    if object.is_empty() {
+        return Some("is empty; write an object schema, or leave it to the signature".to_owned());
+    }
+    if object.get("type").is_none_or(|kind| kind != "object") {
+        return Some(
+            "does not have `\"type\": \"object\"` at its root, which every host asks for; take a struct".to_owned(),
+        );
+    }
+    let properties = object.get("properties").map_or(Some(None), |value| value.as_object().map(Some));
+    let Some(properties) = properties else {
+        return Some("has `properties` that are not an object; write a schema for each name".to_owned());
+    };
+    let odd = properties.into_iter().flatten().find(|(_, schema)| !schema.is_object() && !schema.is_boolean());
+    if let Some((name, _)) = odd {
+        return Some(format!("has a property `{name}` that is not a schema; write an object"));
+    }
+    let required = object.get("required").map_or(Some(Vec::new()), |value| {
+        value.as_array().and_then(|names| names.iter().map(Value::as_str).collect::<Option<Vec<_>>>())
+    });
+    let Some(required) = required else {
+        return Some("has `required` that is not a list of names; write `[\"…\"]`".to_owned());
+    };
+    let unknown = required.into_iter().find(|name| properties.is_some_and(|known| !known.contains_key(*name)));
+    unknown.map(|name| format!("requires `{name}`, which is not among its properties; add it there, or remove it"))
+}
+
+/// Why hosts would refuse the root of an input schema.
+fn union_fault(schema: &Value) -> Option<String> {
+    // 2020-12 allows a union beside `properties`; one instead of them is what hosts refuse.
+    let bare = schema.get("properties").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty);
+    let key = ["oneOf", "anyOf", "allOf"].iter().find(|key| bare && schema.get(key).is_some())?;
+    Some(format!("has `{key}` at its root, which hosts refuse; put the enum into a field of a struct"))
+}
+
+/// Why a parameter cannot be as it says.
+fn param_faults(param: &Param) -> Vec<String> {
+    let mut faults = Vec::new();
+    if param.explicit_schema.is_some_and(|schema| !schema().is_object()) {
+        faults.push("has a schema that is not an object; write a JSON Schema".to_owned());
+        return faults;
+    }
+    faults.extend(unreadable(param).iter().map(ToString::to_string));
+    if !param.constraints.is_empty() && !param.fitted {
+        faults.extend(misfits(param));
+    }
+    if param.examples.iter().any(|example| example().is_null()) {
+        faults.push("has an example that is null or cannot become JSON; use another".to_owned());
+    }
+    let Some(default) = param.default.map(|default| default()) else { return faults };
+    if default.is_null() && !(param.accepts_absent)() {
+        faults.push("has a default that cannot become JSON; use another".to_owned());
+    }
+    let json = default.to_string();
+    let broken = param.constraints.iter().filter(|constraint| constraint.broken(&json).is_some());
+    faults.extend(broken.map(|constraint| {
+        format!("has the default {json}, which breaks its own `{}`; change one of them", constraint.key().0)
+    }));
+    faults
+}
+
+/// The constraints that do not fit the type, by its schema.
+fn misfits(param: &Param) -> Vec<String> {
+    let schema = schema::lone_param_schema(param);
+    let kinds: Vec<&str> = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => return Vec::new(),
+    };
+    let misfit = |constraint: &Constraint| {
+        let (key, fitting) = constraint.key();
+        let fits = kinds.iter().any(|kind| fitting.contains(kind));
+        (!fits).then(|| format!("has `{key}`, which does not fit its type ({}); remove it", kinds.join(" or ")))
+    };
+    param.constraints.iter().filter_map(misfit).collect()
+}

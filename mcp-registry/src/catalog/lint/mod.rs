@@ -1,0 +1,273 @@
+//! What a host or a model could stumble over.
+
+mod schemas;
+
+use std::fmt;
+
+use mcp_core::{Hints, NamePolicy, Origin, RegistrationProblem};
+
+use crate::catalog::Catalog;
+use crate::catalog::tool::RegisteredTool;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Some clients need a setting of their own. It concerns most tools, and is reported once for all of them.
+    Note,
+    /// Some hosts or models will do worse.
+    Warning,
+    /// Some hosts will refuse the tool or lose all tools of the server, or a model cannot use it.
+    Error,
+}
+
+/// What the errors of the lint do when a registry is built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LintPolicy {
+    /// Nothing; whoever wants them asks for them.
+    #[default]
+    Quiet,
+    /// They are errors of the registration, and so is a missing output schema. A tool that has none by nature, since it
+    /// returns `()` or content, says so with `allow("missing-output-schema")`.
+    Strict,
+}
+
+/// Something that the lint found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The tool's canonical name; empty for the whole set.
+    pub tool: String,
+    /// What is wrong, and what to do.
+    pub message: String,
+    /// Where the tool is defined.
+    pub origin: Option<Origin>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        write!(f, "{severity}[{}]: {}", self.rule, self.message)?;
+        self.origin.as_ref().map_or(Ok(()), |origin| write!(f, "\n    at {origin}"))
+    }
+}
+
+impl LintPolicy {
+    /// The findings that keep a registry from being built.
+    pub(crate) fn problems(self, findings: &[Finding]) -> Vec<RegistrationProblem> {
+        let is_error =
+            |finding: &&Finding| finding.severity == Severity::Error || finding.rule == "missing-output-schema";
+        let errors = findings.iter().filter(|_| self == Self::Strict).filter(is_error);
+        let problem = |finding: &Finding| {
+            let origin = Box::new(finding.origin.clone()?);
+            Some(RegistrationProblem::Lint { rule: finding.rule, message: finding.message.clone(), origin })
+        };
+        errors.filter_map(problem).collect()
+    }
+}
+
+/// The rules, for `allow("…")`.
+const RULES: [&str; 27] = [
+    "missing-description",
+    "missing-parameter-description",
+    "missing-effect-hints",
+    "missing-title",
+    "missing-output-schema",
+    "missing-properties",
+    "name-length",
+    "name-characters",
+    "name-form",
+    "dotted-name",
+    "root-union",
+    "schema-size",
+    "schema-references",
+    "null-type",
+    "any-value",
+    "map",
+    "one-of",
+    "tuple",
+    "bytes",
+    "wide-integer-id",
+    "unknown-format",
+    "slow-union",
+    "closed-arguments",
+    "optional-arguments",
+    "defaulted-fields",
+    "unknown-rule",
+    "too-many-tools",
+];
+
+/// The longest name that leaves room for what hosts put before it.
+const GOOD_NAME_LENGTH: usize = 40;
+/// The most tools that the narrowest hosts take at once.
+const MOST_TOOLS: usize = 128;
+
+/// The most tools that a finding on several of them names.
+const NAMED_TOOLS: usize = 3;
+
+pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let listed: Vec<&RegisteredTool> =
+        catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).collect();
+    let of_all = |rule: &'static str, severity: Severity, message: String| {
+        let (tool, origin) = (String::new(), None);
+        Finding { rule, severity, tool, message, origin }
+    };
+    if listed.len() > MOST_TOOLS {
+        let message = format!(
+            "{} tools are listed, and some hosts take {MOST_TOOLS}; serve a `subset`, or hide some",
+            listed.len()
+        );
+        findings.push(of_all("too-many-tools", Severity::Warning, message));
+    }
+    for tool in catalog.list_registered_tools() {
+        let mut found = Found { tool, findings: Vec::new() };
+        names(tool, catalog.policy(), &mut found);
+        words(tool, &mut found);
+        schemas::lint(tool, &mut found);
+        for rule in tool.allowed().into_iter().filter(|rule| !RULES.contains(rule)) {
+            found.warn(
+                "unknown-rule",
+                format!("allows the lint rule `{rule}`, which does not exist; the rules are {}", RULES.join(", ")),
+            );
+        }
+        findings.extend(found.findings);
+    }
+    if let Some(tools) = concerned(&listed, "closed-arguments", schemas::is_closed) {
+        let message = format!(
+            "google-genai for Python (up to 3.3) fails to convert `additionalProperties: false`, which is in the input of \
+             {tools}; declare them by `parameters_json_schema` there, or set `allow_unknown_arguments`"
+        );
+        findings.push(of_all("closed-arguments", Severity::Note, message));
+    }
+    if let Some(tools) = concerned(&listed, "optional-arguments", schemas::has_options) {
+        let message = format!(
+            "openai-agents with `convert_schemas_to_strict` makes optional arguments required and not null, which \
+             concerns {tools}; leave it off there, or give the arguments a default"
+        );
+        findings.push(of_all("optional-arguments", Severity::Note, message));
+    }
+    if let Some(tools) = concerned(&listed, "defaulted-fields", schemas::has_defaulted_fields) {
+        let message = format!(
+            "CrewAI sends null for fields that are left out, which fields with `#[serde(default)]` refuse, in the input of \
+             {tools}; make such a field an `Option`"
+        );
+        findings.push(of_all("defaulted-fields", Severity::Note, message));
+    }
+    findings
+}
+
+/// The tools that a rule concerns, in words: the first of them, and how many more there are.
+fn concerned(
+    listed: &[&RegisteredTool],
+    rule: &'static str,
+    concerns: impl Fn(&RegisteredTool) -> bool,
+) -> Option<String> {
+    debug_assert!(RULES.contains(&rule), "{rule} is not listed");
+    let is_concerned = |tool: &&&RegisteredTool| !tool.allowed().contains(&rule) && concerns(tool);
+    let concerned: Vec<&str> = listed.iter().filter(is_concerned).map(|tool| tool.name()).collect();
+    if concerned.is_empty() {
+        return None;
+    }
+    if concerned.len() == listed.len() && listed.len() > NAMED_TOOLS {
+        return Some(format!("all {} tools", listed.len()));
+    }
+    let named = concerned.iter().take(NAMED_TOOLS).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let more = concerned.len().saturating_sub(NAMED_TOOLS);
+    Some(if more == 0 { named } else { format!("{named} and {more} more tools") })
+}
+
+/// The findings on one tool, less those that its author has set aside.
+struct Found<'a> {
+    tool: &'a RegisteredTool,
+    findings: Vec<Finding>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, rule: &'static str, severity: Severity, what: impl fmt::Display) {
+        debug_assert!(RULES.contains(&rule), "{rule} is not listed");
+        if !self.tool.allowed().contains(&rule) {
+            let tool = self.tool.name().to_owned();
+            let (message, origin) = (format!("`{tool}` {what}"), Some(self.tool.origin().clone()));
+            self.findings.push(Finding { rule, severity, tool, message, origin });
+        }
+    }
+
+    fn warn(&mut self, rule: &'static str, what: impl fmt::Display) {
+        self.add(rule, Severity::Warning, what);
+    }
+
+    fn error(&mut self, rule: &'static str, what: impl fmt::Display) {
+        self.add(rule, Severity::Error, what);
+    }
+}
+
+fn names(tool: &RegisteredTool, policy: NamePolicy, found: &mut Found<'_>) {
+    let wire = tool.wire_name();
+    if wire.len() > GOOD_NAME_LENGTH {
+        found.warn(
+            "name-length",
+            format!(
+                "is published as `{wire}`, {} characters; hosts put a prefix before it: use at most {GOOD_NAME_LENGTH}",
+                wire.len()
+            ),
+        );
+    }
+    if wire.contains('.') && policy == NamePolicy::Dotted {
+        found.warn(
+            "dotted-name",
+            "is published with a dot, which Claude Desktop, Cursor and OpenAI refuse; use `NamePolicy::HostSafe`",
+        );
+    }
+    let starts_well = wire.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !starts_well || wire.contains("__") || (wire.contains('-') && policy != NamePolicy::Dotted) {
+        found.warn(
+            "name-characters",
+            format!("is published as `{wire}`; begin with a letter, and use no `-` and no `__`"),
+        );
+    }
+    if !tool.tool_name().is_strict() {
+        found.error("name-form", "is not of the form `module.tool` in lower case; rename it");
+    }
+}
+
+fn words(tool: &RegisteredTool, found: &mut Found<'_>) {
+    if tool.description().trim().is_empty() {
+        found.error("missing-description", "has no description, so that a model cannot choose it; write a doc comment");
+    }
+    if tool.title().is_none() {
+        found.warn("missing-title", "has no `title`, which some hosts ask for; add one");
+    }
+    let Hints { read_only, destructive, .. } = tool.hints();
+    if read_only.is_none() && destructive.is_none() {
+        found
+            .warn("missing-effect-hints", "does not say whether it changes anything; add `read_only` or `destructive`");
+    }
+    if tool.output_schema().is_none() {
+        found.warn(
+            "missing-output-schema",
+            "has no output schema; return a type with `JsonSchema`, or `allow(\"missing-output-schema\")`",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RULES;
+
+    #[test]
+    fn every_rule_is_documented_once() {
+        let document = include_str!("rules.md");
+        for rule in RULES {
+            assert_eq!(document.matches(&format!("| `{rule}` |")).count(), 1, "{rule}");
+        }
+        assert_eq!(document.lines().filter(|line| line.starts_with("| `")).count(), RULES.len());
+    }
+}

@@ -1,0 +1,366 @@
+//! What schemas say that hosts, converters and models stumble over.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Found, Severity};
+use crate::catalog::tool::{RegisteredTool, Source};
+use crate::validate::{self, Document};
+
+/// The largest schema that does not crowd out the conversation.
+const GOOD_SCHEMA_SIZE: usize = 8 * 1024;
+
+/// The formats that JSON Schema defines.
+const FORMATS: [&str; 19] = [
+    "date",
+    "date-time",
+    "duration",
+    "email",
+    "hostname",
+    "idn-email",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "iri",
+    "iri-reference",
+    "json-pointer",
+    "regex",
+    "relative-json-pointer",
+    "time",
+    "uri",
+    "uri-reference",
+    "uri-template",
+    "uuid",
+];
+
+/// The keywords that say what kind of value a schema takes.
+const KINDS: [&str; 9] = ["type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "not", "properties"];
+
+pub(super) fn lint(tool: &RegisteredTool, found: &mut Found<'_>) {
+    let schema = tool.input_schema();
+    roots(schema, found);
+    if let Some(name) = validate::slow_type(tool) {
+        found.warn(
+            "slow-union",
+            format!(
+                "takes the untagged enum `{name}`, which holds itself: each level of nesting multiplies the time to read \
+                 it, and calls wait for each other; give the enum a tag"
+            ),
+        );
+    }
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        if property.get("description").is_none() {
+            found.warn(
+                "missing-parameter-description",
+                format!("does not say what `{name}` is; write a doc comment on the parameter"),
+            );
+        }
+    }
+    let mut parts = Parts::default();
+    Walk::of(schema).each(&mut |part| {
+        input_part(part, &mut parts);
+        any_part(part, Side::Input, &mut parts);
+    });
+    if let Some(output) = tool.output_schema() {
+        Walk::of(output).each(&mut |part| any_part(part, Side::Output, &mut parts));
+    }
+    for Seen { rule, severity, before, name, sides, after } in parts.0 {
+        let sides = sides.iter().map(|side| side.name()).collect::<Vec<_>>().join(" and ");
+        let place =
+            if name.is_empty() { format!("the root of its {sides}") } else { format!("`{name}` of its {sides}") };
+        found.add(rule, severity, format!("{before} {place}{after}"));
+    }
+}
+
+/// What the root of an input schema says.
+fn roots(schema: &Value, found: &mut Found<'_>) {
+    let size = schema.to_string().len();
+    if size > GOOD_SCHEMA_SIZE {
+        found.warn(
+            "schema-size",
+            format!("has an input schema of {size} bytes, which every conversation pays for; make it smaller"),
+        );
+    }
+    if let Some(key) = ["oneOf", "anyOf", "allOf"].into_iter().find(|key| schema.get(key).is_some()) {
+        found.error(
+            "root-union",
+            format!(
+                "has `{key}` at the root of its input schema, which Anthropic and OpenAI refuse; put the enum into a field"
+            ),
+        );
+    }
+    if let Some(name) = validate::recursive_type(schema) {
+        found.error(
+            "schema-references",
+            format!(
+                "has an input schema in which `{name}` holds itself: llama-index and mcp-use for Python lose all tools of \
+                 the server, and OpenAI's strict mode is off; use a type for each level, or a flat list that refers by id"
+            ),
+        );
+    } else if ["$defs", "definitions"].iter().any(|key| schema.get(key).is_some()) {
+        found.warn(
+            "schema-references",
+            "has an input schema with `$ref`, which several hosts do not follow; make the types smaller",
+        );
+    }
+    if schema.get("properties").is_none() {
+        found.warn(
+            "missing-properties",
+            "has an input schema without `properties`, which some hosts refuse; write `\"properties\": {}`",
+        );
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Input,
+    Output,
+}
+
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+}
+
+/// What was seen of a value, and on which sides: it is reported once.
+struct Seen {
+    rule: &'static str,
+    severity: Severity,
+    before: String,
+    name: String,
+    sides: Vec<Side>,
+    after: String,
+}
+
+#[derive(Default)]
+struct Parts(Vec<Seen>);
+
+impl Parts {
+    fn warn(&mut self, rule: &'static str, before: &str, part: Part<'_>, side: Side, after: impl Into<String>) {
+        self.add(rule, Severity::Warning, before, part, side, after);
+    }
+
+    fn add(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        before: &str,
+        part: Part<'_>,
+        side: Side,
+        after: impl Into<String>,
+    ) {
+        let same = |seen: &&mut Seen| seen.rule == rule && seen.name == part.name && seen.before == before;
+        if let Some(seen) = self.0.iter_mut().find(same) {
+            if !seen.sides.contains(&side) {
+                seen.sides.push(side);
+            }
+            return;
+        }
+        let (before, name, sides) = (before.to_owned(), part.name.to_owned(), vec![side]);
+        self.0.push(Seen { rule, severity, before, name, sides, after: after.into() });
+    }
+}
+
+fn is_kind(schema: &Value, kind: &str) -> bool {
+    schema.get("type").is_some_and(|own| own == kind)
+}
+
+/// What the schema of an argument says that converters stumble over.
+fn input_part(part: Part<'_>, parts: &mut Parts) {
+    let Part { schema, .. } = part;
+    let mut warn = |rule, before: &str, after: &str| parts.warn(rule, before, part, Side::Input, after);
+    if is_nullable(schema) {
+        warn("null-type", "takes null in", ", which Gemini refuses; leave it out of `required` instead");
+    }
+    let is_whole = matches!(part.place, Place::Property | Place::Part);
+    if is_whole && ["oneOf", "const"].iter().any(|key| schema.get(key).is_some()) {
+        let after = ", which converters for Gemini drop; write `anyOf`, and an `enum` of one value";
+        warn("one-of", "has `oneOf` or `const` in", after);
+    }
+    let is_open = |key: &str| schema.get(key).is_some_and(|more| *more != Value::Bool(false));
+    if is_whole && (is_open("additionalProperties") || is_open("patternProperties")) {
+        let after = ", for which OpenAI's strict mode is off; use a list of structs with a key, if you need it";
+        warn("map", "takes a map in", after);
+    }
+    if KINDS.iter().any(|key| schema.get(key).is_some()) {
+        return;
+    }
+    match part.place {
+        Place::Property => parts.add(
+            "any-value",
+            Severity::Error,
+            "takes any JSON in",
+            part,
+            Side::Input,
+            ": autogen loses all tools of the server, Anthropic's `transform_schema` fails, Gemini and smolagents take \
+             it for a string; use a type that says more, or `allow(\"any-value\")` where any JSON is meant",
+        ),
+        Place::Part => warn(
+            "any-value",
+            "takes any JSON within",
+            ", which Anthropic's `transform_schema` refuses and Gemini takes for a string; use a type that says more",
+        ),
+        Place::Root | Place::Restriction => {}
+    }
+}
+
+/// What a schema says that clients or models stumble over, be it of arguments or of results.
+fn any_part(part: Part<'_>, side: Side, parts: &mut Parts) {
+    let Part { name, schema, .. } = part;
+    let mut warn = |rule, before: &str, after: String| parts.warn(rule, before, part, side, after);
+    if schema.get("prefixItems").is_some() {
+        let after = match side {
+            Side::Input => ": Gemini gets a list without items, and OpenAI's strict mode refuses it; use a struct",
+            Side::Output => ", which few clients understand; use a struct",
+        };
+        warn("tuple", "has a tuple in", after.to_owned());
+    }
+    let bound = |schema: &Value, key: &str, wanted: i64| schema.get(key).is_some_and(|bound| *bound == wanted);
+    let is_byte =
+        |items: &Value| is_kind(items, "integer") && bound(items, "minimum", 0) && bound(items, "maximum", 255);
+    if is_kind(schema, "array") && schema.get("items").is_some_and(is_byte) {
+        warn("bytes", "has bytes one by one in", ", which cost a model dearly; use base64 in a string".to_owned());
+    }
+    if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !FORMATS.contains(format)) {
+        let before = format!("uses the format `{format}` in");
+        warn("unknown-format", &before, ", which JSON Schema does not define; use `pattern`".to_owned());
+    }
+    let lower = name.to_ascii_lowercase();
+    let is_id =
+        lower == "id" || name.ends_with("_id") || name.ends_with("Id") || lower == "ids" || name.ends_with("_ids");
+    if is_id && is_kind(schema, "integer") && schema.get("maximum").is_none() {
+        let after = ", of which clients in TypeScript lose digits beyond 2^53; use a string";
+        warn("wide-integer-id", "has the 64-bit integer", after.to_owned());
+    }
+}
+
+fn is_nullable(schema: &Value) -> bool {
+    let null = |schema: &Value| is_kind(schema, "null");
+    let listed =
+        schema.get("type").and_then(Value::as_array).is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"));
+    let alternative = |key: &str| schema.get(key).and_then(Value::as_array).is_some_and(|all| all.iter().any(null));
+    listed || alternative("anyOf") || alternative("oneOf")
+}
+
+/// Whether an object in the input takes no other members than those that it knows.
+pub(super) fn is_closed(tool: &RegisteredTool) -> bool {
+    any(tool.input_schema(), |part| part.schema.get("additionalProperties") == Some(&Value::Bool(false)))
+}
+
+/// Whether an object in the input has members that may be left out and have no default.
+pub(super) fn has_options(tool: &RegisteredTool) -> bool {
+    any(tool.input_schema(), |part| optional(part.schema).any(|member| member.get("default").is_none()))
+}
+
+/// Whether a struct in the input has fields with a default, for which serde does not take null. Those of parameters are
+/// the attribute's.
+pub(super) fn has_defaulted_fields(tool: &RegisteredTool) -> bool {
+    let reads_root = match tool.source() {
+        Source::Linked(entry) => entry.flatten,
+        Source::Made(_) => return false,
+    };
+    let is_struct = |part: Part<'_>| reads_root || part.place != Place::Root;
+    any(tool.input_schema(), |part| {
+        is_struct(part) && optional(part.schema).any(|member| member.get("default").is_some())
+    })
+}
+
+/// The members that may be left out.
+fn optional(schema: &Value) -> impl Iterator<Item = &Value> {
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = move |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    members.filter(move |(name, _)| !is_required(name)).map(|(_, member)| member)
+}
+
+fn any(schema: &Value, is: impl Fn(Part<'_>) -> bool) -> bool {
+    let mut found = false;
+    Walk::of(schema).each(&mut |part| found |= part.place != Place::Restriction && is(part));
+    found
+}
+
+/// What a schema is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    /// A member of an object, by its name.
+    Property,
+    /// An item, any member of a map, or an alternative.
+    Part,
+    /// Something that another schema says the kind of.
+    Restriction,
+}
+
+/// A schema in a schema, with the name of the value that it is of.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    name: &'a str,
+    schema: &'a Value,
+    place: Place,
+}
+
+/// Every schema in a schema. What is referred to is seen once, where it is first used.
+struct Walk<'a> {
+    document: Document<'a>,
+    followed: HashSet<&'a str>,
+}
+
+impl<'a> Walk<'a> {
+    fn of(schema: &'a Value) -> Self {
+        Self { document: Document(schema), followed: HashSet::new() }
+    }
+
+    fn each(mut self, see: &mut dyn FnMut(Part<'a>)) {
+        let root = Part { name: "", schema: self.document.0, place: Place::Root };
+        self.part(root, see);
+    }
+
+    fn part(&mut self, part: Part<'a>, see: &mut dyn FnMut(Part<'a>)) {
+        let Part { name, schema, place } = part;
+        let Value::Object(object) = schema else { return };
+        see(part);
+        let says_kind = object.contains_key("type") || place == Place::Restriction;
+        for (key, inner) in object {
+            match (key.as_str(), inner) {
+                ("$ref", Value::String(reference)) => {
+                    let target = self.document.target(reference).filter(|_| self.followed.insert(reference));
+                    if let Some(schema) = target {
+                        self.part(Part { schema, ..part }, see);
+                    }
+                }
+                ("properties", Value::Object(named)) => {
+                    let place = if place == Place::Restriction { place } else { Place::Property };
+                    for (name, schema) in named {
+                        self.part(Part { name, schema, place }, see);
+                    }
+                }
+                ("patternProperties", Value::Object(named)) => {
+                    self.all(named.values(), Part { place: Place::Part, ..part }, see);
+                }
+                ("items" | "additionalProperties", schema) => {
+                    self.part(Part { name, schema, place: Place::Part }, see);
+                }
+                ("not" | "if" | "then" | "else" | "contains", schema) => {
+                    self.part(Part { name, schema, place: Place::Restriction }, see);
+                }
+                ("prefixItems", Value::Array(all)) => self.all(all, Part { place: Place::Part, ..part }, see),
+                ("oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
+                    let place = if says_kind || key == "allOf" { Place::Restriction } else { Place::Part };
+                    self.all(all, Part { place, ..part }, see);
+                }
+                _ => {}
+            }
+        }
+    }
+    /// Sees schemas of values that are in the same place.
+    fn all(&mut self, schemas: impl IntoIterator<Item = &'a Value>, part: Part<'a>, see: &mut dyn FnMut(Part<'a>)) {
+        for schema in schemas {
+            self.part(Part { schema, ..part }, see);
+        }
+    }
+}

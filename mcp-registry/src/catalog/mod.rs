@@ -1,0 +1,246 @@
+//! Entries → a sorted, indexed list of tools in which every name means one tool.
+
+pub(crate) mod check;
+pub(crate) mod dynamic;
+pub(crate) mod index;
+pub(crate) mod link;
+pub(crate) mod lint;
+pub(crate) mod overrides;
+pub(crate) mod tool;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use mcp_core::{
+    __private::similarity, Conflict, Error, MAX_NAME_LENGTH, NamePolicy, Origin, RegistrationError,
+    RegistrationProblem, ToolEntry, ToolNotFoundError,
+};
+
+use crate::catalog::index::Index;
+use crate::catalog::lint::{Finding, LintPolicy};
+use crate::catalog::tool::{Named, RegisteredTool, ToolSchema};
+use crate::registry::builder::RegistryBuilder;
+
+/// Every tool, sorted by name and free of conflicts: lists, schemas, lint. It needs no state and calls nothing.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    tools: Arc<[RegisteredTool]>,
+    index: Arc<Index>,
+    policy: NamePolicy,
+}
+
+impl Catalog {
+    /// The tools that are linked into this program.
+    pub fn linked() -> Result<Self, RegistrationError> {
+        RegistryBuilder::linked().catalog()
+    }
+
+    /// The tools of these entries, and no others.
+    pub fn from_entries(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Result<Self, RegistrationError> {
+        RegistryBuilder::of(entries).allow_empty().catalog()
+    }
+
+    /// Every tool, sorted by name; in the same order always.
+    pub fn list_registered_tools(&self) -> &[RegisteredTool] {
+        &self.tools
+    }
+
+    /// The input schema of a tool, by its canonical name, its name on the wire, or an alias.
+    pub fn get_tool_schema(&self, name: &str) -> Result<ToolSchema, ToolNotFoundError> {
+        self.get(name).map(|tool| tool.input_schema().clone())
+    }
+
+    /// A tool, by its canonical name, its name on the wire, or an alias.
+    pub fn get(&self, name: &str) -> Result<&RegisteredTool, ToolNotFoundError> {
+        self.find(name).ok_or_else(|| ToolNotFoundError { name: name.to_owned(), did_you_mean: self.nearest(name) })
+    }
+
+    /// A tool by its name, or none.
+    pub fn find(&self, name: &str) -> Option<&RegisteredTool> {
+        let position = self.index.get(name, |position| self.tools[position as usize].answers_to(name))?;
+        Some(&self.tools[position as usize])
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// How names are published.
+    pub fn policy(&self) -> NamePolicy {
+        self.policy
+    }
+
+    #[doc = include_str!("lint/rules.md")]
+    pub fn lint(&self) -> Vec<Finding> {
+        lint::lint(self)
+    }
+
+    /// The findings that the policy asks for.
+    pub(crate) fn lint_by(&self, policy: LintPolicy) -> Vec<Finding> {
+        match policy {
+            LintPolicy::Quiet => Vec::new(),
+            LintPolicy::Strict => self.lint(),
+        }
+    }
+
+    pub(crate) fn shared_tools(&self) -> Arc<[RegisteredTool]> {
+        Arc::clone(&self.tools)
+    }
+
+    /// The names that are nearest to one that does not exist.
+    fn nearest(&self, name: &str) -> Vec<String> {
+        // Whoever sends a name that no tool can have has not mistyped.
+        if name.len() > MAX_NAME_LENGTH {
+            return Vec::new();
+        }
+        let listed = self.tools.iter().filter(|tool| !tool.is_hidden());
+        let scored = listed.filter_map(|tool| {
+            let names = tool.names().chain([tool.tool_name().last_segment()]);
+            let score = names.filter_map(|known| similarity(known, name)).max_by(f64::total_cmp)?;
+            Some((score, tool.name()))
+        });
+        let mut scored: Vec<(f64, &str)> = scored.collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+    }
+
+    /// Sorts, checks and indexes tools that have their final names.
+    pub(crate) fn build(
+        mut named: Vec<Named>,
+        policy: NamePolicy,
+        select: impl Fn(&RegisteredTool) -> bool,
+        problems: &mut Vec<RegistrationProblem>,
+    ) -> Self {
+        // What is told first must not depend on the linker.
+        named.sort_unstable_by(|one, other| {
+            one.name.cmp(&other.name).then_with(|| place(one.source.origin()).cmp(&place(other.source.origin())))
+        });
+        let mut tools = Vec::with_capacity(named.len());
+        for named in named {
+            let source = named.source.clone();
+            match RegisteredTool::new(named, policy) {
+                Ok(tool) if select(&tool) => tools.push(tool),
+                Ok(_) => {}
+                Err(error) => {
+                    let origin = Box::new(source.origin().clone());
+                    problems.push(RegistrationProblem::Name { error, origin });
+                }
+            }
+        }
+        Self::of_sorted(tools, policy, problems)
+    }
+
+    /// Checks and indexes tools in the order of their names.
+    fn of_sorted(mut tools: Vec<RegisteredTool>, policy: NamePolicy, problems: &mut Vec<RegistrationProblem>) -> Self {
+        tools.dedup_by(|one, other| is_same(one, other));
+        let index = index(&tools, problems);
+        Self { tools: tools.into(), index: Arc::new(index), policy }
+    }
+
+    /// The catalog with a tool more, or everything that stands against it. The same tool again changes nothing.
+    pub(crate) fn with(&self, tool: &RegisteredTool) -> Result<Self, Vec<RegistrationProblem>> {
+        let position = self.tools.partition_point(|known| known.name() < tool.name());
+        if self.tools.get(position).is_some_and(|known| is_same(known, tool)) {
+            return Ok(self.clone());
+        }
+        let mut conflicts = Vec::new();
+        let mut names: Vec<&str> = tool.names().collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in &names {
+            if let Some(known) = self.find(name).filter(|known| tells(name, known, tool)) {
+                conflicts.push(conflict(name, known, tool).into());
+            }
+        }
+        if !conflicts.is_empty() {
+            return Err(conflicts);
+        }
+        let mut tools = self.tools.to_vec();
+        tools.insert(position, tool.clone());
+        let index = self.index.with(&names, u32::try_from(position).unwrap_or(u32::MAX));
+        Ok(Self { tools: tools.into(), index: Arc::new(index), policy: self.policy })
+    }
+
+    /// The catalog with some of its tools.
+    pub(crate) fn filtered(&self, keep: impl Fn(&RegisteredTool) -> bool) -> Self {
+        let tools = self.tools.iter().filter(|tool| keep(tool)).cloned().collect();
+        // A part of what has no conflict has none.
+        Self::of_sorted(tools, self.policy, &mut Vec::new())
+    }
+}
+
+/// Where a tool is defined, for sorting and comparing.
+pub(crate) fn place(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
+    let Origin { package, package_version, module_path, function, file, line } = origin;
+    (package, package_version, module_path, function, file, *line)
+}
+
+/// Whether the two are one tool, reached twice.
+fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
+    let is_one_function =
+        || !one.origin().is_run_time() && place(one.origin()) == place(other.origin()) && one.has_schemas_of(other);
+    one.name() == other.name() && (one.source().is(other.source()) || is_one_function())
+}
+
+/// Every name by which a tool can be called → the tool. Two tools that meet in a name are a conflict.
+fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> Index {
+    let mut index = Index::with_room(tools.iter().map(|tool| tool.names().count()).sum());
+    let mut contested = BTreeSet::new();
+    for (position, tool) in (0_u32..).zip(tools) {
+        for name in tool.names() {
+            match index.get(name, |known| tools[known as usize].answers_to(name)) {
+                None => index.insert(name, position),
+                Some(known) if known != position => _ = contested.insert(name),
+                Some(_) => {}
+            }
+        }
+    }
+    for name in contested {
+        let owners: Vec<&RegisteredTool> = tools.iter().filter(|tool| tool.answers_to(name)).collect();
+        for (position, one) in owners.iter().enumerate() {
+            let others = owners[position + 1..].iter().filter(|other| tells(name, one, other));
+            problems.extend(others.map(|other| conflict(name, one, other).into()));
+        }
+    }
+    index
+}
+
+/// Whether a name in which two tools meet tells something new: tools of one canonical name share that on the wire as
+/// well.
+fn tells(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> bool {
+    one.name() != other.name() || name != one.wire_name() || name == one.name()
+}
+
+fn conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> Conflict {
+    let tools = Box::new([one.contender(name), other.contender(name)]);
+    let name = name.to_owned();
+    if one.name() != other.name() || name != one.name() {
+        Conflict::WireName { wire: name, tools }
+    } else if one.has_schemas_of(other) {
+        Conflict::Duplicate { name, tools }
+    } else {
+        Conflict::Schema { name, tools }
+    }
+}
+
+/// The catalog of the whole process, built once.
+fn process() -> Result<&'static Catalog, RegistrationError> {
+    static PROCESS: OnceLock<Result<Catalog, RegistrationError>> = OnceLock::new();
+    PROCESS.get_or_init(Catalog::linked).as_ref().map_err(Clone::clone)
+}
+
+/// Every tool that is linked into this program, sorted by name.
+pub fn list_registered_tools() -> Result<&'static [RegisteredTool], RegistrationError> {
+    process().map(Catalog::list_registered_tools)
+}
+
+/// The input schema of a tool that is linked into this program.
+pub fn get_tool_schema(name: &str) -> Result<ToolSchema, Error> {
+    Ok(process()?.get_tool_schema(name)?)
+}

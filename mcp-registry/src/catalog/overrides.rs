@@ -1,0 +1,127 @@
+//! Changes to the tools of packages, before conflicts are looked for: the way out when two of them are third parties'.
+
+use std::fmt;
+
+use mcp_core::RegistrationProblem;
+
+use crate::catalog::link::package_key;
+use crate::catalog::place;
+use crate::catalog::tool::{Named, Source};
+
+/// A change to the tools of a package.
+pub(crate) struct Edit {
+    /// `package`, or `package@version`.
+    pub(crate) package: String,
+    pub(crate) change: Change,
+    pub(crate) place: String,
+}
+
+/// What is changed. Names are those in the source.
+pub(crate) enum Change {
+    Exclude { name: String },
+    Rename { name: String, to: String },
+    DropAlias { name: String, alias: String },
+    Prefix { prefix: String },
+}
+
+/// The tools with their final names. An edit that concerns no tool, or several where it should concern one, is a
+/// problem.
+pub(crate) fn edited(sources: Vec<Source>, edits: &[Edit], problems: &mut Vec<RegistrationProblem>) -> Vec<Named> {
+    let mut concerned: Vec<Vec<Source>> = edits.iter().map(|_| Vec::new()).collect();
+    let named = sources.into_iter().filter_map(|source| {
+        for (edit, concerned) in edits.iter().zip(&mut concerned).filter(|(edit, _)| edit.concerns(&source)) {
+            // What concerns a whole package may concern many, of which one is enough to know.
+            let is_enough = matches!(edit.change, Change::Prefix { .. }) && !concerned.is_empty();
+            if !is_enough && !concerned.iter().any(|known| known.is(&source)) {
+                concerned.push(source.clone());
+            }
+        }
+        named(source, edits)
+    });
+    let named = named.collect();
+    for concerned in &mut concerned {
+        // What is told first must not depend on the linker.
+        concerned.sort_unstable_by(|one, other| place(one.origin()).cmp(&place(other.origin())));
+    }
+    problems.extend(edits.iter().zip(&concerned).filter_map(|(edit, concerned)| edit.fault(concerned)));
+    named
+}
+
+/// A tool with its final names; none if it is left out. Renaming comes before prefixing, in whatever order they were
+/// said.
+fn named(source: Source, edits: &[Edit]) -> Option<Named> {
+    let mut name = source.name().to_owned();
+    let mut aliases: Vec<(String, String)> =
+        source.aliases().into_iter().map(|alias| (alias.to_owned(), alias.to_owned())).collect();
+    let mut prefixes = Vec::new();
+    for edit in edits.iter().filter(|edit| edit.concerns(&source)) {
+        match &edit.change {
+            Change::Exclude { .. } => return None,
+            Change::Rename { to, .. } => name.clone_from(to),
+            Change::DropAlias { alias, .. } => aliases.retain(|(known, _)| known != alias),
+            Change::Prefix { prefix } => prefixes.push(prefix),
+        }
+    }
+    for prefix in prefixes {
+        name = format!("{prefix}.{name}");
+        for (_, alias) in &mut aliases {
+            *alias = format!("{prefix}.{alias}");
+        }
+    }
+    Some(Named { source, name, aliases })
+}
+
+impl Edit {
+    fn concerns(&self, source: &Source) -> bool {
+        let origin = source.origin();
+        let (package, version) = self.package.split_once('@').unzip();
+        let package = package.unwrap_or(&self.package);
+        let in_package = package_key(&origin.package) == package_key(package)
+            && version.is_none_or(|version| origin.package_version == version);
+        in_package
+            && match &self.change {
+                Change::Exclude { name } | Change::Rename { name, .. } => name == source.name(),
+                Change::DropAlias { name, alias } => name == source.name() && source.aliases().contains(&&**alias),
+                Change::Prefix { .. } => true,
+            }
+    }
+
+    /// What is wrong with an edit that concerns these tools.
+    fn fault(&self, concerned: &[Source]) -> Option<RegistrationProblem> {
+        let package = &self.package;
+        let reason = match (&self.change, concerned) {
+            (Change::Prefix { .. }, []) => format!("concerns no tool: `{package}` has none; correct it, or remove it"),
+            (Change::DropAlias { name, alias }, []) => {
+                format!(
+                    "concerns no tool: `{package}` has no tool `{name}` with the alias `{alias}`; correct it, or remove it"
+                )
+            }
+            (Change::Exclude { name } | Change::Rename { name, .. }, []) => {
+                format!("concerns no tool: `{package}` has no tool `{name}`; correct it, or remove it")
+            }
+            (Change::Prefix { .. }, _) | (_, [_]) => return None,
+            (_, [first, second, ..]) => {
+                let versions = [&first.origin().package_version, &second.origin().package_version];
+                let remedy = if versions[0] == versions[1] {
+                    "they are of one package: give one of them another name in the source".to_owned()
+                } else {
+                    format!("name one version: \"{}@{}\"", first.origin().package, versions[1])
+                };
+                format!("concerns several tools, at {} and {}; {remedy}", first.origin(), second.origin())
+            }
+        };
+        Some(RegistrationProblem::Edit { call: self.to_string(), reason, place: self.place.clone() })
+    }
+}
+
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let package = &self.package;
+        match &self.change {
+            Change::Exclude { name } => write!(f, ".exclude({package:?}, {name:?})"),
+            Change::Rename { name, to } => write!(f, ".rename({package:?}, {name:?}, {to:?})"),
+            Change::DropAlias { name, alias } => write!(f, ".drop_alias({package:?}, {name:?}, {alias:?})"),
+            Change::Prefix { prefix } => write!(f, ".prefix({package:?}, {prefix:?})"),
+        }
+    }
+}

@@ -1,0 +1,557 @@
+//! A tool in the registry, wherever it came from.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use mcp_core::{
+    Call, Contender, Hints, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout,
+    ToolEntry, ToolName, TrustLevel, schema,
+};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
+
+use crate::call::Express;
+use crate::call::limit::{Bucket, RateLimit};
+use crate::call::metrics::Meter;
+use crate::call::observe::Notice;
+use crate::call::settings::Settings;
+use crate::catalog::dynamic::Tool;
+#[cfg(feature = "http")]
+use crate::transport::http::Mirrored;
+use crate::validate::{self, Checks};
+
+/// A registered tool; cheap to clone.
+///
+/// It serialises to the registration entry: name, description, schemas, annotations, version and metadata.
+#[derive(Clone)]
+pub struct RegisteredTool(Arc<Inner>);
+
+struct Inner {
+    name: ToolName,
+    wire: String,
+    aliases: Vec<Alias>,
+    source: Source,
+    /// The canonical name, to be handed on.
+    shared_name: Arc<str>,
+    input: OnceLock<ToolSchema>,
+    output: OnceLock<Option<Output>>,
+    /// What the builder says of calls of this tool alone.
+    trust: OnceLock<TrustLevel>,
+    limit: OnceLock<Bucket>,
+    meter: OnceLock<Box<Meter>>,
+    express: OnceLock<Option<Express>>,
+    checks: Checks,
+    #[cfg(feature = "http")]
+    mirrored: OnceLock<Vec<Mirrored>>,
+}
+
+/// An older name by which a tool can be called.
+struct Alias {
+    /// As it is written in the source.
+    defined_as: String,
+    name: String,
+    /// As hosts knew it.
+    wire: String,
+}
+
+/// A tool with the names that it is to have.
+pub(crate) struct Named {
+    pub(crate) source: Source,
+    pub(crate) name: String,
+    /// Each as it is written in the source, and as it is to be.
+    pub(crate) aliases: Vec<(String, String)>,
+}
+
+/// What a tool returns.
+struct Output {
+    schema: ToolSchema,
+    wraps: bool,
+}
+
+/// Where a tool comes from.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// `#[mcp_tool]`.
+    Linked(&'static ToolEntry),
+    /// [`Tool::new`].
+    Made(Arc<Tool>),
+}
+
+/// A tool's schema; cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolSchema(Arc<Value>);
+
+impl Deref for ToolSchema {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl Serialize for ToolSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl fmt::Display for ToolSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Source {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Linked(entry) => entry.name,
+            Self::Made(tool) => &tool.name,
+        }
+    }
+
+    /// The aliases as they are written in the source.
+    pub(crate) fn aliases(&self) -> Vec<&str> {
+        match self {
+            Self::Linked(entry) => entry.aliases.to_vec(),
+            Self::Made(tool) => tool.aliases.iter().map(String::as_str).collect(),
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        match self {
+            Self::Linked(entry) => &entry.origin,
+            Self::Made(tool) => &tool.origin,
+        }
+    }
+
+    /// Whether the two are one and the same definition.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Linked(one), Self::Linked(other)) => std::ptr::eq(*one, *other),
+            (Self::Made(one), Self::Made(other)) => one.is(other),
+            _ => false,
+        }
+    }
+}
+
+impl RegisteredTool {
+    pub(crate) fn new(named: Named, policy: NamePolicy) -> Result<Self, NameError> {
+        let Named { source, name, aliases } = named;
+        let name = ToolName::try_from(name)?;
+        let wire = name.wire(policy)?.into_owned();
+        let alias = |(defined_as, name): (String, String)| {
+            let name = ToolName::try_from(name)?;
+            // One that is too long for hosts was never seen by them.
+            let wire = name.wire(policy).unwrap_or_else(|_| name.canonical().into()).into_owned();
+            Ok(Alias { defined_as, name: name.into(), wire })
+        };
+        let aliases = aliases.into_iter().map(alias).collect::<Result<_, NameError>>()?;
+        let shared_name = name.canonical().into();
+        Ok(Self(Arc::new(Inner {
+            name,
+            wire,
+            aliases,
+            source,
+            shared_name,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+            trust: OnceLock::new(),
+            limit: OnceLock::new(),
+            meter: OnceLock::new(),
+            express: OnceLock::new(),
+            #[cfg(feature = "http")]
+            mirrored: OnceLock::new(),
+            checks: Checks::default(),
+        })))
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.0.shared_name)
+    }
+
+    /// How far whoever calls this tool is trusted, where the builder says.
+    pub(crate) fn trust(&self) -> Option<TrustLevel> {
+        self.0.trust.get().copied()
+    }
+
+    /// Sets how far whoever calls this tool is trusted; false if that was said before.
+    pub(crate) fn set_trust(&self, trust: TrustLevel) -> bool {
+        self.0.trust.set(trust).is_ok()
+    }
+
+    /// How often this tool may be called, where the builder says.
+    pub(crate) fn limit(&self) -> Option<&Bucket> {
+        self.0.limit.get()
+    }
+
+    /// Sets how often this tool may be called; false if that was said before.
+    pub(crate) fn set_limit(&self, limit: RateLimit) -> bool {
+        self.0.limit.set(Bucket::new(limit)).is_ok()
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        self.0.meter.get_or_init(|| Box::new(Meter::new()))
+    }
+
+    /// Whether the name is the tool's own: canonical, or on the wire.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.name() == name || self.wire_name() == name
+    }
+
+    /// What is worth knowing of a call by the name.
+    pub(crate) fn notices(&self, name: &str) -> Vec<Notice> {
+        let deprecated = self.deprecated_in().map(|since| Notice::Deprecated {
+            since: since.to_owned(),
+            replaced_by: self.replaced_by().map(ToOwned::to_owned),
+        });
+        let alias =
+            (!self.is_named(name)).then(|| Notice::Alias { called_as: name.to_owned(), name: self.name().to_owned() });
+        deprecated.into_iter().chain(alias).collect()
+    }
+
+    /// The short way to the tool, if nothing has to be asked, checked or told beside it.
+    pub(crate) fn express(&self, settings: &Settings) -> Option<&Express> {
+        let express = self.0.express.get_or_init(|| {
+            let Source::Linked(ToolEntry { call: Call::Sync(call), inline: true, needs, .. }) = self.0.source else {
+                return None;
+            };
+            let checked = settings.output_check.applies() && self.output_schema().is_some();
+            let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
+            let (wraps, may_want) = (self.wraps_output(), validate::may_want(self));
+            let sees_context = !needs.is_empty();
+            let is_read_at_once = validate::slow(self).is_none();
+            let max_result = settings.max_result(self);
+            let express = Express { call: *call, wraps, may_want, sees_context, max_result };
+            (plain && !checked && is_read_at_once).then_some(express)
+        });
+        express.as_ref()
+    }
+
+    /// The arguments that HTTP repeats in headers.
+    #[cfg(feature = "http")]
+    pub(crate) fn mirrored(&self) -> &[Mirrored] {
+        self.0.mirrored.get_or_init(|| {
+            let params = match &self.0.source {
+                Source::Linked(entry) => entry.params,
+                Source::Made(_) => &[],
+            };
+            Mirrored::of(self.input_schema(), params)
+        })
+    }
+
+    /// Whether it promises to be quick, and runs where it is called.
+    pub(crate) fn is_inline(&self) -> bool {
+        matches!(&self.0.source, Source::Linked(entry) if entry.inline)
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.0.source
+    }
+
+    /// What was found out about its schemas.
+    pub(crate) fn checks(&self) -> &Checks {
+        &self.0.checks
+    }
+
+    /// The parameters, where they are known.
+    pub(crate) fn params(&self) -> &'static [Param] {
+        match &self.0.source {
+            Source::Linked(entry) => entry.params,
+            Source::Made(_) => &[],
+        }
+    }
+
+    /// The state that the tool needs, each type once.
+    pub(crate) fn needs(&self) -> Vec<StateType> {
+        let mut needs = Vec::new();
+        if let Source::Linked(entry) = &self.0.source {
+            entry.needs.iter().for_each(|need| need(&mut needs));
+        }
+        let mut seen = HashSet::new();
+        needs.retain(|need| seen.insert(need.id));
+        needs
+    }
+
+    /// The canonical name, such as `file_utility.read_file_content`.
+    pub fn name(&self) -> &str {
+        self.0.name.canonical()
+    }
+
+    /// The canonical name, taken apart.
+    pub fn tool_name(&self) -> &ToolName {
+        &self.0.name
+    }
+
+    /// The name under which hosts see the tool.
+    pub fn wire_name(&self) -> &str {
+        &self.0.wire
+    }
+
+    /// The name for people.
+    pub fn title(&self) -> Option<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.title,
+            Source::Made(tool) => tool.title.as_deref(),
+        }
+    }
+
+    /// What a model reads before it calls the tool.
+    pub fn description(&self) -> &str {
+        match &self.0.source {
+            Source::Linked(entry) => entry.description,
+            Source::Made(tool) => &tool.description,
+        }
+    }
+
+    /// The other sections of its documentation, by heading.
+    pub fn sections(&self) -> &[(&'static str, &'static str)] {
+        match &self.0.source {
+            Source::Linked(entry) => entry.sections,
+            Source::Made(_) => &[],
+        }
+    }
+
+    /// The tool's version.
+    pub fn version(&self) -> &str {
+        match &self.0.source {
+            Source::Linked(entry) => entry.version,
+            Source::Made(tool) => &tool.version,
+        }
+    }
+
+    /// What the tool does to the world, as far as its author says.
+    pub fn hints(&self) -> Hints {
+        match &self.0.source {
+            Source::Linked(entry) => entry.hints,
+            Source::Made(tool) => tool.hints,
+        }
+    }
+
+    /// Whether its author says that it may destroy something.
+    pub fn is_destructive(&self) -> bool {
+        self.hints().destructive == Some(true)
+    }
+
+    /// The version in which it was deprecated.
+    pub fn deprecated_in(&self) -> Option<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.deprecated_in,
+            Source::Made(_) => None,
+        }
+    }
+
+    /// The tool to use instead.
+    pub fn replaced_by(&self) -> Option<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.replaced_by,
+            Source::Made(_) => None,
+        }
+    }
+
+    /// Older names by which it can still be called.
+    pub fn aliases(&self) -> impl Iterator<Item = &str> {
+        self.0.aliases.iter().map(|alias| alias.name.as_str())
+    }
+
+    /// Every name by which it can be called: canonical, on the wire, and the same of its aliases.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let aliases = self.0.aliases.iter().flat_map(|alias| [alias.name.as_str(), alias.wire.as_str()]);
+        [self.name(), self.wire_name()].into_iter().chain(aliases)
+    }
+
+    /// Whether it can be called by the name.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.names().any(|own| own == name)
+    }
+
+    /// The tool as one of two that meet in a name.
+    pub(crate) fn contender(&self, name: &str) -> Contender {
+        let by_alias = self.name() != name && self.wire_name() != name;
+        let alias = self.0.aliases.iter().find(|alias| by_alias && (alias.name == name || alias.wire == name));
+        Contender {
+            name: self.name().to_owned(),
+            defined_as: self.source().name().to_owned(),
+            alias: alias.map(|alias| alias.defined_as.clone()),
+            origin: self.origin().clone(),
+        }
+    }
+
+    /// Words to select tools by.
+    pub fn tags(&self) -> Vec<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.tags.to_vec(),
+            Source::Made(tool) => tool.tags.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Whether it has the tag.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        self.tags().contains(&tag)
+    }
+
+    /// Remarks for programs.
+    pub fn meta(&self) -> JsonObject {
+        match &self.0.source {
+            Source::Linked(entry) => {
+                entry.meta.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
+            }
+            Source::Made(_) => JsonObject::new(),
+        }
+    }
+
+    /// Whether it can be called but is not listed on the wire.
+    pub fn is_hidden(&self) -> bool {
+        matches!(&self.0.source, Source::Linked(entry) if entry.hidden)
+    }
+
+    /// How long a call may take, where the tool says.
+    pub fn timeout(&self) -> Option<Timeout> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.timeout,
+            Source::Made(tool) => tool.timeout,
+        }
+    }
+
+    /// How many bytes of JSON it may return, where the tool says.
+    pub fn max_result(&self) -> Option<usize> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.max_result,
+            Source::Made(tool) => tool.max_result,
+        }
+    }
+
+    /// For how many seconds a listing of the tool may be kept.
+    pub fn cache_ttl(&self) -> u32 {
+        match &self.0.source {
+            Source::Linked(entry) => entry.cache_ttl,
+            Source::Made(_) => 300,
+        }
+    }
+
+    /// The Rust module in which it is defined.
+    pub fn module_path(&self) -> &str {
+        &self.origin().module_path
+    }
+
+    /// The package in which it is defined.
+    pub fn package(&self) -> &str {
+        &self.origin().package
+    }
+
+    /// Where it is defined.
+    pub fn origin(&self) -> &Origin {
+        self.0.source.origin()
+    }
+
+    /// The lint rules that its author has set aside.
+    pub(crate) fn allowed(&self) -> Vec<&str> {
+        match &self.0.source {
+            Source::Linked(entry) => entry.allow.to_vec(),
+            Source::Made(tool) => tool.allow.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// The schema of its arguments, made when it is first asked for.
+    pub fn input_schema(&self) -> &ToolSchema {
+        self.0.input.get_or_init(|| {
+            ToolSchema(Arc::new(match &self.0.source {
+                Source::Linked(entry) => schema::input_of(entry),
+                Source::Made(tool) => tool.input_schema.clone(),
+            }))
+        })
+    }
+
+    /// The schema of what it returns, made when it is first asked for.
+    pub fn output_schema(&self) -> Option<&ToolSchema> {
+        self.output().map(|output| &output.schema)
+    }
+
+    /// Whether its data is `{"result": …}` around what it returns.
+    pub(crate) fn wraps_output(&self) -> bool {
+        self.output().is_some_and(|output| output.wraps)
+    }
+
+    fn output(&self) -> Option<&Output> {
+        let made = self.0.output.get_or_init(|| {
+            let output = match &self.0.source {
+                Source::Linked(entry) => (entry.output_schema)(),
+                Source::Made(tool) => tool.output_schema.clone().map(OutputSchema::explicit),
+            };
+            output.map(|OutputSchema { schema, wraps }| Output { schema: ToolSchema(Arc::new(schema)), wraps })
+        });
+        made.as_ref()
+    }
+
+    /// Whether the two have the same schemas.
+    pub(crate) fn has_schemas_of(&self, other: &Self) -> bool {
+        self.input_schema() == other.input_schema() && self.output_schema() == other.output_schema()
+    }
+
+    /// What the author says of its effects, as MCP's annotations; none of it is made up.
+    pub fn annotations(&self) -> JsonObject {
+        let Hints { read_only, destructive, idempotent, open_world, .. } = self.hints();
+        let hints = [
+            ("readOnlyHint", read_only),
+            ("destructiveHint", destructive),
+            ("idempotentHint", idempotent),
+            ("openWorldHint", open_world),
+        ];
+        let said = hints.into_iter().filter_map(|(key, said)| Some((key.to_owned(), Value::from(said?))));
+        let title = self.title().map(|title| ("title".to_owned(), Value::from(title)));
+        title.into_iter().chain(said).collect()
+    }
+}
+
+impl fmt::Debug for RegisteredTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { name, wire, .. } = &*self.0;
+        f.debug_struct("RegisteredTool")
+            .field("name", name)
+            .field("wire", wire)
+            .field("origin", self.origin())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Serialize for RegisteredTool {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", self.name())?;
+        if let Some(title) = self.title() {
+            map.serialize_entry("title", title)?;
+        }
+        map.serialize_entry("description", self.description())?;
+        map.serialize_entry("inputSchema", self.input_schema())?;
+        if let Some(schema) = self.output_schema() {
+            map.serialize_entry("outputSchema", schema)?;
+        }
+        let annotations = self.annotations();
+        if !annotations.is_empty() {
+            map.serialize_entry("annotations", &annotations)?;
+        }
+        map.serialize_entry("version", self.version())?;
+        let Origin { package, file, line, .. } = self.origin();
+        let mut metadata = json!({
+            "module": self.module_path(),
+            "destructive": self.is_destructive(),
+            "deprecated_in": self.deprecated_in(),
+            "cache_ttl": self.cache_ttl(),
+            "tags": self.tags(),
+            "source": format!("{file}:{line}"),
+            "crate": package,
+        });
+        if let Value::Object(metadata) = &mut metadata {
+            if let Some(replaced_by) = self.replaced_by() {
+                metadata.insert("replaced_by".into(), replaced_by.into());
+            }
+            let meta = self.meta();
+            if !meta.is_empty() {
+                metadata.insert("meta".into(), meta.into());
+            }
+        }
+        map.serialize_entry("metadata", &metadata)?;
+        map.end()
+    }
+}

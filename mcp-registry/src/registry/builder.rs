@@ -1,0 +1,452 @@
+//! What goes into a registry, under which names, and what must be there.
+
+use std::any::{Any, type_name};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_core::{
+    Extensions, NamePolicy, RegistrationError, RegistrationProblem, StateType, Timeout, ToolEntry, TrustLevel,
+};
+
+use crate::call::gate::Gate;
+use crate::call::layer::IntoLayer;
+use crate::call::limit::{Bucket, RateLimit};
+use crate::call::observe::Observer;
+use crate::call::settings::{OutputCheck, Settings};
+use crate::catalog::Catalog;
+use crate::catalog::check::check_tool;
+use crate::catalog::dynamic::Tool;
+use crate::catalog::link::{expected, package_key};
+use crate::catalog::lint::LintPolicy;
+use crate::catalog::overrides::{Change, Edit, edited};
+use crate::catalog::tool::{Named, RegisteredTool, Source};
+use crate::registry::Registry;
+use crate::runtime::Host;
+use crate::validate::unchecked;
+
+/// Puts a [`Registry`] together. Every problem is found by [`build`](Self::build), all at once.
+#[must_use]
+pub struct RegistryBuilder {
+    sources: Vec<Source>,
+    settings: Settings,
+    /// What was said to the builder and cannot be.
+    mistakes: Vec<RegistrationProblem>,
+    policy: NamePolicy,
+    limit: Option<RateLimit>,
+    of_tools: Vec<OfTool>,
+    expected: Vec<Expectation>,
+    edits: Vec<Edit>,
+    select: Vec<Select>,
+    allow_empty: bool,
+    unchecked: Vec<Unchecked>,
+}
+
+/// A tool that may be called unchecked.
+struct Unchecked {
+    name: String,
+    place: String,
+}
+
+type Select = Box<dyn Fn(&RegisteredTool) -> bool>;
+
+/// Something that is said of one tool, by any of its names.
+struct OfTool {
+    name: String,
+    said: Said,
+    place: String,
+}
+
+enum Said {
+    Trust(TrustLevel),
+    Limit(RateLimit),
+}
+
+/// How many tools a package must bring.
+struct Expectation {
+    package: String,
+    count: usize,
+    /// Whether the crate was named with `link_tools!`.
+    named: bool,
+    place: String,
+}
+
+impl RegistryBuilder {
+    pub(crate) fn linked() -> Self {
+        let named = expected().map(|it| Expectation {
+            package: it.package.to_owned(),
+            count: 1,
+            named: true,
+            place: format!("{}:{}", it.file, it.line),
+        });
+        Self { expected: named.collect(), ..Self::of(mcp_core::entries()) }
+    }
+
+    pub(crate) fn of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
+        Self {
+            sources: entries.into_iter().map(Source::Linked).collect(),
+            settings: Settings::default(),
+            mistakes: Vec::new(),
+            policy: NamePolicy::default(),
+            limit: None,
+            of_tools: Vec::new(),
+            expected: Vec::new(),
+            edits: Vec::new(),
+            select: Vec::new(),
+            allow_empty: false,
+            unchecked: Vec::new(),
+        }
+    }
+
+    /// Adds tools by name: `.tools(tools![my_crate::add])`. Such a reference holds where the linker drops what nobody
+    /// names (wasm, static libraries), and does no harm beside the linked tools.
+    pub fn tools(mut self, entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
+        self.sources.extend(entries.into_iter().map(Source::Linked));
+        self
+    }
+
+    /// Adds a tool that is made at run time.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.sources.push(Source::Made(Arc::new(tool)));
+        self
+    }
+
+    /// Gives the tools application state: `#[ctx] db: &Database`. There is one of each type.
+    #[track_caller]
+    pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
+        if self.settings.state.has(StateType::of::<T>()) {
+            let (state, place) = (type_name::<T>(), Location::caller().to_string());
+            self.mistakes.push(RegistrationProblem::StateTwice { state, place });
+        }
+        self.settings.state.insert(state);
+        self
+    }
+
+    /// Says how names are published to hosts.
+    pub fn names(mut self, policy: NamePolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Says what the lint's errors do; [`Catalog::lint`] has the rules.
+    pub fn lint(mut self, policy: LintPolicy) -> Self {
+        self.settings.lint = policy;
+        self
+    }
+
+    /// Says how far everyone who reaches this registry is trusted, [`TrustLevel::Verified`] otherwise. Tools that may
+    /// destroy something ask for [`TrustLevel::Trusted`]; a request can bring a level of its own
+    /// ([`CallOptions::trust`](mcp_core::CallOptions::trust)).
+    pub fn trust(mut self, trust: TrustLevel) -> Self {
+        self.settings.trust = trust;
+        self
+    }
+
+    /// Says how far everyone is trusted with one tool, by any of its names.
+    #[track_caller]
+    pub fn trust_tool(self, name: impl Into<String>, trust: TrustLevel) -> Self {
+        self.of_tool(name.into(), Said::Trust(trust))
+    }
+
+    /// Asks this gate before each call, in place of [`LevelGate`](crate::LevelGate).
+    pub fn gate(mut self, gate: impl Gate) -> Self {
+        self.settings.gate = Some(Arc::new(gate));
+        self
+    }
+
+    /// Says how often tools may be called, all of them together. There is no limit otherwise.
+    pub fn rate_limit(mut self, limit: RateLimit) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Says how often one tool may be called, by any of its names.
+    #[track_caller]
+    pub fn rate_limit_tool(self, name: impl Into<String>, limit: RateLimit) -> Self {
+        self.of_tool(name.into(), Said::Limit(limit))
+    }
+
+    #[track_caller]
+    fn of_tool(mut self, name: String, said: Said) -> Self {
+        self.of_tools.push(OfTool { name, said, place: Location::caller().to_string() });
+        self
+    }
+
+    /// Says how long a call may take, where the tool does not say; 30 seconds otherwise. The caller is answered then,
+    /// whatever the tool does. (A tool that is `inline` has no deadline.)
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.settings.timeout = Timeout::After(timeout);
+        self
+    }
+
+    /// Lets calls take as long as they like, where the tool does not say.
+    pub fn no_timeout(mut self) -> Self {
+        self.settings.timeout = Timeout::Never;
+        self
+    }
+
+    /// Says how many calls may go on that nobody waits for any more: plain functions that ran out of time and have not
+    /// returned; 64 otherwise. Once there are so many, calls that need a thread are refused with `ApiLimitExceeded`. (Those
+    /// that run already may still add to them.)
+    pub fn max_abandoned(mut self, count: usize) -> Self {
+        self.settings.max_abandoned = count;
+        self
+    }
+
+    /// Says how many calls of one [`call_many`](Registry::call_many) are under way at a time; 16 otherwise.
+    pub fn concurrency(mut self, calls: usize) -> Self {
+        self.settings.concurrency = calls;
+        self
+    }
+
+    /// Sets how many bytes a tool may return, where the tool does not say (default: 4 MiB). A larger result is a
+    /// [`ResultTooLargeError`](mcp_core::ResultTooLargeError), which tells the model to ask for less.
+    ///
+    /// What counts is the JSON of what the tool returns: of the value, of the content blocks, or of a whole
+    /// [`ToolResult`](mcp_core::ToolResult). With the default, a message stays below the 10 MiB at which some clients close
+    /// the connection.
+    ///
+    /// Errors have a bound of their own: callers get at most 64 KiB of a [`ToolError`](mcp_core::ToolError)'s message and
+    /// of its details. The answers to a JSON-RPC batch have at most 8 MiB together.
+    pub fn max_result(mut self, bytes: usize) -> Self {
+        self.settings.max_result = bytes;
+        self
+    }
+
+    /// Takes time and threads from this host; std's own otherwise ([`ThreadHost`](crate::ThreadHost)).
+    pub fn host(mut self, host: impl Host) -> Self {
+        self.settings.host = Some(Arc::new(host));
+        self
+    }
+
+    /// Puts a [`Layer`](crate::Layer) around each call, inside of those that were put there before, or has an
+    /// [`AuditLog`](crate::AuditLog) told of each.
+    pub fn layer(mut self, layer: impl IntoLayer) -> Self {
+        layer.add_to(&mut self.settings.stack);
+        self
+    }
+
+    /// Has someone told of every call when it is over.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.settings.stack.observers.push(Arc::new(observer));
+        self.settings.stack.tells = true;
+        self
+    }
+
+    /// Says when what tools return is held against their output schemas: in debug builds otherwise. This needs the
+    /// feature `validate`; without it nothing is checked, and to ask for it always is an error.
+    #[track_caller]
+    pub fn check_output(mut self, check: OutputCheck) -> Self {
+        if check == OutputCheck::Always && !cfg!(feature = "validate") {
+            self.mistakes.push(RegistrationProblem::Edit {
+                call: ".check_output(OutputCheck::Always)".to_owned(),
+                reason: "needs the feature `validate` of mcp-registry; turn it on".to_owned(),
+                place: Location::caller().to_string(),
+            });
+        }
+        self.settings.output_check = check;
+        self
+    }
+
+    /// Says whether errors that tools did not write for a model (of the standard library, of other crates, of a `Serialize`, panics) are
+    /// kept from callers, who get an id under which observers are told the whole. Otherwise whoever makes the call says:
+    /// not in the same process and over stdio, but over HTTP. Without an [`observer`](Self::observer) and without
+    /// `tracing`, the id and the reason are written to stderr. The documentation of
+    /// [`#[mcp_tool]`](crate::mcp_tool#what-callers-read-of-errors) lists which errors are masked where.
+    pub fn mask_errors(mut self, mask: bool) -> Self {
+        self.settings.mask_errors = Some(mask);
+        self
+    }
+
+    /// Says how many tools each package brings at least. A package that is not linked, or only in part, is an error.
+    #[track_caller]
+    pub fn expect_tools<P: Into<String>>(mut self, packages: impl IntoIterator<Item = (P, usize)>) -> Self {
+        let place = Location::caller().to_string();
+        self.expected.extend(packages.into_iter().map(|(package, count)| {
+            let (package, place) = (package.into(), place.clone());
+            Expectation { package, count, named: false, place }
+        }));
+        self
+    }
+
+    /// Leaves a tool of a package out, by its name in the source. `"package@1.2.0"` means one version of the package.
+    #[track_caller]
+    pub fn exclude(self, package: impl Into<String>, name: impl Into<String>) -> Self {
+        self.edit(package.into(), Change::Exclude { name: name.into() })
+    }
+
+    /// Gives a tool of a package, by its name in the source, another canonical name.
+    #[track_caller]
+    pub fn rename(self, package: impl Into<String>, name: impl Into<String>, to: impl Into<String>) -> Self {
+        self.edit(package.into(), Change::Rename { name: name.into(), to: to.into() })
+    }
+
+    /// Puts `prefix.` before the names and aliases of all tools of a package, after any renaming.
+    #[track_caller]
+    pub fn prefix(self, package: impl Into<String>, prefix: impl Into<String>) -> Self {
+        self.edit(package.into(), Change::Prefix { prefix: prefix.into() })
+    }
+
+    /// Takes an alias from a tool of a package, by its name in the source.
+    #[track_caller]
+    pub fn drop_alias(self, package: impl Into<String>, name: impl Into<String>, alias: impl Into<String>) -> Self {
+        self.edit(package.into(), Change::DropAlias { name: name.into(), alias: alias.into() })
+    }
+
+    #[track_caller]
+    fn edit(mut self, package: String, change: Change) -> Self {
+        self.edits.push(Edit { package, change, place: Location::caller().to_string() });
+        self
+    }
+
+    /// Takes only the tools for which this is so. A tool that is not taken needs no state.
+    pub fn select(mut self, select: impl Fn(&RegisteredTool) -> bool + 'static) -> Self {
+        self.select.push(Box::new(select));
+        self
+    }
+
+    /// Takes a registry without tools for granted, such as one that is filled at run time.
+    pub fn allow_empty(mut self) -> Self {
+        self.allow_empty = true;
+        self
+    }
+
+    /// Takes a tool, by its canonical name, although nothing checks all that its input schema says. That is so only where
+    /// this crate is built without its feature `validate`; with it, this changes nothing.
+    #[track_caller]
+    pub fn allow_unchecked(mut self, name: impl Into<String>) -> Self {
+        self.unchecked.push(Unchecked { name: name.into(), place: Location::caller().to_string() });
+        self
+    }
+
+    /// Builds the catalog alone, which needs no state.
+    #[track_caller]
+    pub fn catalog(self) -> Result<Catalog, RegistrationError> {
+        self.catalog_at(Location::caller())
+    }
+
+    /// The catalog; errors name this line as the one that asked for it.
+    pub(crate) fn catalog_at(self, place: &Location<'_>) -> Result<Catalog, RegistrationError> {
+        let (catalog, _, problems) = self.assemble(place);
+        RegistrationError::check(problems)?;
+        Ok(catalog)
+    }
+
+    /// Builds the registry, or says everything that stands against it.
+    #[track_caller]
+    pub fn build(self) -> Result<Registry, RegistrationError> {
+        self.build_at(Location::caller())
+    }
+
+    /// The registry; errors name this line as the one that asked for it.
+    pub(crate) fn build_at(mut self, place: &Location<'_>) -> Result<Registry, RegistrationError> {
+        let mistakes = std::mem::take(&mut self.mistakes);
+        let (limit, of_tools) = (self.limit, std::mem::take(&mut self.of_tools));
+        let allowed: Vec<String> = self.unchecked.iter().map(|it| it.name.clone()).collect();
+        let (catalog, mut settings, mut problems) = self.assemble(place);
+        problems.extend(mistakes);
+        problems.extend(catalog.list_registered_tools().iter().flat_map(|tool| missing_state(tool, &settings.state)));
+        problems.extend(of_tools.into_iter().filter_map(|of_tool| of_tool.apply(&catalog)));
+        let refused =
+            catalog.list_registered_tools().iter().filter(|tool| !allowed.iter().any(|name| name == tool.name()));
+        problems.extend(refused.filter_map(unchecked));
+        RegistrationError::check(problems)?;
+        settings.limit = limit.map(Bucket::new);
+        Ok(Registry::new(catalog, Arc::new(settings)))
+    }
+
+    fn assemble(self, place: &Location<'_>) -> (Catalog, Settings, Vec<RegistrationProblem>) {
+        let mut problems = self.unlinked();
+        let Self { sources, settings, policy, edits, select, allow_empty, unchecked, .. } = self;
+        let linked = sources.len();
+        let named = edited(sources, &edits, &mut problems);
+        problems.extend(unchecked.iter().filter_map(|it| it.fault(&named)));
+        let selected = |tool: &RegisteredTool| select.iter().all(|select| select(tool));
+        let catalog = Catalog::build(named, policy, selected, &mut problems);
+        problems.extend(catalog.list_registered_tools().iter().flat_map(check_tool));
+        problems.extend(settings.lint.problems(&catalog.lint_by(settings.lint)));
+        if catalog.is_empty() && !allow_empty && problems.is_empty() {
+            problems.push(RegistrationProblem::Empty { linked, place: place.to_string() });
+        }
+        (catalog, settings, problems)
+    }
+
+    /// The packages that brought fewer tools than they must.
+    fn unlinked(&self) -> Vec<RegistrationProblem> {
+        if self.expected.is_empty() {
+            return Vec::new();
+        }
+        let mut found: HashMap<String, HashSet<*const ToolEntry>> = HashMap::new();
+        for source in &self.sources {
+            if let Source::Linked(entry) = source {
+                found.entry(package_key(&entry.origin.package)).or_default().insert(*entry);
+            }
+        }
+        let count = |package: &str| found.get(&package_key(package)).map_or(0, HashSet::len);
+        let unmet = self.expected.iter().filter(|it| count(&it.package) < it.count);
+        let mut unmet: Vec<&Expectation> = unmet.collect();
+        unmet.sort_by(|a, b| (&a.package, &a.place).cmp(&(&b.package, &b.place)));
+        let problem = |it: &Expectation| RegistrationProblem::Unlinked {
+            package: it.package.clone(),
+            expected: it.count,
+            found: count(&it.package),
+            named: it.named,
+            place: it.place.clone(),
+        };
+        unmet.into_iter().map(problem).collect()
+    }
+}
+
+impl fmt::Debug for RegistryBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.sources.iter().map(Source::name).collect();
+        f.debug_struct("RegistryBuilder")
+            .field("tools", &names)
+            .field("state", &self.settings.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl OfTool {
+    /// Writes it down at the tool, or says what is wrong with it.
+    fn apply(self, catalog: &Catalog) -> Option<RegistrationProblem> {
+        let Self { name, said, place } = self;
+        let (call, done) = match said {
+            Said::Trust(trust) => ("trust_tool", catalog.get(&name).map(|tool| tool.set_trust(trust))),
+            Said::Limit(limit) => ("rate_limit_tool", catalog.get(&name).map(|tool| tool.set_limit(limit))),
+        };
+        let reason = match done {
+            Ok(true) => return None,
+            Ok(false) => "is said twice of one tool; keep one of the two".to_owned(),
+            Err(error) => format!("concerns no tool: {error}"),
+        };
+        Some(RegistrationProblem::Edit { call: format!(".{call}(\"{name}\", …)"), reason, place })
+    }
+}
+
+impl Unchecked {
+    /// What is wrong with it, if no tool has the name.
+    fn fault(&self, tools: &[Named]) -> Option<RegistrationProblem> {
+        let name = &self.name;
+        if tools.iter().any(|tool| tool.name == *name) {
+            return None;
+        }
+        let call = format!(".allow_unchecked({name:?})");
+        let reason = format!("concerns no tool: none is named `{name}`; correct it, or remove it");
+        Some(RegistrationProblem::Edit { call, reason, place: self.place.clone() })
+    }
+}
+
+/// The state that a tool needs and nobody gave.
+fn missing_state(tool: &RegisteredTool, state: &Extensions) -> Vec<RegistrationProblem> {
+    let needs = tool.needs().into_iter().filter(|need| !state.has(*need));
+    let problem = |need: StateType| RegistrationProblem::State {
+        tool: tool.name().to_owned(),
+        state: need.name,
+        given: state.near(need).map(|given| given.name),
+        origin: Box::new(tool.origin().clone()),
+    };
+    needs.map(problem).collect()
+}

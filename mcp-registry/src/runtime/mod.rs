@@ -1,0 +1,174 @@
+//! What a call needs of the world: time, and threads that may block.
+
+pub(crate) mod context;
+mod pool;
+mod threads;
+mod timer;
+#[cfg(feature = "tokio")]
+mod tokio;
+
+use std::error::Error as StdError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use std::{fmt, io};
+
+use mcp_core::BoxFuture;
+
+pub use self::threads::ThreadHost;
+#[cfg(feature = "tokio")]
+pub use self::tokio::TokioHost;
+use crate::util::panic::{discard, guard};
+
+/// A job for threads that may block.
+pub type Job = Box<dyn FnOnce() + Send + 'static>;
+
+/// What a call needs of the world: time, and threads that may block.
+///
+/// [`ThreadHost`] needs nothing but the standard library; `TokioHost` (feature `tokio`) takes tokio's timers and
+/// threads. Implement it for another runtime:
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// use mcp_registry::{BoxFuture, Host, HostError, Job, ThreadHost};
+///
+/// /// Gives every call twice the time.
+/// struct Patient(ThreadHost);
+///
+/// impl Host for Patient {
+///     fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()> {
+///         self.0.sleep_until(deadline + deadline.saturating_duration_since(Instant::now()))
+///     }
+///
+///     fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+///         self.0.spawn_blocking(job)
+///     }
+/// }
+///
+/// let (send, receive) = std::sync::mpsc::channel();
+/// Patient(ThreadHost::new()).spawn_blocking(Box::new(move || send.send(6 * 7).unwrap()))?;
+/// assert_eq!(receive.recv(), Ok(42));
+/// # Ok::<(), HostError>(())
+/// ```
+pub trait Host: Send + Sync + 'static {
+    /// Ends at the instant, and never before it. It may be dropped at any time, and leaves nothing behind then.
+    fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()>;
+
+    /// Runs the job on a thread that may block, now or when one is free.
+    ///
+    /// After an error the job was dropped and will never run. A host that shuts down may drop a job that it has taken
+    /// but not begun: let the job own something whose drop is noticed, such as the sender of a channel.
+    fn spawn_blocking(&self, job: Job) -> Result<(), HostError>;
+
+    /// The tokio runtime for tools that are called outside of one. Default: a runtime of the library, on a background
+    /// thread. It is started by the first call outside of a runtime of a tool that is not `inline`, whether or not the
+    /// tool uses tokio, or by the first blocking call that blocks its own runtime.
+    ///
+    /// A call that is awaited inside a runtime stays in that runtime, and so does a blocking call in `spawn_blocking` or
+    /// `block_in_place`.
+    #[cfg(feature = "tokio")]
+    fn tokio_handle(&self) -> Option<&::tokio::runtime::Handle> {
+        None
+    }
+}
+
+impl<H: Host + ?Sized> Host for Arc<H> {
+    fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()> {
+        (**self).sleep_until(deadline)
+    }
+
+    fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+        (**self).spawn_blocking(job)
+    }
+
+    #[cfg(feature = "tokio")]
+    fn tokio_handle(&self) -> Option<&::tokio::runtime::Handle> {
+        (**self).tokio_handle()
+    }
+}
+
+/// What a host cannot give.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HostError {
+    /// No thread could be started, and there is none that could run the job later.
+    NoThread(io::Error),
+    /// The host was shut down.
+    ShutDown,
+    /// The thread is not inside a tokio runtime.
+    #[cfg(feature = "tokio")]
+    NoRuntime,
+    /// The tokio runtime was built without timers.
+    #[cfg(feature = "tokio")]
+    NoTimers,
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoThread(error) => {
+                write!(f, "no thread can be started: {error}; end other threads, or raise the system's limit")
+            }
+            Self::ShutDown => f.write_str("the host was shut down; keep its runtime until the last call is over"),
+            #[cfg(feature = "tokio")]
+            Self::NoRuntime => f.write_str(
+                "there is no tokio runtime here; call this inside one, or give its handle to `TokioHost::new`",
+            ),
+            #[cfg(feature = "tokio")]
+            Self::NoTimers => {
+                f.write_str("the tokio runtime has no timers; build it with `enable_time()` or `enable_all()`")
+            }
+        }
+    }
+}
+
+impl StdError for HostError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::NoThread(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Runs what is not ours, and lives on if it panics.
+fn guarded(run: impl FnOnce()) {
+    // Nobody waits for it who could be told.
+    let _ = guard(run);
+}
+
+/// The lock. Nothing panics while it is held.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+    use std::io;
+    use std::panic::panic_any;
+
+    use super::{HostError, guarded};
+
+    /// Panics when it is dropped, with another one that does.
+    struct Bomb(u32);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any(Bomb(self.0 + 1));
+        }
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_it_is_dropped_does_no_harm() {
+        guarded(|| panic_any(Bomb(0)));
+    }
+
+    #[test]
+    fn errors_say_what_to_do_and_what_is_behind_them() {
+        let error = HostError::NoThread(io::Error::from(io::ErrorKind::WouldBlock));
+        assert!(error.to_string().starts_with("no thread can be started: "), "{error}");
+        assert!(error.source().is_some());
+        assert!(HostError::ShutDown.source().is_none());
+    }
+}

@@ -1,0 +1,448 @@
+//! Sleeps: one thread that wakes whoever's instant has come.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+use std::{fmt, io, thread};
+
+use super::pool::Start;
+use super::{guarded, lock};
+
+/// How long a poll waits where the timer's thread cannot be started.
+const NAP: Duration = Duration::from_millis(5);
+
+/// When to wake, and which sleep it is.
+type Key = (Instant, u64);
+
+/// Who sleeps, and the thread that wakes them. The thread is started when the first one lies down.
+pub(super) struct Timer {
+    state: Mutex<State>,
+    /// An earlier instant than the thread waits for, or no more will come.
+    changed: Condvar,
+    next_id: AtomicU64,
+    start: Start,
+}
+
+struct State {
+    sleeping: BTreeMap<Key, Waker>,
+    /// When the thread looks again by itself.
+    alarm: Option<Instant>,
+    running: bool,
+    closed: bool,
+}
+
+impl Timer {
+    pub(super) fn new(start: Start) -> Arc<Self> {
+        let state = State { sleeping: BTreeMap::new(), alarm: None, running: false, closed: false };
+        Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), next_id: AtomicU64::new(0), start })
+    }
+
+    /// Ends at the instant, also after the timer was closed.
+    pub(super) fn sleep_until(self: &Arc<Self>, deadline: Instant) -> Sleep {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        Sleep { timer: Arc::clone(self), key: (deadline, id), registered: false }
+    }
+
+    /// Remembers whom to wake; fails where there is no thread to do it.
+    fn register(self: &Arc<Self>, key: Key, waker: Waker) -> io::Result<()> {
+        let mut state = lock(&self.state);
+        // To drop a waker may run anything, so it waits until the lock is gone.
+        let old = state.sleeping.insert(key, waker);
+        let started = if state.running { Ok(()) } else { self.start(&mut state) };
+        let sooner = state.alarm.is_none_or(|alarm| key.0 < alarm);
+        if sooner {
+            state.alarm = Some(key.0);
+        }
+        drop(state);
+        if sooner {
+            self.changed.notify_one();
+        }
+        drop(old);
+        started
+    }
+
+    fn start(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+        let timer = Arc::clone(self);
+        (self.start)("mcp-timer".to_owned(), Box::new(move || timer.run()))?;
+        state.running = true;
+        Ok(())
+    }
+
+    fn forget(&self, key: Key) {
+        let mut state = lock(&self.state);
+        let old = state.sleeping.remove(&key);
+        let last = state.closed && state.sleeping.is_empty();
+        drop(state);
+        if last {
+            self.changed.notify_one();
+        }
+        drop(old);
+    }
+
+    /// What the thread does.
+    fn run(&self) {
+        let mut state = lock(&self.state);
+        loop {
+            let now = Instant::now();
+            let due = state.take_due(now);
+            if !due.is_empty() {
+                drop(state);
+                for waker in due {
+                    guarded(|| waker.wake());
+                }
+                state = lock(&self.state);
+                continue;
+            }
+            state.alarm = state.sleeping.first_key_value().map(|((instant, _), _)| *instant);
+            state = match state.alarm {
+                Some(alarm) => {
+                    let waited = self.changed.wait_timeout(state, alarm.saturating_duration_since(now));
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None if state.closed => {
+                    state.running = false;
+                    return;
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Lets the thread end when nobody sleeps any more.
+    pub(super) fn close(&self) {
+        lock(&self.state).closed = true;
+        self.changed.notify_one();
+    }
+}
+
+impl State {
+    fn take_due(&mut self, now: Instant) -> Vec<Waker> {
+        let mut due = Vec::new();
+        while let Some(first) = self.sleeping.first_entry().filter(|first| first.key().0 <= now) {
+            due.push(first.remove());
+        }
+        due
+    }
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = lock(&self.state);
+        let mut timer = f.debug_struct("Timer");
+        timer.field("sleeping", &state.sleeping.len()).field("running", &state.running).finish_non_exhaustive()
+    }
+}
+
+/// Ends at an instant.
+pub(super) struct Sleep {
+    timer: Arc<Timer>,
+    key: Key,
+    registered: bool,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let left = self.key.0.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Poll::Ready(());
+        }
+        self.registered = true;
+        if self.timer.register(self.key, cx.waker().clone()).is_err() {
+            // Slow, but it ends in time; and the next poll may find a thread.
+            thread::sleep(left.min(NAP));
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if self.registered {
+            self.timer.forget(self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::io;
+    use std::pin::{Pin, pin};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, Mutex};
+    use std::task::{Context, Poll, Wake, Waker};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use mcp_core::__private::block_on;
+
+    use super::{Sleep, Timer};
+    use crate::runtime::lock;
+    use crate::runtime::pool::{Start, start_thread};
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn timer() -> Arc<Timer> {
+        Timer::new(start_thread)
+    }
+
+    fn after(timer: &Arc<Timer>, millis: u64) -> Sleep {
+        timer.sleep_until(Instant::now() + Duration::from_millis(millis))
+    }
+
+    /// Counts how often it is called.
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn poll(sleep: Pin<&mut Sleep>, waker: &Arc<Count>) -> Poll<()> {
+        sleep.poll(&mut Context::from_waker(&Waker::from(Arc::clone(waker))))
+    }
+
+    fn wait_for(what: &str, so: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !so() {
+            assert!(begun.elapsed() < LONG, "in vain: {what}");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_sleep_ends_not_before_its_instant() {
+        let timer = timer();
+        for millis in [0, 1, 3, 20] {
+            let deadline = Instant::now() + Duration::from_millis(millis);
+            block_on(timer.sleep_until(deadline));
+            assert!(Instant::now() >= deadline);
+        }
+        block_on(timer.sleep_until(Instant::now()));
+        assert!(lock(&timer.state).sleeping.is_empty());
+        timer.close();
+    }
+
+    #[test]
+    fn what_is_past_needs_no_thread() {
+        let timer = timer();
+        block_on(timer.sleep_until(Instant::now()));
+        assert!(!lock(&timer.state).running);
+    }
+
+    #[test]
+    fn sleepers_wake_in_the_order_of_their_instants() {
+        /// Notes when it is woken.
+        struct Note(u64, Arc<Mutex<Vec<u64>>>);
+
+        impl Wake for Note {
+            fn wake(self: Arc<Self>) {
+                lock(&self.1).push(self.0);
+            }
+        }
+
+        let timer = timer();
+        let woken = Arc::new(Mutex::new(Vec::new()));
+        let begun = Instant::now();
+        let mut sleeps = Vec::new();
+        // The later ones lie down first: each changes what the thread waits for.
+        for n in (0..20).rev() {
+            let mut sleep = Box::pin(timer.sleep_until(begun + Duration::from_millis(1000 + 5 * n)));
+            let waker = Waker::from(Arc::new(Note(n, Arc::clone(&woken))));
+            assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            sleeps.push(sleep);
+        }
+        wait_for("all wake", || lock(&woken).len() == 20);
+        assert_eq!(*lock(&woken), (0..20).collect::<Vec<_>>());
+        timer.close();
+    }
+
+    #[test]
+    fn an_earlier_sleep_does_not_wait_for_a_later_one() {
+        let timer = timer();
+        let count = Arc::new(Count::default());
+        let mut long = pin!(timer.sleep_until(Instant::now() + 10 * LONG));
+        assert!(poll(long.as_mut(), &count).is_pending());
+        let begun = Instant::now();
+        block_on(after(&timer, 5));
+        assert!(begun.elapsed() < LONG);
+        assert_eq!(count.0.load(Ordering::SeqCst), 0);
+        timer.close();
+    }
+
+    #[test]
+    fn dropped_sleeps_leave_nothing_behind() {
+        let timer = timer();
+        let waker = Arc::new(Count::default());
+        for _ in 0..100_000 {
+            let mut sleep = pin!(after(&timer, 30_000));
+            assert!(poll(sleep.as_mut(), &waker).is_pending());
+        }
+        assert!(lock(&timer.state).sleeping.is_empty());
+        // Not even a waker, which may hold a whole task.
+        assert_eq!(Arc::strong_count(&waker), 1);
+        assert_eq!(waker.0.load(Ordering::SeqCst), 0);
+        timer.close();
+    }
+
+    #[test]
+    fn the_last_waker_is_the_one_that_is_called() {
+        let timer = timer();
+        let (first, last) = (Arc::new(Count::default()), Arc::new(Count::default()));
+        let mut sleep = pin!(after(&timer, 1000));
+        assert!(poll(sleep.as_mut(), &first).is_pending());
+        assert!(poll(sleep.as_mut(), &last).is_pending());
+        assert!(poll(sleep.as_mut(), &last).is_pending());
+        assert_eq!(lock(&timer.state).sleeping.len(), 1);
+        assert_eq!(Arc::strong_count(&first), 1);
+        wait_for("it wakes", || last.0.load(Ordering::SeqCst) == 1);
+        assert!(poll(sleep.as_mut(), &last).is_ready());
+        assert_eq!(first.0.load(Ordering::SeqCst), 0);
+        timer.close();
+    }
+
+    #[test]
+    fn a_waker_may_use_the_timer_when_it_is_called_or_dropped() {
+        /// A task that owns a sleep, and sleeps again when it is woken.
+        struct Task {
+            _own: Option<Sleep>,
+            timer: Arc<Timer>,
+            woken: Arc<Count>,
+        }
+
+        impl Wake for Task {
+            fn wake(self: Arc<Self>) {
+                let mut sleep = pin!(after(&self.timer, 600_000));
+                assert!(poll(sleep.as_mut(), &Arc::default()).is_pending());
+                self.woken.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+
+        let timer = timer();
+        let woken = Arc::new(Count::default());
+        let task = |own| Waker::from(Arc::new(Task { _own: own, timer: timer.clone(), woken: woken.clone() }));
+        let mut own = after(&timer, 600_000);
+        assert!(poll(Pin::new(&mut own), &Arc::default()).is_pending());
+        let mut outer = pin!(after(&timer, 600_000));
+        assert!(outer.as_mut().poll(&mut Context::from_waker(&task(Some(own)))).is_pending());
+        assert_eq!(lock(&timer.state).sleeping.len(), 2);
+        // Takes the place of the task's last waker, so that its sleep is dropped.
+        assert!(poll(outer.as_mut(), &Arc::default()).is_pending());
+        assert_eq!(lock(&timer.state).sleeping.len(), 1);
+
+        let mut called = pin!(after(&timer, 1000));
+        assert!(called.as_mut().poll(&mut Context::from_waker(&task(None))).is_pending());
+        wait_for("it is woken", || woken.0.load(Ordering::SeqCst) == 1);
+        timer.close();
+    }
+
+    #[test]
+    fn a_panicking_waker_does_not_end_the_thread() {
+        struct Panics;
+
+        impl Wake for Panics {
+            fn wake(self: Arc<Self>) {
+                panic!("on purpose");
+            }
+        }
+
+        let timer = timer();
+        let mut sleep = pin!(after(&timer, 1000));
+        assert!(sleep.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::new(Panics)))).is_pending());
+        block_on(after(&timer, 1100));
+        assert!(lock(&timer.state).running);
+        timer.close();
+    }
+
+    #[test]
+    fn a_closed_timer_ends_its_thread() {
+        let timer = timer();
+        block_on(after(&timer, 5));
+        timer.close();
+        wait_for("the thread ends", || Arc::strong_count(&timer) == 1);
+        assert!(!lock(&timer.state).running);
+    }
+
+    #[test]
+    fn a_closed_timer_waits_for_its_sleepers() {
+        let timer = timer();
+        let deadline = Instant::now() + Duration::from_secs(1);
+        let mut sleep = timer.sleep_until(deadline);
+        let waker = Arc::new(Count::default());
+        assert!(poll(Pin::new(&mut sleep), &waker).is_pending());
+        timer.close();
+        block_on(sleep);
+        assert!(Instant::now() >= deadline);
+        wait_for("the thread ends", || Arc::strong_count(&timer) == 1);
+        // Polled for the first time after the thread has ended.
+        block_on(after(&timer, 5));
+        wait_for("the thread ends again", || Arc::strong_count(&timer) == 1);
+    }
+
+    #[test]
+    fn a_closed_timer_ends_when_its_last_sleeper_is_dropped() {
+        let timer = timer();
+        let mut sleep = after(&timer, 600_000);
+        assert!(poll(Pin::new(&mut sleep), &Arc::default()).is_pending());
+        timer.close();
+        // Time for the thread to lie down again.
+        thread::sleep(Duration::from_millis(50));
+        drop(sleep);
+        wait_for("the thread ends", || Arc::strong_count(&timer) == 1);
+    }
+
+    #[test]
+    fn without_a_thread_a_sleep_still_ends_in_time() {
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        // The third time it works.
+        let start: Start = |name, run| match ASKED.fetch_add(1, Ordering::SeqCst) {
+            0 | 1 => Err(io::ErrorKind::WouldBlock.into()),
+            _ => start_thread(name, run),
+        };
+        let timer = Timer::new(start);
+        let deadline = Instant::now() + Duration::from_secs(1);
+        block_on(timer.sleep_until(deadline));
+        assert!(Instant::now() >= deadline);
+        assert!(ASKED.load(Ordering::SeqCst) > 1);
+        timer.close();
+        wait_for("the thread ends", || Arc::strong_count(&timer) == 1);
+
+        let never = Timer::new(|_, _| Err(io::ErrorKind::WouldBlock.into()));
+        let deadline = Instant::now() + Duration::from_millis(30);
+        block_on(never.sleep_until(deadline));
+        assert!(Instant::now() >= deadline);
+    }
+
+    #[test]
+    fn many_threads_sleep_at_once() {
+        let timer = timer();
+        let (send, receive) = channel();
+        thread::scope(|scope| {
+            for n in 0..16_u64 {
+                let (timer, send) = (&timer, send.clone());
+                scope.spawn(move || {
+                    for round in 0..50 {
+                        let deadline = Instant::now() + Duration::from_micros(100 * ((n * 7 + round * 3) % 20));
+                        block_on(timer.sleep_until(deadline));
+                        assert!(Instant::now() >= deadline);
+                        send.send(()).unwrap();
+                    }
+                });
+            }
+        });
+        drop(send);
+        assert_eq!(receive.iter().count(), 800);
+        assert!(lock(&timer.state).sleeping.is_empty());
+        timer.close();
+    }
+}

@@ -1,0 +1,346 @@
+//! The headers that repeat what a message says, so that what stands between client and server need not read it. From
+//! 2026-07-28 on they have to be there, and to say the same.
+
+use std::borrow::Cow;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use mcp_core::__private::cut;
+use mcp_core::{Era, Param, RpcError};
+use serde_json::Value;
+
+use crate::protocol::{Envelope, Letter, mismatch, unsupported};
+
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// The oldest version that is served over HTTP: 2024-11-05 has another HTTP transport.
+pub(super) const OLDEST: Era = Era::V2025_03_26;
+
+/// The headers of a message.
+pub(super) struct Headers<'a> {
+    all: &'a HeaderMap,
+    version: Version<'a>,
+}
+
+/// The version that the headers speak of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version<'a> {
+    None,
+    Spoken(Era),
+    /// None that is spoken here.
+    Other(&'a str),
+    /// None that can be read.
+    Broken,
+}
+
+impl<'a> Headers<'a> {
+    pub(super) fn of(all: &'a HeaderMap) -> Self {
+        let version = match one(all, &VERSION) {
+            Ok(None) => Version::None,
+            Ok(Some(text)) => {
+                Era::named(text).filter(|era| *era >= OLDEST).map_or(Version::Other(text), Version::Spoken)
+            }
+            Err(_) => Version::Broken,
+        };
+        Self { all, version }
+    }
+
+    pub(super) fn version(&self) -> Version<'a> {
+        self.version
+    }
+}
+
+impl Envelope for Headers<'_> {
+    fn oldest(&self) -> Era {
+        OLDEST
+    }
+
+    fn is_stateless(&self) -> bool {
+        matches!(self.version, Version::Spoken(era) if era.is_stateless())
+    }
+
+    fn agrees(&self, version: Option<&str>) -> Result<(), RpcError> {
+        let header = match (self.version, version) {
+            (Version::None, Some(_)) => {
+                return Err(mismatch("the header `MCP-Protocol-Version` is missing; send the version of the request"));
+            }
+            (Version::Broken, _) => return Err(broken_version()),
+            (Version::Other(text), None) => return Err(unsupported(text, OLDEST)),
+            (Version::None | Version::Spoken(_), None) => return Ok(()),
+            (Version::Spoken(era), Some(_)) => era.as_str(),
+            (Version::Other(text), Some(_)) => text,
+        };
+        same("MCP-Protocol-Version", header, "the version in `_meta`", version.unwrap_or_default())
+    }
+
+    fn fits(&self, letter: &Letter<'_>) -> Result<(), RpcError> {
+        let method = one(self.all, &METHOD)?;
+        let method = method.ok_or_else(|| mismatch("the header `Mcp-Method` is missing; send the method"))?;
+        same("Mcp-Method", method, "the method", letter.method)?;
+        if letter.method != "tools/call" {
+            return Ok(());
+        }
+        // What has no name is refused for that.
+        let Some(name) = letter.name else { return Ok(()) };
+        let header = one(self.all, &NAME)?;
+        let header = header.ok_or_else(|| mismatch("the header `Mcp-Name` is missing; send the name of the tool"))?;
+        same("Mcp-Name", &decoded(&NAME, header)?, "the name of the tool", name)?;
+        let catalog = letter.registry.snapshot();
+        let Some(tool) = catalog.find(name) else { return Ok(()) };
+        let mirrored = tool.mirrored();
+        if mirrored.is_empty() {
+            return Ok(());
+        }
+        let arguments = match letter.arguments.map(|raw| serde_json::from_str(raw.get())).transpose() {
+            Ok(arguments) => arguments.unwrap_or_default(),
+            // The tool might read what it wants of them.
+            Err(error) => {
+                let error = error.to_string();
+                let why = cut(&error, 200);
+                return Err(mismatch(format!("the arguments cannot be held against the headers: {why}; mend them")));
+            }
+        };
+        mirrored.iter().try_for_each(|mirrored| mirrored.check(self.all, &arguments))
+    }
+}
+
+/// An argument that is repeated in a header.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mirrored {
+    header: HeaderName,
+    /// The names that lead to it.
+    path: Vec<String>,
+    /// Other names of the first of them.
+    aliases: &'static [&'static str],
+}
+
+impl Mirrored {
+    /// Those of a schema: what can be reached by names alone.
+    pub(crate) fn of(schema: &Value, params: &[Param]) -> Vec<Self> {
+        let mut found = Vec::new();
+        collect(schema, &mut Vec::new(), &mut found);
+        for mirrored in &mut found {
+            let param = params.iter().find(|param| mirrored.path.first().is_some_and(|name| name == param.name));
+            mirrored.aliases = param.map(|param| param.aliases).unwrap_or_default();
+        }
+        found
+    }
+
+    /// The argument, by whichever name it was sent.
+    fn find<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
+        let (first, rest) = self.path.split_first()?;
+        let mut names = std::iter::once(first.as_str()).chain(self.aliases.iter().copied());
+        names.find_map(|name| rest.iter().try_fold(arguments.get(name)?, |value, name| value.get(name)))
+    }
+
+    fn check(&self, headers: &HeaderMap, arguments: &Value) -> Result<(), RpcError> {
+        let value = self.find(arguments);
+        let header = one(headers, &self.header)?.map(|header| decoded(&self.header, header)).transpose()?;
+        let path = || cut(&self.path.join("."), 64).into_owned();
+        let text = match value {
+            None | Some(Value::Null) => {
+                return match header {
+                    None => Ok(()),
+                    Some(_) => Err(mismatch(format!(
+                        "the header `{}` is there and the argument `{}` is not; send both or none",
+                        self.header,
+                        path()
+                    ))),
+                };
+            }
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        };
+        let Some(header) = header else {
+            return Err(mismatch(format!(
+                "the header `{}` is missing; send the value of the argument `{}`",
+                self.header,
+                path()
+            )));
+        };
+        if header == text || (value.is_some_and(Value::is_number) && same_number(&header, &text)) {
+            return Ok(());
+        }
+        // The value may be a secret, and is not told.
+        Err(mismatch(format!(
+            "the header `{}` differs from the argument `{}`; send the same in both",
+            self.header,
+            path()
+        )))
+    }
+}
+
+fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    for (name, property) in properties {
+        path.push(name.clone());
+        let header = property.get("x-mcp-header").and_then(Value::as_str);
+        let header = header.and_then(|header| HeaderName::try_from(format!("mcp-param-{header}")).ok());
+        found.extend(header.map(|header| Mirrored { header, path: path.clone(), aliases: &[] }));
+        collect(property, path, found);
+        path.pop();
+    }
+}
+
+/// Whether two texts mean the same number. Whole ones are not rounded.
+fn same_number(one: &str, other: &str) -> bool {
+    match (one.parse::<i128>(), other.parse::<i128>()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one.parse::<f64>().is_ok_and(|one| other.parse() == Ok(one)),
+    }
+}
+
+/// The one value of a header, if it is there.
+fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, RpcError> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(mismatch(format!("the header `{name}` is there more than once; send it once")));
+    }
+    readable(value).map(Some).ok_or_else(|| unreadable(name))
+}
+
+fn readable(value: &HeaderValue) -> Option<&str> {
+    Some(value.to_str().ok()?.trim_matches([' ', '\t']))
+}
+
+/// The error of a version that cannot be read.
+pub(super) fn broken_version() -> RpcError {
+    mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
+}
+
+fn unreadable(name: &HeaderName) -> RpcError {
+    mismatch(format!("the header `{name}` has characters beyond ASCII; send it as `=?base64?…?=`"))
+}
+
+/// What a header says, if it says so in Base64.
+fn decoded<'a>(name: &HeaderName, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
+    let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+        return Ok(Cow::Borrowed(value));
+    };
+    let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded
+        .map(Cow::Owned)
+        .ok_or_else(|| mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding")))
+}
+
+fn same(header: &str, said: &str, what: &str, meant: &str) -> Result<(), RpcError> {
+    if said == meant {
+        return Ok(());
+    }
+    let (said, meant) = (cut(said, 64), cut(meant, 64));
+    Err(mismatch(format!("the header `{header}` says `{said}`, and {what} is `{meant}`; send the same in both")))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderMap, HeaderName, HeaderValue};
+    use mcp_core::{Era, code};
+    use serde_json::{Value, json};
+
+    use super::{Headers, Mirrored, Version, decoded};
+    use crate::protocol::Envelope as _;
+
+    fn headers(values: &[(&'static str, &[u8])]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in values {
+            headers.append(*name, HeaderValue::from_bytes(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn the_version_that_headers_speak_of() {
+        let version = |values: &[(&'static str, &[u8])]| format!("{:?}", Headers::of(&headers(values)).version());
+        let name = "mcp-protocol-version";
+        assert_eq!(version(&[]), format!("{:?}", Version::None));
+        assert_eq!(version(&[(name, b" 2025-06-18\t")]), format!("{:?}", Version::Spoken(Era::V2025_06_18)));
+        assert_eq!(version(&[(name, b"1.0")]), format!("{:?}", Version::Other("1.0")));
+        assert_eq!(version(&[(name, b"\xff")]), "Broken");
+        assert_eq!(version(&[(name, b"2025-06-18"), (name, b"2025-06-18")]), "Broken");
+    }
+
+    #[test]
+    fn the_version_has_to_be_that_of_the_request() {
+        let agrees = |value: Option<&[u8]>, version: Option<&str>| {
+            let all = headers(&value.map(|value| ("mcp-protocol-version", value)).into_iter().collect::<Vec<_>>());
+            Headers::of(&all).agrees(version).map_err(|error| error.code)
+        };
+        assert_eq!(agrees(Some(b"2026-07-28"), Some("2026-07-28")), Ok(()));
+        assert_eq!(agrees(Some(b"1999-01-01"), Some("1999-01-01")), Ok(()), "that it is not spoken is told later");
+        for header in [None, Some(&b"2025-11-25"[..]), Some(b"2026-07-2"), Some(b"\xe9")] {
+            assert_eq!(agrees(header, Some("2026-07-28")), Err(code::HEADER_MISMATCH), "{header:?}");
+        }
+        assert_eq!((agrees(None, None), agrees(Some(b"2025-06-18"), None)), (Ok(()), Ok(())));
+        assert_eq!(agrees(Some(b"1999-01-01"), None), Err(code::UNSUPPORTED_PROTOCOL_VERSION));
+        assert_eq!(agrees(Some(b"\xe9"), None), Err(code::HEADER_MISMATCH));
+    }
+
+    #[test]
+    fn values_may_be_encoded() {
+        let decoded =
+            |value: &str| decoded(&HeaderName::from_static("mcp-name"), value).ok().map(std::borrow::Cow::into_owned);
+        for (value, text) in [
+            ("plain", Some("plain")),
+            ("=?base64?SGVsbG8sIOS4lueVjA==?=", Some("Hello, 世界")),
+            ("=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", Some("=?base64?literal?=")),
+            ("=?base64??=", Some("")),
+            ("=?base64?SGVsbG8", Some("=?base64?SGVsbG8")),
+            ("SGVsbG8=?=", Some("SGVsbG8=?=")),
+            ("=?BASE64?SGVsbG8=?=", Some("=?BASE64?SGVsbG8=?=")),
+            ("=?base64?SGVsbG8?=", None),
+            ("=?base64?SGVs!!!bG8=?=", None),
+            ("=?base64?/w==?=", None),
+        ] {
+            assert_eq!(decoded(value).as_deref(), text, "{value}");
+        }
+    }
+
+    fn check(value: &[(&'static str, &[u8])], arguments: &Value) -> Result<(), String> {
+        let schema = json!({ "type": "object", "properties": {
+            "region": { "type": "string", "x-mcp-header": "Region" },
+            "place": { "type": "object", "properties": { "zip": { "type": "integer", "x-mcp-header": "Zip" } } },
+            "list": { "type": "array", "items": { "properties": { "no": { "x-mcp-header": "No" } } } },
+        } });
+        let mirrored = Mirrored::of(&schema, &[]);
+        assert_eq!(mirrored.len(), 2);
+        let headers = headers(value);
+        mirrored.iter().try_for_each(|mirrored| mirrored.check(&headers, arguments)).map_err(|error| {
+            assert_eq!(error.code, code::HEADER_MISMATCH);
+            error.message
+        })
+    }
+
+    #[test]
+    fn arguments_are_compared_with_their_headers() {
+        let (region, zip) = ("mcp-param-region", "mcp-param-zip");
+        for (headers, arguments) in [
+            (&[][..], json!({})),
+            (&[], json!({ "region": null, "place": {} })),
+            (&[(region, &b"us-west1"[..])], json!({ "region": "us-west1" })),
+            (&[(region, "=?base64?w6k=?=".as_bytes())], json!({ "region": "é" })),
+            (&[(zip, b"42.0")], json!({ "place": { "zip": 42 } })),
+            (&[(zip, b"42")], json!({ "place": { "zip": 42.0 } })),
+        ] {
+            assert_eq!(check(headers, &arguments), Ok(()), "{arguments}");
+        }
+        for (headers, arguments) in [
+            (&[][..], json!({ "region": "us" })),
+            (&[(region, &b"us"[..])], json!({ "region": "eu" })),
+            (&[(region, b"US")], json!({ "region": "us" })),
+            (&[(region, b"us")], json!({})),
+            (&[(region, b"\xff")], json!({ "region": "us" })),
+            (&[(region, b"us"), (region, b"us")], json!({ "region": "us" })),
+            (&[(region, b"=?base64?dXM?=")], json!({ "region": "us" })),
+            (&[(zip, b"43")], json!({ "place": { "zip": 42 } })),
+            (&[(zip, b"true")], json!({ "place": { "zip": false } })),
+        ] {
+            let message = check(headers, &arguments).unwrap_err();
+            assert!(message.contains("`mcp-param-") && message.contains("; "), "{message}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Sessions of the older versions: what `initialize` agreed on, and what is under way, by an id that the client sends
+//! along. A client may do without.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use mcp_core::{CancelToken, Era, LogLevel};
+
+use crate::protocol::{Peer, WeakPeer};
+
+/// How long a session may be unused before it expires.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+
+/// The maximum number of sessions. Beyond it, the caller that has the most loses its least recently used one.
+const MOST: usize = 10_000;
+
+/// The maximum number of expired sessions that one new session removes: a bound on the time that the lock is held.
+const EXPIRED_AT_ONCE: usize = 16;
+
+/// Whom a session belongs to. Two requests come from the same caller if both parts are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Caller {
+    /// The name that `Http::call_options` gave.
+    pub(super) name: Option<String>,
+    /// Which of the server's tokens was sent.
+    pub(super) token: Option<usize>,
+}
+
+/// Why a session cannot be used. The client is told the same in both cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoSession {
+    /// It is over, or never was.
+    Unknown,
+    /// It belongs to another caller.
+    Foreign,
+}
+
+/// The sessions of a server.
+#[derive(Default)]
+pub(super) struct Sessions(Mutex<Table>);
+
+/// Sessions by id, and in the order of their last use: all of them, and those of each caller. Every operation takes
+/// logarithmic time.
+#[derive(Default)]
+struct Table {
+    entries: HashMap<u128, Entry>,
+    /// By the number of the last use.
+    order: BTreeMap<u64, u128>,
+    callers: HashMap<Arc<Caller>, BTreeMap<u64, u128>>,
+    /// By the number of sessions; among equals, the caller with the least recently used session comes last.
+    ranks: BTreeMap<Rank, Arc<Caller>>,
+    uses: u64,
+}
+
+/// How many sessions a caller has, and the last use of the least recently used one.
+type Rank = (usize, Reverse<u64>);
+
+struct Entry {
+    session: Arc<Session>,
+    caller: Arc<Caller>,
+    /// The number of its last use, and the time of it.
+    last_use: u64,
+    used: Instant,
+}
+
+/// One session.
+pub(super) struct Session(Mutex<State>);
+
+struct State {
+    era: Era,
+    level: LogLevel,
+    /// The requests that are under way.
+    peers: Vec<WeakPeer>,
+    /// The stream on which the client listens.
+    listening: Option<CancelToken>,
+    over: bool,
+}
+
+impl Sessions {
+    /// Begins a session of a caller; none if the system has no randomness to give.
+    pub(super) fn begin(&self, caller: &Caller, era: Era) -> Option<String> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).ok()?;
+        let id = u128::from_be_bytes(bytes);
+        self.insert(id, caller, era, Instant::now());
+        Some(format!("{id:032x}"))
+    }
+
+    fn insert(&self, id: u128, caller: &Caller, era: Era, now: Instant) {
+        let level = LogLevel::Info;
+        let session = Session(Mutex::new(State { era, level, peers: Vec::new(), listening: None, over: false }));
+        let forgotten = {
+            let mut table = self.lock();
+            let mut forgotten = table.expire(now);
+            if table.entries.len() >= MOST {
+                forgotten.extend(table.evict());
+            }
+            table.insert(id, Arc::new(session), caller, now);
+            forgotten
+        };
+        for session in forgotten {
+            session.end();
+        }
+    }
+
+    /// The session of an id, for the caller that began it.
+    pub(super) fn get(&self, id: &str, caller: &Caller) -> Result<Arc<Session>, NoSession> {
+        let id = parse(id).ok_or(NoSession::Unknown)?;
+        let mut table = self.lock();
+        table.check(id, caller)?;
+        table.touch(id, Instant::now()).ok_or(NoSession::Unknown)
+    }
+
+    /// Ends a session of a caller: who listens hears no more. What is under way is answered.
+    pub(super) fn end(&self, id: &str, caller: &Caller) -> Result<(), NoSession> {
+        let id = parse(id).ok_or(NoSession::Unknown)?;
+        let ended = {
+            let mut table = self.lock();
+            table.check(id, caller)?;
+            table.remove(id)
+        };
+        ended.ok_or(NoSession::Unknown)?.end();
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An id, in the form in which it was given out.
+fn parse(id: &str) -> Option<u128> {
+    let is_own = id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_own.then(|| u128::from_str_radix(id, 16).ok()).flatten()
+}
+
+impl Table {
+    fn check(&self, id: u128, caller: &Caller) -> Result<(), NoSession> {
+        match self.entries.get(&id) {
+            None => Err(NoSession::Unknown),
+            Some(entry) if *entry.caller != *caller => Err(NoSession::Foreign),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn insert(&mut self, id: u128, session: Arc<Session>, caller: &Caller, now: Instant) {
+        let caller = match self.callers.get_key_value(caller) {
+            Some((known, _)) => Arc::clone(known),
+            None => Arc::new(caller.clone()),
+        };
+        let last_use = self.next_use();
+        self.order.insert(last_use, id);
+        self.rank_anew(&caller, |own| {
+            own.insert(last_use, id);
+        });
+        self.entries.insert(id, Entry { session, caller, last_use, used: now });
+    }
+
+    /// Makes a session the one that was used last.
+    fn touch(&mut self, id: u128, now: Instant) -> Option<Arc<Session>> {
+        let is_last = self.order.last_key_value().is_some_and(|(_, last)| *last == id);
+        let next = if is_last { self.uses } else { self.next_use() };
+        let entry = self.entries.get_mut(&id)?;
+        entry.used = now;
+        let session = Arc::clone(&entry.session);
+        if is_last {
+            return Some(session);
+        }
+        let (before, caller) = (std::mem::replace(&mut entry.last_use, next), Arc::clone(&entry.caller));
+        self.order.remove(&before);
+        self.order.insert(next, id);
+        self.rank_anew(&caller, |own| {
+            own.remove(&before);
+            own.insert(next, id);
+        });
+        Some(session)
+    }
+
+    fn remove(&mut self, id: u128) -> Option<Arc<Session>> {
+        let entry = self.entries.remove(&id)?;
+        self.order.remove(&entry.last_use);
+        self.rank_anew(&entry.caller, |own| {
+            own.remove(&entry.last_use);
+        });
+        Some(entry.session)
+    }
+
+    /// Removes sessions that were not used for long; only so many at a time.
+    fn expire(&mut self, now: Instant) -> Vec<Arc<Session>> {
+        let expired = |table: &mut Self| {
+            let id = *table.order.first_key_value()?.1;
+            let is_expired = now.saturating_duration_since(table.entries.get(&id)?.used) >= IDLE;
+            is_expired.then(|| table.remove(id)).flatten()
+        };
+        std::iter::from_fn(|| expired(self)).take(EXPIRED_AT_ONCE).collect()
+    }
+
+    /// Removes the least recently used session of the caller that has the most, so that no caller loses one to another
+    /// that has more.
+    fn evict(&mut self) -> Option<Arc<Session>> {
+        let (_, caller) = self.ranks.last_key_value()?;
+        let id = *self.callers.get(caller)?.first_key_value()?.1;
+        self.remove(id)
+    }
+
+    /// Changes the sessions of a caller, and what it is ranked by.
+    fn rank_anew(&mut self, caller: &Arc<Caller>, change: impl FnOnce(&mut BTreeMap<u64, u128>)) {
+        let own = self.callers.entry(Arc::clone(caller)).or_default();
+        let before = rank(own);
+        change(own);
+        let after = rank(own);
+        if before == after {
+            return;
+        }
+        if let Some(before) = before {
+            self.ranks.remove(&before);
+        }
+        match after {
+            Some(after) => drop(self.ranks.insert(after, Arc::clone(caller))),
+            None => drop(self.callers.remove(caller)),
+        }
+    }
+
+    fn next_use(&mut self) -> u64 {
+        self.uses += 1;
+        self.uses
+    }
+}
+
+fn rank(own: &BTreeMap<u64, u128>) -> Option<Rank> {
+    own.first_key_value().map(|(oldest, _)| (own.len(), Reverse(*oldest)))
+}
+
+impl Session {
+    /// Has a request speak as was agreed on.
+    pub(super) fn set_up(&self, peer: &Peer) {
+        let mut state = self.lock();
+        peer.set_era(state.era);
+        peer.set_log_level(state.level);
+        state.peers.retain(WeakPeer::is_there);
+        state.peers.push(peer.downgrade());
+    }
+
+    pub(super) fn set_level(&self, level: LogLevel) {
+        self.lock().level = level;
+    }
+
+    /// The requests that are under way.
+    pub(super) fn peers(&self) -> Vec<Peer> {
+        self.lock().peers.iter().filter_map(WeakPeer::upgrade).collect()
+    }
+
+    /// Listens on one stream, in place of an earlier one: nobody is told the same thing twice.
+    pub(super) fn listen(&self, over: CancelToken) {
+        let mut state = self.lock();
+        // It may have been ended meanwhile.
+        let earlier = if state.over { Some(over) } else { state.listening.replace(over) };
+        drop(state);
+        if let Some(earlier) = earlier {
+            earlier.cancel();
+        }
+    }
+
+    fn end(&self) {
+        let mut state = self.lock();
+        state.over = true;
+        let listening = state.listening.take();
+        drop(state);
+        if let Some(listening) = listening {
+            listening.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use mcp_core::{CancelToken, Era, LogLevel};
+
+    use super::{Caller, EXPIRED_AT_ONCE, IDLE, MOST, NoSession, Sessions};
+    use crate::protocol::Peer;
+
+    const ERA: Era = Era::V2025_11_25;
+
+    fn caller(name: &str) -> Caller {
+        Caller { name: Some(name.to_owned()), token: None }
+    }
+
+    fn begin(sessions: &Sessions, caller: &Caller) -> String {
+        sessions.begin(caller, ERA).unwrap()
+    }
+
+    fn is_there(sessions: &Sessions, id: &str, caller: &Caller) -> bool {
+        sessions.get(id, caller).is_ok()
+    }
+
+    #[test]
+    fn a_session_remembers_what_was_agreed_on() {
+        let (sessions, nobody) = (Sessions::default(), Caller::default());
+        let id = sessions.begin(&nobody, Era::V2025_06_18).unwrap();
+        assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
+        let session = sessions.get(&id, &nobody).unwrap();
+        session.set_level(LogLevel::Error);
+        let peer = Peer::new();
+        session.set_up(&peer);
+        assert_eq!((peer.era(), peer.log_level()), (Some(Era::V2025_06_18), LogLevel::Error));
+        assert_eq!(session.peers().len(), 1);
+        drop(peer);
+        assert_eq!(session.peers().len(), 0, "it is over");
+        let (first, second) = (CancelToken::new(), CancelToken::new());
+        session.listen(first.clone());
+        session.listen(second.clone());
+        assert!(first.is_cancelled() && !second.is_cancelled());
+        assert_eq!(sessions.end(&id, &nobody), Ok(()));
+        assert_eq!(sessions.end(&id, &nobody), Err(NoSession::Unknown));
+        assert!(second.is_cancelled());
+        assert!(!is_there(&sessions, &id, &nobody));
+    }
+
+    #[test]
+    fn a_session_belongs_to_one_name_and_one_token() {
+        let sessions = Sessions::default();
+        let ada = Caller { name: Some("ada".to_owned()), token: Some(0) };
+        let id = begin(&sessions, &ada);
+        for other in [
+            Caller::default(),
+            Caller { name: None, ..ada.clone() },
+            Caller { token: None, ..ada.clone() },
+            Caller { token: Some(1), ..ada.clone() },
+            Caller { name: Some("eve".to_owned()), ..ada.clone() },
+        ] {
+            assert!(matches!(sessions.get(&id, &other), Err(NoSession::Foreign)), "{other:?}");
+            assert_eq!(sessions.end(&id, &other), Err(NoSession::Foreign), "{other:?}");
+        }
+        assert!(is_there(&sessions, &id, &ada));
+        assert!(!is_there(&sessions, &id.to_uppercase().replace(char::is_numeric, "A"), &ada));
+    }
+
+    #[test]
+    fn an_unused_session_expires_and_its_listener_is_told() {
+        let (sessions, nobody) = (Sessions::default(), Caller::default());
+        let now = Instant::now();
+        for id in 0..20 {
+            sessions.insert(id, &nobody, ERA, now);
+        }
+        let over = CancelToken::new();
+        sessions.lock().touch(0, now).unwrap().listen(over.clone());
+        sessions.insert(100, &nobody, ERA, now + IDLE / 2);
+        sessions.insert(101, &nobody, ERA, now + IDLE);
+        assert_eq!(sessions.lock().entries.len(), 22 - EXPIRED_AT_ONCE);
+        assert!(!over.is_cancelled(), "it was used after the others");
+        sessions.insert(102, &nobody, ERA, now + IDLE);
+        assert!(over.is_cancelled());
+        assert_eq!(sessions.lock().entries.len(), 3, "the others are in use");
+    }
+
+    #[test]
+    fn the_least_recently_used_session_makes_room() {
+        let (sessions, nobody) = (Sessions::default(), Caller::default());
+        let (first, second) = (begin(&sessions, &nobody), begin(&sessions, &nobody));
+        for _ in 2..MOST {
+            begin(&sessions, &nobody);
+        }
+        assert!(is_there(&sessions, &first, &nobody));
+        let last = begin(&sessions, &nobody);
+        assert_eq!(sessions.lock().entries.len(), MOST);
+        assert!(is_there(&sessions, &first, &nobody) && is_there(&sessions, &last, &nobody));
+        assert!(!is_there(&sessions, &second, &nobody));
+    }
+
+    #[test]
+    fn a_caller_with_many_sessions_pushes_out_its_own_alone() {
+        let sessions = Sessions::default();
+        let (ada, eve) = (caller("ada"), caller("eve"));
+        let own: Vec<String> = (0..10).map(|_| begin(&sessions, &ada)).collect();
+        for _ in 0..2 * MOST {
+            begin(&sessions, &eve);
+        }
+        assert!(own.iter().all(|id| is_there(&sessions, id, &ada)));
+        // And who has few gets more.
+        let more: Vec<String> = (0..100).map(|_| begin(&sessions, &ada)).collect();
+        assert!(own.iter().chain(&more).all(|id| is_there(&sessions, id, &ada)));
+        let table = sessions.lock();
+        assert_eq!((table.entries.len(), table.order.len()), (MOST, MOST));
+        assert_eq!((table.callers.len(), table.ranks.len()), (2, 2));
+    }
+
+    #[test]
+    fn nothing_is_left_of_sessions_that_are_over() {
+        let sessions = Sessions::default();
+        let ids: Vec<_> =
+            (0..100).map(|number| caller(&number.to_string())).map(|c| (begin(&sessions, &c), c)).collect();
+        for (id, caller) in &ids {
+            assert!(is_there(&sessions, id, caller));
+            assert_eq!(sessions.end(id, caller), Ok(()));
+        }
+        let table = sessions.lock();
+        let left = (table.entries.len(), table.order.len(), table.callers.len(), table.ranks.len());
+        assert_eq!(left, (0, 0, 0, 0));
+    }
+}

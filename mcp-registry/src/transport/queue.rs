@@ -1,0 +1,169 @@
+//! Messages that wait until their client reads.
+
+use std::collections::VecDeque;
+
+use crate::protocol::{Kept, kept};
+
+/// Messages that wait to be written, in the order in which the client reads them.
+///
+/// Answers are never dropped. Progress and log messages are dropped while too many bytes wait. A change of the list of
+/// tools waits once: a second one takes the place of the first and moves to the end, because an answer that was given
+/// between the two may be out of date.
+pub(crate) struct Queue {
+    bytes: Vec<u8>,
+    /// The changes that wait, and where in `bytes` each of them belongs. Ordered by place.
+    changes: VecDeque<(usize, Vec<u8>)>,
+    /// How many bytes the changes have.
+    changed: usize,
+    /// From how many waiting bytes on progress and log messages are dropped.
+    most: usize,
+    /// Appends a message in the form in which it is written.
+    frame: fn(&[u8], &mut Vec<u8>),
+}
+
+impl Queue {
+    pub(crate) fn new(most: usize, frame: fn(&[u8], &mut Vec<u8>)) -> Self {
+        Self { bytes: Vec::new(), changes: VecDeque::new(), changed: 0, most, frame }
+    }
+
+    /// How many bytes wait.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() + self.changed
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a notification.
+    pub(crate) fn notify(&mut self, message: Vec<u8>) {
+        match kept(&message) {
+            // One that is larger than the limit is sent if nothing else waits.
+            Kept::IfRoom if !self.is_empty() && self.len() + message.len() > self.most => {}
+            Kept::IfRoom | Kept::Always => (self.frame)(&message, &mut self.bytes),
+            Kept::Once => {
+                // Listeners are told in the same order each time: the first is the one.
+                if let Some(at) = self.changes.iter().position(|(_, waiting)| *waiting == message) {
+                    self.changes.remove(at);
+                } else {
+                    self.changed += message.len();
+                }
+                self.changes.push_back((self.bytes.len(), message));
+            }
+        }
+    }
+
+    /// Adds answers in the form in which they are written, and leaves the buffer empty.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn append(&mut self, answers: &mut Vec<u8>) {
+        if self.bytes.is_empty() {
+            std::mem::swap(&mut self.bytes, answers);
+        } else {
+            self.bytes.append(answers);
+        }
+    }
+
+    /// Appends everything that waits, and waits with nothing. An empty buffer is swapped in.
+    pub(crate) fn take(&mut self, out: &mut Vec<u8>) {
+        if self.changes.is_empty() && out.is_empty() {
+            std::mem::swap(&mut self.bytes, out);
+            return;
+        }
+        let (bytes, mut start) = (std::mem::take(&mut self.bytes), 0);
+        for (place, message) in self.changes.drain(..) {
+            out.extend_from_slice(&bytes[start..place]);
+            (self.frame)(&message, out);
+            start = place;
+        }
+        out.extend_from_slice(&bytes[start..]);
+        self.changed = 0;
+    }
+
+    /// Uses the room of a buffer again.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn reuse(&mut self, mut buffer: Vec<u8>) {
+        if self.bytes.is_empty() && self.bytes.capacity() < buffer.capacity() {
+            buffer.clear();
+            self.bytes = buffer;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Queue;
+
+    fn line(message: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(message);
+        out.push(b'\n');
+    }
+
+    fn queue() -> Queue {
+        Queue::new(200, line)
+    }
+
+    fn notification(method: &str) -> Vec<u8> {
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}"}}"#).into_bytes()
+    }
+
+    /// What waits, each message by its last word.
+    fn taken(queue: &mut Queue) -> Vec<String> {
+        let mut out = Vec::new();
+        queue.take(&mut out);
+        assert!(queue.is_empty());
+        let text = String::from_utf8(out).unwrap();
+        let last = |line: &str| line.trim_end_matches("\"}").rsplit(['/', '"']).next().unwrap().to_owned();
+        text.lines().map(last).collect()
+    }
+
+    #[test]
+    fn a_change_waits_once_and_behind_what_came_before_it() {
+        let mut queue = queue();
+        for _ in 0..1000 {
+            queue.notify(notification("tools/list_changed"));
+        }
+        assert_eq!(taken(&mut queue), ["list_changed"]);
+        queue.notify(notification("subscriptions/acknowledged"));
+        queue.notify(notification("tools/list_changed"));
+        queue.notify(notification("progress"));
+        assert_eq!(taken(&mut queue), ["acknowledged", "list_changed", "progress"]);
+        // The answer may have been given before the second change.
+        queue.notify(notification("tools/list_changed"));
+        queue.bytes.extend_from_slice(b"answer\n");
+        queue.notify(notification("tools/list_changed"));
+        assert_eq!(taken(&mut queue), ["answer", "list_changed"]);
+    }
+
+    #[test]
+    fn changes_of_different_subscriptions_wait_side_by_side() {
+        let mut queue = queue();
+        let of = |id: u32| {
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":"{id}"}}"#).into_bytes()
+        };
+        for _ in 0..10 {
+            (0..3).for_each(|id| queue.notify(of(id)));
+        }
+        assert_eq!(queue.len(), 3 * of(0).len());
+        assert_eq!(taken(&mut queue), ["0", "1", "2"]);
+    }
+
+    #[test]
+    fn progress_is_dropped_when_too_much_waits_and_what_is_kept_is_not() {
+        let mut queue = queue();
+        for _ in 0..100 {
+            queue.notify(notification("progress"));
+            queue.notify(notification("message"));
+        }
+        let waiting = queue.len();
+        assert!(waiting <= 200, "{waiting}");
+        queue.notify(notification("cancelled"));
+        queue.notify(notification("tools/list_changed"));
+        let taken = taken(&mut queue);
+        assert_eq!(taken[taken.len() - 2..], ["cancelled", "list_changed"]);
+        // One that would never fit is sent on its own.
+        let large = notification(&format!("message\",\"params\":\"{}", "x".repeat(500)));
+        queue.notify(large.clone());
+        queue.notify(large.clone());
+        assert_eq!(queue.len(), large.len() + 1);
+    }
+}
