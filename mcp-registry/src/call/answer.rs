@@ -13,7 +13,6 @@ use crate::call::observe::Notice;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
-use crate::validate;
 
 /// The key under which a result's `_meta` has what is worth knowing of how the tool was called.
 pub(crate) const NOTICES: &str = "mcp-registry/notices";
@@ -120,7 +119,7 @@ fn check_output(settings: &Settings, called: Called<'_>, result: &ToolResult) ->
     if result.is_failure() || !settings.output_check.applies() || tool.output_schema().is_none() {
         return Ok(());
     }
-    let faults = validate::output_faults(tool, result.data.as_ref().unwrap_or(&Value::Null)).faults;
+    let faults = tool.checks().output_faults(result.data.as_ref().unwrap_or(&Value::Null)).faults;
     if faults.is_empty() {
         return Ok(());
     }

@@ -15,12 +15,13 @@ use super::Called;
 use super::drive::{Drive, Stopped};
 use super::lane::Turn;
 use super::pool::Work;
+use super::target::Target;
 use crate::call::answer::result_of;
 use crate::call::observe::Arguments;
 use crate::call::settings::Settings;
 use crate::call::trace::in_span;
 use crate::catalog::dynamic::Tool;
-use crate::catalog::tool::{RegisteredTool, Source};
+use crate::catalog::tool::Source;
 use crate::runtime::context::hint;
 use crate::util::panic::{Panicked, guard};
 use crate::validate;
@@ -56,8 +57,8 @@ pub(crate) async fn run_into(
 }
 
 /// Whether arguments may take long to read and check: they are large, or of a type that takes more than linear time.
-pub(crate) fn is_heavy(tool: &RegisteredTool, arguments: &str) -> bool {
-    arguments.len() > validate::LARGE || validate::slow(tool).is_some()
+pub(crate) fn is_heavy(tool: &Target, arguments: &str) -> bool {
+    arguments.len() > validate::LARGE || tool.slow().is_some()
 }
 
 /// Every fault of the arguments; the tool does not run.
@@ -80,11 +81,11 @@ pub(crate) async fn check(
 }
 
 /// Every fault of the arguments, read and checked here.
-pub(crate) fn check_here(tool: &RegisteredTool, arguments: &str) -> Result<(), Error> {
-    validate::admit(tool, arguments)?;
+pub(crate) fn check_here(tool: &Target, arguments: &str) -> Result<(), Error> {
+    tool.checks().admit(arguments)?;
     if let Source::Linked(entry) = tool.source() {
         let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.of(tool.name()))?;
-        checked.map_err(|faults| validate::complete(tool, arguments, faults))?;
+        checked.map_err(|faults| tool.checks().complete(arguments, faults))?;
     }
     Ok(())
 }
@@ -144,7 +145,7 @@ pub(crate) type SyncCall = fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<R
 /// One run of a tool, and when it is to be over.
 struct Run<'a> {
     settings: &'a Arc<Settings>,
-    tool: &'a RegisteredTool,
+    tool: &'a Target,
     /// The name by which it was called.
     name: &'a str,
     cx: &'a ToolContext,
@@ -193,7 +194,7 @@ impl<'a> Run<'a> {
 
     /// Reads and checks the arguments where the call is made.
     async fn here(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        validate::admit(self.tool, arguments)?;
+        self.tool.checks().admit(arguments)?;
         match self.tool.source() {
             Source::Made(made) => self.made(made, parsed(self.tool, arguments)?).await,
             Source::Linked(entry) => match entry.call {
@@ -229,7 +230,7 @@ impl<'a> Run<'a> {
             Source::Made(made) => {
                 let job = move || {
                     let _turn = turn;
-                    validate::admit(&tool, &json)?;
+                    tool.checks().admit(&json)?;
                     parsed(&tool, &json)
                 };
                 let arguments = self.step(self.on_pool(job)?).await???;
@@ -245,7 +246,7 @@ impl<'a> Run<'a> {
                         // Whoever was answered at the deadline is not to find later that the tool ran all the same.
                         !cx.is_cancelled()
                     };
-                    validate::admit(&tool, &json)?;
+                    tool.checks().admit(&json)?;
                     let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
                     Ok((self::returned(Called { tool: &tool, name: &name }, Ok(returned), &json)?, out))
                 };
@@ -260,7 +261,7 @@ impl<'a> Run<'a> {
                             release(&turn);
                             true
                         };
-                        validate::admit(&tool, &json)?;
+                        tool.checks().admit(&json)?;
                         let mut out = Vec::new();
                         let input = Input::new(&json).pause().on_read(&on_read);
                         let returned = call(&cx, input, &mut out).await;
@@ -284,8 +285,8 @@ impl<'a> Run<'a> {
 
     /// Waits until it is this call's turn to be read and checked, if it needs one.
     async fn turn(&self, arguments: &str) -> Result<Option<Turn>, Error> {
-        let is_checked = || guard(|| validate::wants(self.tool, arguments)).unwrap_or(true);
-        let lane = validate::slow(self.tool).or_else(|| is_checked().then_some(&self.settings.large));
+        let is_checked = || guard(|| self.tool.checks().wants(arguments)).unwrap_or(true);
+        let lane = self.tool.slow().or_else(|| is_checked().then_some(&self.settings.large));
         match lane {
             Some(lane) => self.step(Box::pin(lane.acquire())).await.map(Some),
             None => Ok(None),
@@ -341,14 +342,14 @@ pub(crate) fn returned(
 ) -> Result<Returned, Error> {
     match returned {
         Ok(Ok(returned)) => Ok(returned),
-        Ok(Err(CallError::Arguments(faults))) => Err(validate::complete(tool, arguments, faults).into()),
+        Ok(Err(CallError::Arguments(faults))) => Err(tool.checks().complete(arguments, faults).into()),
         Ok(Err(error)) => Err(error.into_error(name)),
         Err(panicked) => Err(panicked.of(name)),
     }
 }
 
 /// The arguments, for those who want all of them at once.
-pub(crate) fn parsed(tool: &RegisteredTool, arguments: &str) -> Result<Value, Error> {
+pub(crate) fn parsed(tool: &Target, arguments: &str) -> Result<Value, Error> {
     let reason = match serde_json::from_str(arguments) {
         Ok(value @ Value::Object(_)) => return Ok(value),
         Ok(_) => "they are JSON, but no object".to_owned(),

@@ -10,7 +10,7 @@ use crate::call::gate::AnyGate;
 use crate::call::lane::Lane;
 use crate::call::layer::Stack;
 use crate::call::limit::Bucket;
-use crate::catalog::lint::LintPolicy;
+use crate::call::target::Target;
 use crate::catalog::tool::RegisteredTool;
 use crate::runtime::{Host, ThreadHost, context};
 
@@ -52,7 +52,6 @@ impl OutputCheck {
 
 pub(crate) struct Settings {
     pub(crate) state: Extensions,
-    pub(crate) lint: LintPolicy,
     pub(crate) trust: TrustLevel,
     pub(crate) gate: Option<Arc<dyn AnyGate>>,
     pub(crate) limit: Option<Bucket>,
@@ -74,7 +73,6 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             state: Extensions::new(),
-            lint: LintPolicy::default(),
             trust: TrustLevel::default(),
             gate: None,
             limit: None,
@@ -99,7 +97,7 @@ impl Settings {
     }
 
     /// The context of a call of the tool.
-    pub(crate) fn context(&self, tool: &RegisteredTool, options: &CallOptions) -> ToolContext {
+    pub(crate) fn context(&self, tool: &Target, options: &CallOptions) -> ToolContext {
         let trust = options.get_trust().or_else(|| tool.trust()).unwrap_or(self.trust);
         ToolContext::new(tool.shared_name(), self.state.clone(), options.clone()).with_trust(trust)
     }

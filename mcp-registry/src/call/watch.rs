@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::Asked;
 use super::run::CANCELLED;
+use super::target::Target;
 use crate::call::id::correlation_id;
 use crate::call::observe::{CallOutcome, CallRecord, Notice, UNMASK, short};
 use crate::call::settings::Settings;
 use crate::call::trace;
-use crate::catalog::tool::RegisteredTool;
 
 /// A call that is under way. Dropped before it is over, it was cancelled.
 pub(crate) struct Watch<'a> {
@@ -20,7 +20,7 @@ pub(crate) struct Watch<'a> {
     asked: &'a Asked<'a>,
     time: SystemTime,
     started: Instant,
-    tool: Option<RegisteredTool>,
+    tool: Option<Target>,
     notices: Vec<Notice>,
     denied: bool,
     over: bool,
@@ -41,7 +41,7 @@ impl<'a> Watch<'a> {
     }
 
     /// The tool was found.
-    pub(crate) fn found(&mut self, tool: &RegisteredTool) {
+    pub(crate) fn found(&mut self, tool: &Target) {
         self.notices = tool.notices(self.asked.name);
         self.tool = Some(tool.clone());
     }
@@ -104,7 +104,7 @@ impl<'a> Watch<'a> {
         let error_type = error_type.map(short);
         let record = CallRecord {
             time: self.time,
-            tool: self.tool.as_ref().map_or(&called_as, RegisteredTool::name),
+            tool: self.tool.as_ref().map_or(&called_as, |tool| tool.name()),
             called_as: &called_as,
             caller: caller.as_deref(),
             request_id: request_id.as_deref(),

@@ -1,7 +1,10 @@
 //! Entries → a sorted, indexed list of tools in which every name means one tool.
 
+pub(crate) mod assemble;
 pub(crate) mod check;
 pub(crate) mod dynamic;
+#[cfg(feature = "http")]
+pub(crate) mod header;
 pub(crate) mod index;
 pub(crate) mod link;
 pub(crate) mod lint;
@@ -9,6 +12,7 @@ pub(crate) mod overrides;
 pub(crate) mod tool;
 
 use std::collections::BTreeSet;
+use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
@@ -16,10 +20,10 @@ use mcp_core::{
     RegistrationProblem, ToolEntry, ToolNotFoundError,
 };
 
+use crate::catalog::assemble::Assembly;
 use crate::catalog::index::Index;
 use crate::catalog::lint::{Finding, LintPolicy};
 use crate::catalog::tool::{Named, RegisteredTool, ToolSchema};
-use crate::registry::builder::RegistryBuilder;
 
 /// Every tool, sorted by name and free of conflicts: lists, schemas, lint. It needs no state and calls nothing.
 #[derive(Clone, Debug)]
@@ -31,13 +35,15 @@ pub struct Catalog {
 
 impl Catalog {
     /// The tools that are linked into this program.
+    #[track_caller]
     pub fn linked() -> Result<Self, RegistrationError> {
-        RegistryBuilder::linked().catalog()
+        Assembly::linked().build(Location::caller())
     }
 
     /// The tools of these entries, and no others.
+    #[track_caller]
     pub fn from_entries(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Result<Self, RegistrationError> {
-        RegistryBuilder::of(entries).allow_empty().catalog()
+        Assembly { allow_empty: true, ..Assembly::of(entries) }.build(Location::caller())
     }
 
     /// Every tool, sorted by name; in the same order always.
@@ -57,8 +63,14 @@ impl Catalog {
 
     /// A tool by its name, or none.
     pub fn find(&self, name: &str) -> Option<&RegisteredTool> {
+        Some(&self.tools[self.position(name)?])
+    }
+
+    /// The position of a tool in the list, by its name.
+    #[inline]
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
         let position = self.index.get(name, |position| self.tools[position as usize].answers_to(name))?;
-        Some(&self.tools[position as usize])
+        Some(position as usize)
     }
 
     /// How many tools there are.

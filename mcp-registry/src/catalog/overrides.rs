@@ -9,7 +9,7 @@ use crate::catalog::place;
 use crate::catalog::tool::{Named, Source};
 
 /// A change to the tools of a package.
-pub(crate) struct Edit {
+pub(crate) struct Override {
     /// `package`, or `package@version`.
     pub(crate) package: String,
     pub(crate) change: Change,
@@ -26,36 +26,40 @@ pub(crate) enum Change {
 
 /// The tools with their final names. An edit that concerns no tool, or several where it should concern one, is a
 /// problem.
-pub(crate) fn edited(sources: Vec<Source>, edits: &[Edit], problems: &mut Vec<RegistrationProblem>) -> Vec<Named> {
-    let mut concerned: Vec<Vec<Source>> = edits.iter().map(|_| Vec::new()).collect();
+pub(crate) fn apply(
+    overrides: &[Override],
+    sources: Vec<Source>,
+    problems: &mut Vec<RegistrationProblem>,
+) -> Vec<Named> {
+    let mut concerned: Vec<Vec<Source>> = overrides.iter().map(|_| Vec::new()).collect();
     let named = sources.into_iter().filter_map(|source| {
-        for (edit, concerned) in edits.iter().zip(&mut concerned).filter(|(edit, _)| edit.concerns(&source)) {
+        for (it, concerned) in overrides.iter().zip(&mut concerned).filter(|(it, _)| it.concerns(&source)) {
             // What concerns a whole package may concern many, of which one is enough to know.
-            let is_enough = matches!(edit.change, Change::Prefix { .. }) && !concerned.is_empty();
+            let is_enough = matches!(it.change, Change::Prefix { .. }) && !concerned.is_empty();
             if !is_enough && !concerned.iter().any(|known| known.is(&source)) {
                 concerned.push(source.clone());
             }
         }
-        named(source, edits)
+        named(source, overrides)
     });
     let named = named.collect();
     for concerned in &mut concerned {
         // What is told first must not depend on the linker.
         concerned.sort_unstable_by(|one, other| place(one.origin()).cmp(&place(other.origin())));
     }
-    problems.extend(edits.iter().zip(&concerned).filter_map(|(edit, concerned)| edit.fault(concerned)));
+    problems.extend(overrides.iter().zip(&concerned).filter_map(|(it, concerned)| it.fault(concerned)));
     named
 }
 
 /// A tool with its final names; none if it is left out. Renaming comes before prefixing, in whatever order they were
 /// said.
-fn named(source: Source, edits: &[Edit]) -> Option<Named> {
+fn named(source: Source, overrides: &[Override]) -> Option<Named> {
     let mut name = source.name().to_owned();
     let mut aliases: Vec<(String, String)> =
         source.aliases().into_iter().map(|alias| (alias.to_owned(), alias.to_owned())).collect();
     let mut prefixes = Vec::new();
-    for edit in edits.iter().filter(|edit| edit.concerns(&source)) {
-        match &edit.change {
+    for it in overrides.iter().filter(|it| it.concerns(&source)) {
+        match &it.change {
             Change::Exclude { .. } => return None,
             Change::Rename { to, .. } => name.clone_from(to),
             Change::DropAlias { alias, .. } => aliases.retain(|(known, _)| known != alias),
@@ -71,7 +75,7 @@ fn named(source: Source, edits: &[Edit]) -> Option<Named> {
     Some(Named { source, name, aliases })
 }
 
-impl Edit {
+impl Override {
     fn concerns(&self, source: &Source) -> bool {
         let origin = source.origin();
         let (package, version) = self.package.split_once('@').unzip();
@@ -114,7 +118,7 @@ impl Edit {
     }
 }
 
-impl fmt::Display for Edit {
+impl fmt::Display for Override {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let package = &self.package;
         match &self.change {

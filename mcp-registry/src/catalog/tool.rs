@@ -6,21 +6,16 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    Call, Contender, Hints, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout,
-    ToolEntry, ToolName, TrustLevel, schema,
+    Contender, Hints, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout, ToolEntry,
+    ToolName, schema,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use crate::call::Express;
-use crate::call::limit::{Bucket, RateLimit};
-use crate::call::metrics::Meter;
-use crate::call::observe::Notice;
-use crate::call::settings::Settings;
 use crate::catalog::dynamic::Tool;
 #[cfg(feature = "http")]
-use crate::transport::http::Mirrored;
-use crate::validate::{self, Checks};
+use crate::catalog::header::HeaderArgument;
+use crate::validate::Subject;
 
 /// A registered tool; cheap to clone.
 ///
@@ -37,14 +32,8 @@ struct Inner {
     shared_name: Arc<str>,
     input: OnceLock<ToolSchema>,
     output: OnceLock<Option<Output>>,
-    /// What the builder says of calls of this tool alone.
-    trust: OnceLock<TrustLevel>,
-    limit: OnceLock<Bucket>,
-    meter: OnceLock<Box<Meter>>,
-    express: OnceLock<Option<Express>>,
-    checks: Checks,
     #[cfg(feature = "http")]
-    mirrored: OnceLock<Vec<Mirrored>>,
+    header_arguments: OnceLock<Vec<HeaderArgument>>,
 }
 
 /// An older name by which a tool can be called.
@@ -157,42 +146,18 @@ impl RegisteredTool {
             shared_name,
             input: OnceLock::new(),
             output: OnceLock::new(),
-            trust: OnceLock::new(),
-            limit: OnceLock::new(),
-            meter: OnceLock::new(),
-            express: OnceLock::new(),
             #[cfg(feature = "http")]
-            mirrored: OnceLock::new(),
-            checks: Checks::default(),
+            header_arguments: OnceLock::new(),
         })))
+    }
+
+    /// Whether the two are clones of one.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     pub(crate) fn shared_name(&self) -> Arc<str> {
         Arc::clone(&self.0.shared_name)
-    }
-
-    /// How far whoever calls this tool is trusted, where the builder says.
-    pub(crate) fn trust(&self) -> Option<TrustLevel> {
-        self.0.trust.get().copied()
-    }
-
-    /// Sets how far whoever calls this tool is trusted; false if that was said before.
-    pub(crate) fn set_trust(&self, trust: TrustLevel) -> bool {
-        self.0.trust.set(trust).is_ok()
-    }
-
-    /// How often this tool may be called, where the builder says.
-    pub(crate) fn limit(&self) -> Option<&Bucket> {
-        self.0.limit.get()
-    }
-
-    /// Sets how often this tool may be called; false if that was said before.
-    pub(crate) fn set_limit(&self, limit: RateLimit) -> bool {
-        self.0.limit.set(Bucket::new(limit)).is_ok()
-    }
-
-    pub(crate) fn meter(&self) -> &Meter {
-        self.0.meter.get_or_init(|| Box::new(Meter::new()))
     }
 
     /// Whether the name is the tool's own: canonical, or on the wire.
@@ -200,45 +165,10 @@ impl RegisteredTool {
         self.name() == name || self.wire_name() == name
     }
 
-    /// What is worth knowing of a call by the name.
-    pub(crate) fn notices(&self, name: &str) -> Vec<Notice> {
-        let deprecated = self.deprecated_in().map(|since| Notice::Deprecated {
-            since: since.to_owned(),
-            replaced_by: self.replaced_by().map(ToOwned::to_owned),
-        });
-        let alias =
-            (!self.is_named(name)).then(|| Notice::Alias { called_as: name.to_owned(), name: self.name().to_owned() });
-        deprecated.into_iter().chain(alias).collect()
-    }
-
-    /// The short way to the tool, if nothing has to be asked, checked or told beside it.
-    pub(crate) fn express(&self, settings: &Settings) -> Option<&Express> {
-        let express = self.0.express.get_or_init(|| {
-            let Source::Linked(ToolEntry { call: Call::Sync(call), inline: true, needs, .. }) = self.0.source else {
-                return None;
-            };
-            let checked = settings.output_check.applies() && self.output_schema().is_some();
-            let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
-            let (wraps, may_want) = (self.wraps_output(), validate::may_want(self));
-            let sees_context = !needs.is_empty();
-            let is_read_at_once = validate::slow(self).is_none();
-            let max_result = settings.max_result(self);
-            let express = Express { call: *call, wraps, may_want, sees_context, max_result };
-            (plain && !checked && is_read_at_once).then_some(express)
-        });
-        express.as_ref()
-    }
-
     /// The arguments that HTTP repeats in headers.
     #[cfg(feature = "http")]
-    pub(crate) fn mirrored(&self) -> &[Mirrored] {
-        self.0.mirrored.get_or_init(|| {
-            let params = match &self.0.source {
-                Source::Linked(entry) => entry.params,
-                Source::Made(_) => &[],
-            };
-            Mirrored::of(self.input_schema(), params)
-        })
+    pub(crate) fn header_arguments(&self) -> &[HeaderArgument] {
+        self.0.header_arguments.get_or_init(|| HeaderArgument::of(self.input_schema(), self.params()))
     }
 
     /// Whether it promises to be quick, and runs where it is called.
@@ -248,11 +178,6 @@ impl RegisteredTool {
 
     pub(crate) fn source(&self) -> &Source {
         &self.0.source
-    }
-
-    /// What was found out about its schemas.
-    pub(crate) fn checks(&self) -> &Checks {
-        &self.0.checks
     }
 
     /// The parameters, where they are known.
@@ -501,6 +426,32 @@ impl RegisteredTool {
         let said = hints.into_iter().filter_map(|(key, said)| Some((key.to_owned(), Value::from(said?))));
         let title = self.title().map(|title| ("title".to_owned(), Value::from(title)));
         title.into_iter().chain(said).collect()
+    }
+}
+
+impl Subject for RegisteredTool {
+    fn name(&self) -> &str {
+        Self::name(self)
+    }
+
+    fn origin(&self) -> &Origin {
+        Self::origin(self)
+    }
+
+    fn entry(&self) -> Option<&'static ToolEntry> {
+        match self.source() {
+            Source::Linked(entry) => Some(entry),
+            Source::Made(_) => None,
+        }
+    }
+
+    fn input(&self) -> &Value {
+        self.input_schema()
+    }
+
+    #[cfg(feature = "validate")]
+    fn output(&self) -> Option<&Value> {
+        self.output_schema().map(Deref::deref)
     }
 }
 

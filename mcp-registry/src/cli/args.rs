@@ -89,7 +89,7 @@ pub(super) struct HttpArguments {
     pub(super) allow_host: Vec<String>,
     /// Also serves web pages of this origin, such as `https://app.example.com`: their browsers let them send requests and
     /// read the answers
-    #[arg(long, value_name = "ORIGIN", requires = "address", value_parser = crate::http::parse_origin)]
+    #[arg(long, value_name = "ORIGIN", requires = "address", value_parser = crate::transport::http::parse_origin)]
     pub(super) allow_origin: Vec<String>,
     /// Gives clients of versions before 2026-07-28 no session, so that any of several servers behind a load balancer can
     /// answer any request. Such clients can then neither cancel a call nor set the level of log messages

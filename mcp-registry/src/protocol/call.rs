@@ -17,7 +17,6 @@ use super::write::{append_text_of, begin, notification, respond, respond_error, 
 use super::{Outcome, Peer, Rest, Server};
 use crate::call::Form;
 use crate::call::run::CANCELLED;
-use crate::catalog::tool::RegisteredTool;
 use crate::registry::Registry;
 
 /// A call that was asked for.
@@ -236,8 +235,8 @@ pub(crate) fn protocol_error(registry: &Registry, error: &Error, era: Era, refus
     match error {
         Error::Tool(error) if era.is_stateless() => missing_capability(error),
         Error::ToolNotFound(error) => {
-            let catalog = registry.snapshot();
-            let listed = |name: &String| catalog.find(name).map_or(name.as_str(), RegisteredTool::wire_name).to_owned();
+            let tools = registry.snapshot();
+            let listed = |name: &String| tools.find(name).map_or(name.as_str(), |tool| tool.wire_name()).to_owned();
             let did_you_mean = error.did_you_mean.iter().map(listed).collect();
             let error = ToolNotFoundError { name: error.name.clone(), did_you_mean };
             Some(Error::from(error).to_rpc(CodeProfile::Standard))

@@ -131,11 +131,11 @@ impl Server {
 
     /// The lists of the tools as they are now.
     fn lists(&self) -> Arc<Lists> {
-        let catalog = self.0.registry.snapshot();
-        if let Some(lists) = self.0.lists.load().as_ref().filter(|lists| Arc::ptr_eq(&lists.of, &catalog)) {
+        let tools = self.0.registry.snapshot();
+        if let Some(lists) = self.0.lists.load().as_ref().filter(|lists| Arc::ptr_eq(&lists.of, &tools.catalog)) {
             return Arc::clone(lists);
         }
-        let lists = Arc::new(Lists { of: Arc::clone(&catalog), first_pages: Default::default() });
+        let lists = Arc::new(Lists { of: Arc::clone(&tools.catalog), first_pages: Default::default() });
         self.0.lists.store(Some(Arc::clone(&lists)));
         lists
     }

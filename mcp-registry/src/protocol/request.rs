@@ -12,10 +12,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::call::guard::Panicked;
 use crate::call::id::correlation_id;
+use crate::call::trace;
 use crate::registry::Registry;
-use crate::trace;
+use crate::util::panic::Panicked;
 
 /// The key under which a result names its server.
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";

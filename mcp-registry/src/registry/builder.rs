@@ -1,7 +1,6 @@
 //! What goes into a registry, under which names, and what must be there.
 
 use std::any::{Any, type_name};
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -16,41 +15,27 @@ use crate::call::layer::IntoLayer;
 use crate::call::limit::{Bucket, RateLimit};
 use crate::call::observe::Observer;
 use crate::call::settings::{OutputCheck, Settings};
+use crate::call::target::Target;
 use crate::catalog::Catalog;
-use crate::catalog::check::check_tool;
+use crate::catalog::assemble::{Assembly, Expectation, Unchecked};
 use crate::catalog::dynamic::Tool;
-use crate::catalog::link::{expected, package_key};
 use crate::catalog::lint::LintPolicy;
-use crate::catalog::overrides::{Change, Edit, edited};
-use crate::catalog::tool::{Named, RegisteredTool, Source};
-use crate::registry::Registry;
+use crate::catalog::overrides::{Change, Override};
+use crate::catalog::tool::{RegisteredTool, Source};
+use crate::registry::{Registry, Snapshot};
 use crate::runtime::Host;
 use crate::validate::unchecked;
 
 /// Puts a [`Registry`] together. Every problem is found by [`build`](Self::build), all at once.
 #[must_use]
 pub struct RegistryBuilder {
-    sources: Vec<Source>,
+    assembly: Assembly,
     settings: Settings,
     /// What was said to the builder and cannot be.
     mistakes: Vec<RegistrationProblem>,
-    policy: NamePolicy,
     limit: Option<RateLimit>,
     of_tools: Vec<OfTool>,
-    expected: Vec<Expectation>,
-    edits: Vec<Edit>,
-    select: Vec<Select>,
-    allow_empty: bool,
-    unchecked: Vec<Unchecked>,
 }
-
-/// A tool that may be called unchecked.
-struct Unchecked {
-    name: String,
-    place: String,
-}
-
-type Select = Box<dyn Fn(&RegisteredTool) -> bool>;
 
 /// Something that is said of one tool, by any of its names.
 struct OfTool {
@@ -64,52 +49,28 @@ enum Said {
     Limit(RateLimit),
 }
 
-/// How many tools a package must bring.
-struct Expectation {
-    package: String,
-    count: usize,
-    /// Whether the crate was named with `link_tools!`.
-    named: bool,
-    place: String,
+/// What is said of calls of one tool.
+#[derive(Clone, Default)]
+struct OfCalls {
+    trust: Option<TrustLevel>,
+    limit: Option<RateLimit>,
 }
 
 impl RegistryBuilder {
-    pub(crate) fn linked() -> Self {
-        let named = expected().map(|it| Expectation {
-            package: it.package.to_owned(),
-            count: 1,
-            named: true,
-            place: format!("{}:{}", it.file, it.line),
-        });
-        Self { expected: named.collect(), ..Self::of(mcp_core::entries()) }
-    }
-
-    pub(crate) fn of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
-        Self {
-            sources: entries.into_iter().map(Source::Linked).collect(),
-            settings: Settings::default(),
-            mistakes: Vec::new(),
-            policy: NamePolicy::default(),
-            limit: None,
-            of_tools: Vec::new(),
-            expected: Vec::new(),
-            edits: Vec::new(),
-            select: Vec::new(),
-            allow_empty: false,
-            unchecked: Vec::new(),
-        }
+    pub(crate) fn new(assembly: Assembly) -> Self {
+        Self { assembly, settings: Settings::default(), mistakes: Vec::new(), limit: None, of_tools: Vec::new() }
     }
 
     /// Adds tools by name: `.tools(tools![my_crate::add])`. Such a reference holds where the linker drops what nobody
     /// names (wasm, static libraries), and does no harm beside the linked tools.
     pub fn tools(mut self, entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
-        self.sources.extend(entries.into_iter().map(Source::Linked));
+        self.assembly.sources.extend(entries.into_iter().map(Source::Linked));
         self
     }
 
     /// Adds a tool that is made at run time.
     pub fn tool(mut self, tool: Tool) -> Self {
-        self.sources.push(Source::Made(Arc::new(tool)));
+        self.assembly.sources.push(Source::Made(Arc::new(tool)));
         self
     }
 
@@ -126,13 +87,13 @@ impl RegistryBuilder {
 
     /// Says how names are published to hosts.
     pub fn names(mut self, policy: NamePolicy) -> Self {
-        self.policy = policy;
+        self.assembly.policy = policy;
         self
     }
 
     /// Says what the lint's errors do; [`Catalog::lint`] has the rules.
     pub fn lint(mut self, policy: LintPolicy) -> Self {
-        self.settings.lint = policy;
+        self.assembly.lint = policy;
         self
     }
 
@@ -264,7 +225,7 @@ impl RegistryBuilder {
     #[track_caller]
     pub fn expect_tools<P: Into<String>>(mut self, packages: impl IntoIterator<Item = (P, usize)>) -> Self {
         let place = Location::caller().to_string();
-        self.expected.extend(packages.into_iter().map(|(package, count)| {
+        self.assembly.expected.extend(packages.into_iter().map(|(package, count)| {
             let (package, place) = (package.into(), place.clone());
             Expectation { package, count, named: false, place }
         }));
@@ -297,19 +258,19 @@ impl RegistryBuilder {
 
     #[track_caller]
     fn edit(mut self, package: String, change: Change) -> Self {
-        self.edits.push(Edit { package, change, place: Location::caller().to_string() });
+        self.assembly.overrides.push(Override { package, change, place: Location::caller().to_string() });
         self
     }
 
     /// Takes only the tools for which this is so. A tool that is not taken needs no state.
     pub fn select(mut self, select: impl Fn(&RegisteredTool) -> bool + 'static) -> Self {
-        self.select.push(Box::new(select));
+        self.assembly.select.push(Box::new(select));
         self
     }
 
     /// Takes a registry without tools for granted, such as one that is filled at run time.
     pub fn allow_empty(mut self) -> Self {
-        self.allow_empty = true;
+        self.assembly.allow_empty = true;
         self
     }
 
@@ -317,7 +278,7 @@ impl RegistryBuilder {
     /// this crate is built without its feature `validate`; with it, this changes nothing.
     #[track_caller]
     pub fn allow_unchecked(mut self, name: impl Into<String>) -> Self {
-        self.unchecked.push(Unchecked { name: name.into(), place: Location::caller().to_string() });
+        self.assembly.unchecked.push(Unchecked { name: name.into(), place: Location::caller().to_string() });
         self
     }
 
@@ -329,9 +290,7 @@ impl RegistryBuilder {
 
     /// The catalog; errors name this line as the one that asked for it.
     pub(crate) fn catalog_at(self, place: &Location<'_>) -> Result<Catalog, RegistrationError> {
-        let (catalog, _, problems) = self.assemble(place);
-        RegistrationError::check(problems)?;
-        Ok(catalog)
+        self.assembly.build(place)
     }
 
     /// Builds the registry, or says everything that stands against it.
@@ -341,67 +300,30 @@ impl RegistryBuilder {
     }
 
     /// The registry; errors name this line as the one that asked for it.
-    pub(crate) fn build_at(mut self, place: &Location<'_>) -> Result<Registry, RegistrationError> {
-        let mistakes = std::mem::take(&mut self.mistakes);
-        let (limit, of_tools) = (self.limit, std::mem::take(&mut self.of_tools));
-        let allowed: Vec<String> = self.unchecked.iter().map(|it| it.name.clone()).collect();
-        let (catalog, mut settings, mut problems) = self.assemble(place);
+    pub(crate) fn build_at(self, place: &Location<'_>) -> Result<Registry, RegistrationError> {
+        let Self { assembly, mut settings, mistakes, limit, of_tools } = self;
+        let (lint, allowed) = (assembly.lint, assembly.unchecked.iter().map(|it| it.name.clone()).collect::<Vec<_>>());
+        let (catalog, mut problems) = assembly.assemble(place);
+        let tools = catalog.list_registered_tools();
         problems.extend(mistakes);
-        problems.extend(catalog.list_registered_tools().iter().flat_map(|tool| missing_state(tool, &settings.state)));
-        problems.extend(of_tools.into_iter().filter_map(|of_tool| of_tool.apply(&catalog)));
-        let refused =
-            catalog.list_registered_tools().iter().filter(|tool| !allowed.iter().any(|name| name == tool.name()));
+        problems.extend(tools.iter().flat_map(|tool| missing_state(tool, &settings.state)));
+        let mut of_calls = vec![OfCalls::default(); tools.len()];
+        problems.extend(of_tools.into_iter().filter_map(|of_tool| of_tool.apply(&catalog, &mut of_calls)));
+        let refused = tools.iter().filter(|tool| !allowed.iter().any(|name| name == tool.name()));
         problems.extend(refused.filter_map(unchecked));
         RegistrationError::check(problems)?;
-        settings.limit = limit.map(Bucket::new);
-        Ok(Registry::new(catalog, Arc::new(settings)))
-    }
-
-    fn assemble(self, place: &Location<'_>) -> (Catalog, Settings, Vec<RegistrationProblem>) {
-        let mut problems = self.unlinked();
-        let Self { sources, settings, policy, edits, select, allow_empty, unchecked, .. } = self;
-        let linked = sources.len();
-        let named = edited(sources, &edits, &mut problems);
-        problems.extend(unchecked.iter().filter_map(|it| it.fault(&named)));
-        let selected = |tool: &RegisteredTool| select.iter().all(|select| select(tool));
-        let catalog = Catalog::build(named, policy, selected, &mut problems);
-        problems.extend(catalog.list_registered_tools().iter().flat_map(check_tool));
-        problems.extend(settings.lint.problems(&catalog.lint_by(settings.lint)));
-        if catalog.is_empty() && !allow_empty && problems.is_empty() {
-            problems.push(RegistrationProblem::Empty { linked, place: place.to_string() });
-        }
-        (catalog, settings, problems)
-    }
-
-    /// The packages that brought fewer tools than they must.
-    fn unlinked(&self) -> Vec<RegistrationProblem> {
-        if self.expected.is_empty() {
-            return Vec::new();
-        }
-        let mut found: HashMap<String, HashSet<*const ToolEntry>> = HashMap::new();
-        for source in &self.sources {
-            if let Source::Linked(entry) = source {
-                found.entry(package_key(&entry.origin.package)).or_default().insert(*entry);
-            }
-        }
-        let count = |package: &str| found.get(&package_key(package)).map_or(0, HashSet::len);
-        let unmet = self.expected.iter().filter(|it| count(&it.package) < it.count);
-        let mut unmet: Vec<&Expectation> = unmet.collect();
-        unmet.sort_by(|a, b| (&a.package, &a.place).cmp(&(&b.package, &b.place)));
-        let problem = |it: &Expectation| RegistrationProblem::Unlinked {
-            package: it.package.clone(),
-            expected: it.count,
-            found: count(&it.package),
-            named: it.named,
-            place: it.place.clone(),
+        let target = |(tool, OfCalls { trust, limit }): (&RegisteredTool, OfCalls)| {
+            Target::new(tool.clone(), trust, limit.map(Bucket::new))
         };
-        unmet.into_iter().map(problem).collect()
+        let targets = tools.iter().zip(of_calls).map(target).collect();
+        settings.limit = limit.map(Bucket::new);
+        Ok(Registry::new(Snapshot { catalog: Arc::new(catalog), targets }, Arc::new(settings), lint))
     }
 }
 
 impl fmt::Debug for RegistryBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.sources.iter().map(Source::name).collect();
+        let names: Vec<&str> = self.assembly.sources.iter().map(Source::name).collect();
         f.debug_struct("RegistryBuilder")
             .field("tools", &names)
             .field("state", &self.settings.state)
@@ -410,32 +332,30 @@ impl fmt::Debug for RegistryBuilder {
 }
 
 impl OfTool {
-    /// Writes it down at the tool, or says what is wrong with it.
-    fn apply(self, catalog: &Catalog) -> Option<RegistrationProblem> {
+    /// Writes it down for the calls of the tool, or says what is wrong with it.
+    fn apply(self, catalog: &Catalog, of_calls: &mut [OfCalls]) -> Option<RegistrationProblem> {
         let Self { name, said, place } = self;
-        let (call, done) = match said {
-            Said::Trust(trust) => ("trust_tool", catalog.get(&name).map(|tool| tool.set_trust(trust))),
-            Said::Limit(limit) => ("rate_limit_tool", catalog.get(&name).map(|tool| tool.set_limit(limit))),
+        let of_calls = catalog.position(&name).and_then(|position| of_calls.get_mut(position));
+        let call = match said {
+            Said::Trust(_) => "trust_tool",
+            Said::Limit(_) => "rate_limit_tool",
         };
-        let reason = match done {
-            Ok(true) => return None,
-            Ok(false) => "is said twice of one tool; keep one of the two".to_owned(),
-            Err(error) => format!("concerns no tool: {error}"),
+        let reason = match (of_calls, said) {
+            (Some(OfCalls { trust: slot @ None, .. }), Said::Trust(trust)) => {
+                *slot = Some(trust);
+                return None;
+            }
+            (Some(OfCalls { limit: slot @ None, .. }), Said::Limit(limit)) => {
+                *slot = Some(limit);
+                return None;
+            }
+            (Some(_), _) => "is said twice of one tool; keep one of the two".to_owned(),
+            (None, _) => match catalog.get(&name) {
+                Err(error) => format!("concerns no tool: {error}"),
+                Ok(_) => return None,
+            },
         };
         Some(RegistrationProblem::Edit { call: format!(".{call}(\"{name}\", …)"), reason, place })
-    }
-}
-
-impl Unchecked {
-    /// What is wrong with it, if no tool has the name.
-    fn fault(&self, tools: &[Named]) -> Option<RegistrationProblem> {
-        let name = &self.name;
-        if tools.iter().any(|tool| tool.name == *name) {
-            return None;
-        }
-        let call = format!(".allow_unchecked({name:?})");
-        let reason = format!("concerns no tool: none is named `{name}`; correct it, or remove it");
-        Some(RegistrationProblem::Edit { call, reason, place: self.place.clone() })
     }
 }
 

@@ -1,19 +1,22 @@
 //! The registry: list, schema, call; tools come and go while it is read.
 
 pub(crate) mod builder;
+mod calls;
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use mcp_core::{RegistrationError, ToolEntry, ToolNotFoundError};
 
 use crate::call::settings::Settings;
+use crate::call::target::Target;
 use crate::catalog::Catalog;
-use crate::catalog::check::check_tool;
+use crate::catalog::assemble::Assembly;
 use crate::catalog::dynamic::Tool;
-use crate::catalog::overrides::edited;
-use crate::catalog::tool::{RegisteredTool, Source, ToolSchema};
+use crate::catalog::lint::LintPolicy;
+use crate::catalog::tool::{RegisteredTool, ToolSchema};
 use crate::registry::builder::RegistryBuilder;
 use crate::validate;
 
@@ -25,14 +28,56 @@ use crate::validate;
 pub struct Registry(Arc<Shared>);
 
 struct Shared {
-    catalog: ArcSwap<Catalog>,
+    tools: ArcSwap<Snapshot>,
     settings: Arc<Settings>,
+    /// What the lint's errors do when a tool is added.
+    lint: LintPolicy,
     /// Whether nothing stands around a call.
     is_plain: bool,
     /// Held while the catalog is changed.
     changing: Mutex<()>,
     /// Who is told when it has changed.
     watchers: Mutex<Vec<Weak<Told>>>,
+}
+
+/// The tools at a moment, and what their calls share. Both are in the same order.
+pub(crate) struct Snapshot {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) targets: Vec<Target>,
+}
+
+impl Snapshot {
+    /// A tool as calls see it, by any of its names.
+    #[inline]
+    pub(crate) fn find(&self, name: &str) -> Option<&Target> {
+        self.targets.get(self.catalog.position(name)?)
+    }
+
+    /// The same, or the error that names the nearest ones.
+    fn get(&self, name: &str) -> Result<&Target, ToolNotFoundError> {
+        match self.find(name) {
+            Some(target) => Ok(target),
+            None => Err(self
+                .catalog
+                .get(name)
+                .map(drop)
+                .err()
+                .unwrap_or_else(|| ToolNotFoundError { name: name.to_owned(), did_you_mean: Vec::new() })),
+        }
+    }
+
+    /// The tools of another catalog, with what calls of those that are here share.
+    fn with(&self, catalog: Catalog) -> Self {
+        let mut known = self.targets.iter().peekable();
+        let target = |tool: &RegisteredTool| {
+            // Both are sorted by name.
+            while known.next_if(|known| known.name() < tool.name()).is_some() {}
+            let known = known.next_if(|known| known.is(tool));
+            known.cloned().unwrap_or_else(|| Target::new(tool.clone(), None, None))
+        };
+        let targets = catalog.list_registered_tools().iter().map(target).collect();
+        Self { catalog: Arc::new(catalog), targets }
+    }
 }
 
 type Told = dyn Fn() + Send + Sync;
@@ -56,17 +101,18 @@ impl Registry {
 
     /// Starts from the tools that are linked into this program.
     pub fn builder() -> RegistryBuilder {
-        RegistryBuilder::linked()
+        RegistryBuilder::new(Assembly::linked())
     }
 
     /// Starts from these entries, and nothing that is linked.
     pub fn builder_of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> RegistryBuilder {
-        RegistryBuilder::of(entries)
+        RegistryBuilder::new(Assembly::of(entries))
     }
 
-    pub(crate) fn new(catalog: Catalog, settings: Arc<Settings>) -> Self {
-        let (catalog, is_plain) = (ArcSwap::from_pointee(catalog), settings.is_plain());
-        Self(Arc::new(Shared { catalog, settings, is_plain, changing: Mutex::new(()), watchers: Mutex::default() }))
+    pub(crate) fn new(tools: Snapshot, settings: Arc<Settings>, lint: LintPolicy) -> Self {
+        let (tools, is_plain) = (ArcSwap::from_pointee(tools), settings.is_plain());
+        let (changing, watchers) = (Mutex::new(()), Mutex::default());
+        Self(Arc::new(Shared { tools, settings, lint, is_plain, changing, watchers }))
     }
 
     pub(crate) fn settings(&self) -> &Arc<Settings> {
@@ -78,28 +124,28 @@ impl Registry {
     }
 
     /// The tools as they are now, for a moment.
-    pub(crate) fn snapshot(&self) -> arc_swap::Guard<Arc<Catalog>> {
-        self.0.catalog.load()
+    pub(crate) fn snapshot(&self) -> arc_swap::Guard<Arc<Snapshot>> {
+        self.0.tools.load()
     }
 
     /// The tools as they are now.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.0.catalog.load_full()
+        Arc::clone(&self.snapshot().catalog)
     }
 
     /// Every tool, sorted by name; in the same order always.
     pub fn list_registered_tools(&self) -> Arc<[RegisteredTool]> {
-        self.0.catalog.load().shared_tools()
+        self.snapshot().catalog.shared_tools()
     }
 
     /// The input schema of a tool, by its canonical name, its name on the wire, or an alias.
     pub fn get_tool_schema(&self, name: &str) -> Result<ToolSchema, ToolNotFoundError> {
-        self.0.catalog.load().get_tool_schema(name)
+        self.snapshot().catalog.get_tool_schema(name)
     }
 
     /// A tool, by its canonical name, its name on the wire, or an alias.
     pub fn get(&self, name: &str) -> Result<RegisteredTool, ToolNotFoundError> {
-        self.0.catalog.load().get(name).cloned()
+        self.snapshot().catalog.get(name).cloned()
     }
 
     /// Adds a tool. The same tool (or a clone of it) again changes nothing; another one of its name is refused.
@@ -107,24 +153,22 @@ impl Registry {
         // Kept beyond the lock: what a tool holds may use the registry when it is dropped.
         let tool = Arc::new(tool);
         let changing = self.changing();
-        let catalog = self.catalog();
-        let mut problems = Vec::new();
-        let named = edited(vec![Source::Made(Arc::clone(&tool))], &[], &mut problems);
-        let added = Catalog::build(named, catalog.policy(), |_| true, &mut problems);
-        problems.extend(self.0.settings.lint.problems(&added.lint_by(self.0.settings.lint)));
+        let tools = self.0.tools.load_full();
+        let (policy, lint) = (tools.catalog.policy(), self.0.lint);
+        let assembly = Assembly { policy, lint, allow_empty: true, ..Assembly::of_tool(Arc::clone(&tool)) };
+        let (added, mut problems) = assembly.assemble(Location::caller());
         let mut changed = None;
         for tool in added.list_registered_tools() {
-            problems.extend(check_tool(tool));
             problems.extend(validate::unchecked(tool));
-            match catalog.with(tool) {
+            match tools.catalog.with(tool) {
                 Ok(with) => changed = Some(with),
                 Err(conflicts) => problems.extend(conflicts),
             }
         }
         RegistrationError::check(problems)?;
         // The same tool again changes nothing.
-        if let Some(changed) = changed.filter(|changed| changed.len() != catalog.len()) {
-            self.0.catalog.store(Arc::new(changed));
+        if let Some(changed) = changed.filter(|changed| changed.len() != tools.catalog.len()) {
+            self.0.tools.store(Arc::new(tools.with(changed)));
             drop(changing);
             self.tell();
         }
@@ -134,10 +178,10 @@ impl Registry {
     /// Takes a tool away, by its canonical name, and says whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
         let changing = self.changing();
-        let catalog = self.catalog();
-        let known = catalog.find(name).is_some_and(|tool| tool.name() == name);
+        let tools = self.0.tools.load_full();
+        let known = tools.find(name).is_some_and(|tool| tool.name() == name);
         if known {
-            self.0.catalog.store(Arc::new(catalog.filtered(|tool| tool.name() != name)));
+            self.0.tools.store(Arc::new(tools.with(tools.catalog.filtered(|tool| tool.name() != name))));
         }
         // Before the tool goes with the old catalog: what it holds may use the registry when it is dropped.
         drop(changing);
@@ -150,7 +194,8 @@ impl Registry {
     /// A registry of some of the tools, with the same state: for another server, a profile, a test.
     #[must_use]
     pub fn subset(&self, select: impl Fn(&RegisteredTool) -> bool) -> Self {
-        Self::new(self.catalog().filtered(select), Arc::clone(&self.0.settings))
+        let tools = self.snapshot();
+        Self::new(tools.with(tools.catalog.filtered(select)), Arc::clone(&self.0.settings), self.0.lint)
     }
 
     /// Tells someone after each change of the tools, as long as the watcher is kept. It runs where the change is made.

@@ -128,7 +128,7 @@ impl Handler {
 
     /// The lists of the tools as they are now.
     fn lists(&self) -> Arc<Lists> {
-        let catalog = self.tools().registry.snapshot();
+        let catalog = self.tools().registry.catalog();
         if let Some(lists) = self.shared.lists.load().as_ref().filter(|lists| Arc::ptr_eq(&lists.of, &catalog)) {
             return Arc::clone(lists);
         }

@@ -6,7 +6,7 @@ use mcp_core::__private::words::listed;
 use mcp_core::{Constraint, JsonObject, Param, RegistrationProblem, schema};
 use serde_json::{Value, json};
 
-use crate::catalog::tool::{RegisteredTool, Source};
+use super::Subject;
 use crate::util::panic::guard;
 
 /// A schema with its validator, or why there is none.
@@ -56,26 +56,18 @@ const FORMATS: [&str; 18] = [
 ];
 
 /// The validator of a tool's arguments.
-pub(super) fn input(tool: &RegisteredTool) -> &Compiled {
-    tool.checks().input.get_or_init(|| {
-        let schema = match tool.source() {
-            Source::Linked(entry) if entry.input_schema.is_none() => with_own_formats(tool, entry.params),
-            _ => (**tool.input_schema()).clone(),
-        };
-        compile(schema, true)
-    })
+pub(super) fn input(subject: &dyn Subject) -> Compiled {
+    let schema = match subject.entry() {
+        Some(entry) if entry.input_schema.is_none() => with_own_formats(subject.input(), entry.params),
+        _ => subject.input().clone(),
+    };
+    compile(schema, true)
 }
 
 /// The validator of a tool's results, if it says what they are.
-pub(super) fn output(tool: &RegisteredTool) -> Option<&Compiled> {
-    let compiled = tool.checks().output.get_or_init(|| {
-        let written = match tool.source() {
-            Source::Linked(entry) => entry.explicit_output,
-            Source::Made(_) => true,
-        };
-        tool.output_schema().map(|schema| compile((**schema).clone(), written))
-    });
-    compiled.as_ref()
+pub(super) fn output(subject: &dyn Subject) -> Option<Compiled> {
+    let written = subject.entry().is_none_or(|entry| entry.explicit_output);
+    subject.output().map(|schema| compile(schema.clone(), written))
 }
 
 pub(super) fn compile(schema: Value, formats: bool) -> Compiled {
@@ -168,8 +160,7 @@ fn cut_references(schema: &mut Value, is_cut: &dyn Fn(&str) -> bool) {
 
 /// The input schema with the formats that the tool's author gave to the parameters. Those of types are the types' own
 /// affair: they may read more than the format says, or less.
-fn with_own_formats(tool: &RegisteredTool, params: &[Param]) -> Value {
-    let published = &**tool.input_schema();
+fn with_own_formats(published: &Value, params: &[Param]) -> Value {
     let mut schema = published.clone();
     strip_formats(&mut schema);
     for param in params {
@@ -204,19 +195,18 @@ fn strip_inner(object: &mut JsonObject) {
 }
 
 /// What is wrong with what the author of a tool wrote. Schemas are looked at only where nothing is known against them.
-pub(crate) fn problems(tool: &RegisteredTool, sound: bool) -> Vec<RegistrationProblem> {
-    let (name, origin) = (|| tool.name().to_owned(), || Box::new(tool.origin().clone()));
-    let (wrote_input, wrote_output) = match tool.source() {
-        Source::Linked(entry) => (sound && entry.input_schema.is_some(), sound && entry.explicit_output),
-        Source::Made(_) => (sound, sound),
-    };
-    let input = wrote_input.then(|| ("input", input(tool).as_ref().err()));
-    let output = wrote_output.then(|| ("output", output(tool).and_then(|compiled| compiled.as_ref().err())));
+pub(crate) fn problems(subject: &dyn Subject, sound: bool) -> Vec<RegistrationProblem> {
+    let (name, origin) = (|| subject.name().to_owned(), || Box::new(subject.origin().clone()));
+    let entry = subject.entry();
+    let wrote_input = sound && entry.is_none_or(|entry| entry.input_schema.is_some());
+    let wrote_output = sound && entry.is_none_or(|entry| entry.explicit_output);
+    let input = wrote_input.then(|| ("input", input(subject).err()));
+    let output = wrote_output.then(|| ("output", output(subject).and_then(Result::err)));
     let schemas = input.into_iter().chain(output).filter_map(|(which, error)| {
-        let reason = no_schema(error?);
+        let reason = no_schema(&error?);
         Some(RegistrationProblem::Schema { tool: name(), which, reason, origin: origin() })
     });
-    let params = tool.params().iter().flat_map(|param| {
+    let params = entry.map_or(&[][..], |entry| entry.params).iter().flat_map(|param| {
         let faults = param_faults(param).into_iter();
         faults.map(|reason| (param.name.to_owned(), reason))
     });

@@ -13,9 +13,9 @@ use mcp_core::__private::words::{
 use mcp_core::{Bound, Constraint, Fault, JsonObject, Param};
 use serde_json::Value;
 
+use super::Subject;
 use super::compile::Checked;
 use super::{DEEPER, Found, TOLD, large};
-use crate::catalog::tool::{RegisteredTool, Source};
 
 /// Arguments or results that cannot be checked, since their schema is none.
 pub(super) fn unchecked(what: &str, reason: &str) -> Found {
@@ -36,12 +36,12 @@ pub(super) fn result(checked: &Checked, data: &Value) -> Found {
 }
 
 /// The faults of arguments. Nulls mean absence where that makes them fit.
-pub(super) fn arguments(tool: &RegisteredTool, checked: &Checked, arguments: Value) -> Found {
-    let mut arguments = by_name(tool, arguments);
+pub(super) fn arguments(subject: &dyn Subject, checked: &Checked, arguments: Value) -> Found {
+    let mut arguments = by_name(subject, arguments);
     if checked.validator.is_valid(&arguments) {
         return Found::default();
     }
-    let telling = Telling::of(checked, ARGUMENTS, Some(tool));
+    let telling = Telling::of(checked, ARGUMENTS, Some(subject));
     if !is_large(&arguments) {
         return Found { faults: telling.fewest(&arguments), omitted: 0 };
     }
@@ -70,8 +70,9 @@ pub(super) fn is_large(value: &Value) -> bool {
 }
 
 /// The arguments under the names that the schema has for them.
-fn by_name(tool: &RegisteredTool, arguments: Value) -> Value {
-    let param = |key: &str| tool.params().iter().find(|param| param.aliases.contains(&key));
+fn by_name(subject: &dyn Subject, arguments: Value) -> Value {
+    let params = subject.entry().map_or(&[][..], |entry| entry.params);
+    let param = |key: &str| params.iter().find(|param| param.aliases.contains(&key));
     match arguments {
         Value::Object(members) if members.keys().any(|key| param(key).is_some()) => {
             let renamed = members.into_iter().map(|(key, value)| match param(&key) {
@@ -151,18 +152,18 @@ pub(super) struct Telling<'a> {
     pub(super) prefix: &'a str,
     pub(super) document: Document,
     /// The tool, of whose arguments some may be secret.
-    pub(super) tool: Option<&'a RegisteredTool>,
+    pub(super) subject: Option<&'a dyn Subject>,
 }
 
 impl<'a> Telling<'a> {
     /// For a whole document.
-    fn of(checked: &'a Checked, document: Document, tool: Option<&'a RegisteredTool>) -> Self {
-        Self { checked, root: &checked.schema, prefix: "", document, tool }
+    fn of(checked: &'a Checked, document: Document, subject: Option<&'a dyn Subject>) -> Self {
+        Self { checked, root: &checked.schema, prefix: "", document, subject }
     }
 
     /// The faults of a value of many parts that is not valid.
     fn large(&self, value: &Value) -> Found {
-        let mut found = large::faults(self.checked, self.document, self.tool, value);
+        let mut found = large::faults(self.checked, self.document, self.subject, value);
         // Whatever the walk along the schema has missed, the validator has the last word.
         if found.faults.is_empty() && !self.is_valid(value) {
             found.faults.push(self.document.wrong(self.prefix, DEEPER, None));
@@ -212,7 +213,7 @@ impl<'a> Telling<'a> {
     /// Whether all is well, but for what types decide about.
     fn is_valid(&self, value: &Value) -> bool {
         let validator = &self.checked.validator;
-        validator.is_valid(value) || (self.tool.is_some() && validator.is_valid(&without_null_items(value)))
+        validator.is_valid(value) || (self.subject.is_some() && validator.is_valid(&without_null_items(value)))
     }
 
     fn add(&self, error: &ValidationError<'_>, faults: &mut Vec<Fault>) {
@@ -249,7 +250,7 @@ impl<'a> Telling<'a> {
 
     /// Whether a type decides about a null in a list, as it does about one in an object.
     pub(super) fn is_read_by_type(&self, path: &str) -> bool {
-        let Some(Source::Linked(entry)) = self.tool.map(RegisteredTool::source) else { return false };
+        let Some(entry) = self.subject.and_then(Subject::entry) else { return false };
         let written = |param: &Param| param.explicit_schema.is_some() && is_first(path, param.name);
         let in_list = path.rsplit('/').next().is_some_and(|step| step.bytes().all(|byte| byte.is_ascii_digit()));
         in_list && entry.input_schema.is_none() && !entry.params.iter().any(written)
@@ -257,7 +258,7 @@ impl<'a> Telling<'a> {
 
     /// What may be told of the path, if a secret is there.
     pub(super) fn secret(&self, path: &str) -> Option<String> {
-        let Some(Source::Linked(entry)) = self.tool.map(RegisteredTool::source) else { return None };
+        let entry = self.subject.and_then(Subject::entry)?;
         let param = |param: &&Param| param.secret && (entry.flatten || is_first(path, param.name));
         entry.params.iter().find(param)?;
         let first = path.split('/').nth(1).unwrap_or_default();

@@ -11,10 +11,10 @@ use mcp_core::__private::words::{Document, escaped};
 use mcp_core::{Fault, JsonObject};
 use serde_json::Value;
 
+use super::Subject;
 use super::compile::{Checked, DEFINITIONS, compile, each_reference, validator};
 use super::explain::{Telling, expected, is_large};
 use super::{DEEPER, Found, TOLD};
-use crate::catalog::tool::RegisteredTool;
 
 /// The keywords that the walk takes apart, besides those that say nothing.
 const WALKED: [&str; 15] = [
@@ -44,8 +44,8 @@ pub(super) fn remove_nulls(checked: &Checked, value: &mut Value) {
 }
 
 /// The faults of a value that is not valid. Nulls in the arguments of a tool are left to its types where they are items.
-pub(super) fn faults(checked: &Checked, document: Document, tool: Option<&RegisteredTool>, value: &Value) -> Found {
-    let mut explaining = Explaining { walk: Walk::new(checked), document, tool, found: Found::default() };
+pub(super) fn faults(checked: &Checked, document: Document, subject: Option<&dyn Subject>, value: &Value) -> Found {
+    let mut explaining = Explaining { walk: Walk::new(checked), document, subject, found: Found::default() };
     explaining.value(&checked.schema, value, &mut String::new());
     let mut found = explaining.found;
     found.omitted += found.faults.len().saturating_sub(TOLD);
@@ -194,7 +194,7 @@ fn member_schema<'a>(keywords: &'a JsonObject, name: &str) -> Option<&'a Value> 
 struct Explaining<'a> {
     walk: Walk<'a>,
     document: Document,
-    tool: Option<&'a RegisteredTool>,
+    subject: Option<&'a dyn Subject>,
     found: Found,
 }
 
@@ -286,9 +286,9 @@ impl<'a> Explaining<'a> {
         let Some(part) = part else {
             return self.deeper(path);
         };
-        let (document, tool) = (self.document, self.tool);
-        let telling = Telling { checked: &part, root: &self.walk.checked.schema, prefix: path, document, tool };
-        let faults = if tool.is_some() { telling.fewest(value) } else { telling.all(value) };
+        let (document, subject) = (self.document, self.subject);
+        let telling = Telling { checked: &part, root: &self.walk.checked.schema, prefix: path, document, subject };
+        let faults = if subject.is_some() { telling.fewest(value) } else { telling.all(value) };
         self.found.faults.extend(faults);
     }
 
@@ -312,6 +312,6 @@ impl<'a> Explaining<'a> {
 
     fn telling<T>(&self, ask: impl FnOnce(&Telling<'_>) -> T) -> T {
         let checked = self.walk.checked;
-        ask(&Telling { checked, root: &checked.schema, prefix: "", document: self.document, tool: self.tool })
+        ask(&Telling { checked, root: &checked.schema, prefix: "", document: self.document, subject: self.subject })
     }
 }

@@ -4,10 +4,10 @@
 //! once. It is made when it is first needed. Without the feature `validate` there is none, and a tool that needs it is
 //! not registered unless the builder allows it.
 
+#[cfg(feature = "validate")]
 mod compile;
 #[cfg(feature = "validate")]
 mod explain;
-#[cfg(feature = "validate")]
 pub(crate) mod keys;
 #[cfg(feature = "validate")]
 mod large;
@@ -20,22 +20,37 @@ mod tests;
 use std::sync::OnceLock;
 
 use mcp_core::__private::parse_arguments;
-use mcp_core::{Error, Fault, RegistrationProblem, SchemaError, ValidationError};
+use mcp_core::{Error, Fault, Origin, RegistrationProblem, SchemaError, ToolEntry, ValidationError};
 use serde_json::Value;
 
 pub(crate) use self::need::{Need, Unenforced};
 pub(crate) use self::sample::Document;
 pub(crate) use self::slow::{recursive_type, slow_type};
-use crate::call::lane::Lane;
-use crate::catalog::tool::{RegisteredTool, Source};
 use crate::util::panic::guard;
 
-/// What is found out once about a tool's schemas.
-#[derive(Default)]
-pub(crate) struct Checks {
+/// Schemas, and the types that enforce a part of them.
+pub(crate) trait Subject {
+    /// The name for errors.
+    fn name(&self) -> &str;
+
+    /// Where it is defined.
+    fn origin(&self) -> &Origin;
+
+    /// The entry whose parameters are types; none where the schemas are all that is known.
+    fn entry(&self) -> Option<&'static ToolEntry>;
+
+    /// The schema of the arguments.
+    fn input(&self) -> &Value;
+
+    /// The schema of the results.
+    #[cfg(feature = "validate")]
+    fn output(&self) -> Option<&Value>;
+}
+
+/// What is found out once about the schemas of a subject.
+pub(crate) struct Checks<S> {
+    subject: S,
     need: OnceLock<Need>,
-    /// Where calls wait for each other to read their arguments, if that may take more than linear time.
-    slow: OnceLock<Option<Lane>>,
     #[cfg(feature = "validate")]
     input: OnceLock<compile::Compiled>,
     #[cfg(feature = "validate")]
@@ -51,88 +66,134 @@ pub(crate) const LARGE: usize = 64 * 1024;
 /// What is told of a fault that lies deeper than anyone looks.
 const DEEPER: &str = "as its schema says at every level";
 
-/// When the validator has to run for a tool.
-pub(crate) fn need(tool: &RegisteredTool) -> &Need {
-    tool.checks().need.get_or_init(|| need::need(tool))
-}
-
-/// Whether the validator has to see these arguments, which the types may take.
-pub(crate) fn wants(tool: &RegisteredTool, json: &str) -> bool {
-    if !cfg!(feature = "validate") {
-        return false;
-    }
-    match need(tool) {
-        Need::Always(_) => true,
-        Need::With { lists, objects } => {
-            (*lists && json.contains('[')) || (*objects && json.bytes().filter(|byte| *byte == b'{').nth(1).is_some())
+impl<S: Subject> Checks<S> {
+    pub(crate) const fn new(subject: S) -> Self {
+        Self {
+            subject,
+            need: OnceLock::new(),
+            #[cfg(feature = "validate")]
+            input: OnceLock::new(),
+            #[cfg(feature = "validate")]
+            output: OnceLock::new(),
         }
     }
-}
 
-/// Whether there are arguments that the types may take and the validator has to see.
-pub(crate) fn may_want(tool: &RegisteredTool) -> bool {
-    cfg!(feature = "validate") && !matches!(need(tool), Need::With { lists: false, objects: false })
-}
-
-/// Where the calls of a tool wait for each other to read their arguments, if its types may take more than linear time.
-pub(crate) fn slow(tool: &RegisteredTool) -> Option<&Lane> {
-    let slow = tool.checks().slow.get_or_init(|| {
-        // A schema that panics fails where it is asked for.
-        guard(|| slow_type(tool)).unwrap_or_default().map(|_| Lane::default())
-    });
-    slow.as_ref()
-}
-
-/// Rejects the arguments of a call if the validator has to see them and finds faults. What only the types see is found
-/// when the tool runs; [`complete`] is for that.
-pub(crate) fn admit(tool: &RegisteredTool, json: &str) -> Result<(), Error> {
-    // The schema of a user's type may panic.
-    let wants = guard(|| wants(tool, json)).map_err(|panicked| panicked.of(tool.name()))?;
-    if !wants {
-        return Ok(());
+    pub(crate) const fn subject(&self) -> &S {
+        &self.subject
     }
-    let found = match parse_arguments(json) {
-        Ok(arguments) => faults(tool, arguments),
-        Err(error) => return Err(uncheckable(tool, json, &error)),
-    };
-    if found.faults.is_empty() { Ok(()) } else { Err(found.with(typed_faults(tool, json)).of(tool).into()) }
-}
 
-/// The error of arguments that the types have rejected, with all faults: theirs, and what the validator finds besides.
-pub(crate) fn complete(tool: &RegisteredTool, json: &str, typed: Vec<Fault>) -> SchemaError {
-    // To read a large message once more is worth no further fault.
-    let is_read = typed.len() < TOLD && json.len() <= LARGE;
-    let arguments = is_read.then(|| parse_arguments(json).ok()).flatten();
-    arguments.map_or_else(Found::default, |arguments| faults(tool, arguments)).with(typed).of(tool)
-}
-
-/// The error of arguments that the validator cannot look at: a text that no `Value` can hold, or that it would hold as
-/// another one. Nothing is known of them, so they are rejected.
-fn uncheckable(tool: &RegisteredTool, json: &str, error: &ValidationError) -> Error {
-    let typed = typed_faults(tool, json);
-    if !typed.is_empty() {
-        return Found::default().with(typed).of(tool).into();
+    /// When the validator has to run.
+    pub(crate) fn need(&self) -> &Need {
+        self.need.get_or_init(|| need::need(&self.subject))
     }
-    let is_secret = tool.params().iter().any(|param| param.secret);
-    let reason = match error {
-        ValidationError::Syntax { reason, line, column } => {
-            format!("{reason} at line {line}, column {column}; send text and numbers that JSON Schema can describe")
+
+    /// Whether the validator has to see these arguments, which the types may take.
+    pub(crate) fn wants(&self, json: &str) -> bool {
+        if !cfg!(feature = "validate") {
+            return false;
         }
-        // A path inside of a secret is part of it.
-        _ if is_secret => "a key occurs twice in one object; keep one of the two".to_owned(),
-        error => error.to_string(),
-    };
-    let message = format!("the arguments cannot be checked: {reason}");
-    let fault = Fault { path: String::new(), expected: "arguments that can be checked".to_owned(), got: None, message };
-    SchemaError::new(tool.name(), vec![fault]).into()
-}
+        match self.need() {
+            Need::Always(_) => true,
+            Need::With { lists, objects } => {
+                (*lists && json.contains('['))
+                    || (*objects && json.bytes().filter(|byte| *byte == b'{').nth(1).is_some())
+            }
+        }
+    }
 
-/// The faults that the types find.
-fn typed_faults(tool: &RegisteredTool, json: &str) -> Vec<Fault> {
-    match tool.source() {
+    /// Whether there are arguments that the types may take and the validator has to see.
+    pub(crate) fn may_want(&self) -> bool {
+        cfg!(feature = "validate") && !matches!(self.need(), Need::With { lists: false, objects: false })
+    }
+
+    /// Rejects arguments if the validator has to see them and finds faults. What only the types see is found when the tool
+    /// runs; [`complete`](Self::complete) is for that.
+    pub(crate) fn admit(&self, json: &str) -> Result<(), Error> {
+        // The schema of a user's type may panic.
+        let wants = guard(|| self.wants(json)).map_err(|panicked| panicked.of(self.subject.name()))?;
+        if !wants {
+            return Ok(());
+        }
+        let found = match parse_arguments(json) {
+            Ok(arguments) => self.faults(arguments),
+            Err(error) => return Err(self.uncheckable(json, &error)),
+        };
+        if found.faults.is_empty() { Ok(()) } else { Err(self.error(found.with(self.typed_faults(json))).into()) }
+    }
+
+    /// The error of arguments that the types have rejected, with all faults: theirs, and what the validator finds besides.
+    pub(crate) fn complete(&self, json: &str, typed: Vec<Fault>) -> SchemaError {
+        // To read a large message once more is worth no further fault.
+        let is_read = typed.len() < TOLD && json.len() <= LARGE;
+        let arguments = is_read.then(|| parse_arguments(json).ok()).flatten();
+        let found = arguments.map_or_else(Found::default, |arguments| self.faults(arguments));
+        self.error(found.with(typed))
+    }
+
+    /// The error of arguments that the validator cannot look at: a text that no `Value` can hold, or that it would hold as
+    /// another one. Nothing is known of them, so they are rejected.
+    fn uncheckable(&self, json: &str, error: &ValidationError) -> Error {
+        let typed = self.typed_faults(json);
+        if !typed.is_empty() {
+            return self.error(Found::default().with(typed)).into();
+        }
+        let is_secret = self.subject.entry().is_some_and(|entry| entry.params.iter().any(|param| param.secret));
+        let reason = match error {
+            ValidationError::Syntax { reason, line, column } => {
+                format!("{reason} at line {line}, column {column}; send text and numbers that JSON Schema can describe")
+            }
+            // A path inside of a secret is part of it.
+            _ if is_secret => "a key occurs twice in one object; keep one of the two".to_owned(),
+            error => error.to_string(),
+        };
+        let message = format!("the arguments cannot be checked: {reason}");
+        let expected = "arguments that can be checked".to_owned();
+        let fault = Fault { path: String::new(), expected, got: None, message };
+        SchemaError::new(self.subject.name(), vec![fault]).into()
+    }
+
+    /// The faults that the types find.
+    fn typed_faults(&self, json: &str) -> Vec<Fault> {
         // A type that panics has told nothing.
-        Source::Linked(entry) => guard(|| entry.check(json).err().unwrap_or_default()).unwrap_or_default(),
-        Source::Made(_) => Vec::new(),
+        let find = |entry: &ToolEntry| guard(|| entry.check(json).err().unwrap_or_default()).unwrap_or_default();
+        self.subject.entry().map(find).unwrap_or_default()
+    }
+
+    fn error(&self, Found { faults, omitted }: Found) -> SchemaError {
+        SchemaError::new(self.subject.name(), faults).omitted(omitted)
+    }
+
+    /// What the validator finds in the arguments of a call. A null means absence, where absence fits.
+    #[cfg(feature = "validate")]
+    pub(crate) fn faults(&self, arguments: Value) -> Found {
+        guarded("arguments", || match self.input.get_or_init(|| compile::input(&self.subject)) {
+            Ok(compiled) => explain::arguments(&self.subject, compiled, arguments),
+            Err(reason) => explain::unchecked("arguments", reason),
+        })
+    }
+
+    /// There is no validator.
+    #[cfg(not(feature = "validate"))]
+    #[allow(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn faults(&self, _: Value) -> Found {
+        Found::default()
+    }
+
+    /// Where a result's data is not as the output schema says.
+    #[cfg(feature = "validate")]
+    pub(crate) fn output_faults(&self, data: &Value) -> Found {
+        guarded("result", || match self.output.get_or_init(|| compile::output(&self.subject)) {
+            None => Found::default(),
+            Some(Ok(compiled)) => explain::result(compiled, data),
+            Some(Err(reason)) => explain::unchecked("result", reason),
+        })
+    }
+
+    /// There is no validator.
+    #[cfg(not(feature = "validate"))]
+    #[allow(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn output_faults(&self, _: &Value) -> Found {
+        Found::default()
     }
 }
 
@@ -150,10 +211,6 @@ impl Found {
         let omitted = self.omitted + faults.len().saturating_sub(TOLD);
         faults.truncate(TOLD);
         Self { faults, omitted }
-    }
-
-    fn of(self, tool: &RegisteredTool) -> SchemaError {
-        SchemaError::new(tool.name(), self.faults).omitted(self.omitted)
     }
 }
 
@@ -180,41 +237,10 @@ fn says_of(told: &Fault, fault: &Fault) -> bool {
     }
 }
 
-/// What the validator finds in the arguments of a call. A null means absence, where absence fits.
-#[cfg(feature = "validate")]
-pub(crate) fn faults(tool: &RegisteredTool, arguments: Value) -> Found {
-    guarded("arguments", || match compile::input(tool) {
-        Ok(compiled) => explain::arguments(tool, compiled, arguments),
-        Err(reason) => explain::unchecked("arguments", reason),
-    })
-}
-
-/// There is no validator.
-#[cfg(not(feature = "validate"))]
-pub(crate) fn faults(_: &RegisteredTool, _: Value) -> Found {
-    Found::default()
-}
-
-/// Where a result's data is not as the tool's output schema says.
-#[cfg(feature = "validate")]
-pub(crate) fn output_faults(tool: &RegisteredTool, data: &Value) -> Found {
-    guarded("result", || match compile::output(tool) {
-        None => Found::default(),
-        Some(Ok(compiled)) => explain::result(compiled, data),
-        Some(Err(reason)) => explain::unchecked("result", reason),
-    })
-}
-
 /// What the validator finds; a validator that panics has not let the value pass.
 #[cfg(feature = "validate")]
 fn guarded(what: &str, check: impl FnOnce() -> Found) -> Found {
     guard(check).unwrap_or_else(|panicked| explain::unchecked(what, panicked.message()))
-}
-
-/// There is no validator.
-#[cfg(not(feature = "validate"))]
-pub(crate) fn output_faults(_: &RegisteredTool, _: &Value) -> Found {
-    Found::default()
 }
 
 /// What is wrong with the schemas that the author of a tool wrote, and with `pattern` and `format` of its parameters.
@@ -223,16 +249,16 @@ pub(crate) use self::compile::problems;
 
 /// There is no validator.
 #[cfg(not(feature = "validate"))]
-pub(crate) fn problems(_: &RegisteredTool, _: bool) -> Vec<RegistrationProblem> {
+pub(crate) fn problems(_: &impl Subject, _: bool) -> Vec<RegistrationProblem> {
     Vec::new()
 }
 
 /// Why a tool cannot be called without a validator, if there is none.
-pub(crate) fn unchecked(tool: &RegisteredTool) -> Option<RegistrationProblem> {
+pub(crate) fn unchecked(subject: &impl Subject) -> Option<RegistrationProblem> {
     if cfg!(feature = "validate") {
         return None;
     }
-    let Need::Always(Unenforced { keyword, path }) = need(tool).clone() else { return None };
-    let origin = Box::new(tool.origin().clone());
-    Some(RegistrationProblem::Unchecked { tool: tool.name().to_owned(), keyword, path, origin })
+    let Need::Always(Unenforced { keyword, path }) = need::need(subject) else { return None };
+    let origin = Box::new(subject.origin().clone());
+    Some(RegistrationProblem::Unchecked { tool: subject.name().to_owned(), keyword, path, origin })
 }

@@ -11,8 +11,8 @@ use mcp_core::__private::words::escaped;
 use mcp_core::{Constraint, JsonObject, ToolEntry};
 use serde_json::{Value, json};
 
+use super::Subject;
 use super::sample::{Broken, Document};
-use crate::catalog::tool::{RegisteredTool, Source};
 use crate::util::panic::guard;
 
 /// When the validator has to run.
@@ -100,10 +100,10 @@ const DEMANDS: [&str; 33] = [
 const SHAPE: [&str; 6] = ["type", "enum", "const", "required", "additionalProperties", "unevaluatedProperties"];
 
 /// When the validator has to run for a tool.
-pub(super) fn need(tool: &RegisteredTool) -> Need {
-    let entry = match tool.source() {
-        Source::Linked(entry) if entry.input_schema.is_none() => *entry,
-        _ => return explicit(tool.input_schema()),
+pub(super) fn need(subject: &dyn Subject) -> Need {
+    let entry = match subject.entry() {
+        Some(entry) if entry.input_schema.is_none() => entry,
+        _ => return explicit(subject.input()),
     };
     for param in entry.params {
         let path = format!("/{}", escaped(param.name));
@@ -116,7 +116,7 @@ pub(super) fn need(tool: &RegisteredTool) -> Need {
             return Need::Always(Unenforced { keyword: keyword.to_owned(), path });
         }
     }
-    let schema = tool.input_schema();
+    let schema = subject.input();
     let mut trial = Trial {
         entry,
         document: Document(schema),

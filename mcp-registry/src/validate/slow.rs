@@ -9,15 +9,15 @@ use std::collections::HashSet;
 use mcp_core::schema;
 use serde_json::Value;
 
+use super::Subject;
 use super::sample::Document;
-use crate::catalog::tool::{RegisteredTool, Source};
 
 /// The type of a tool's arguments whose values may take more than linear time to read or to check, if there is one.
-pub(crate) fn slow_type(tool: &RegisteredTool) -> Option<String> {
-    let published = &**tool.input_schema();
-    let schemas = match tool.source() {
-        Source::Made(_) => vec![published.clone()],
-        Source::Linked(entry) => {
+pub(crate) fn slow_type(subject: &dyn Subject) -> Option<String> {
+    let published = subject.input();
+    let schemas = match subject.entry() {
+        None => vec![published.clone()],
+        Some(entry) => {
             let mut written: Vec<Value> =
                 entry.params.iter().filter_map(|param| Some(param.explicit_schema?())).collect();
             written.extend(entry.input_schema.map(|schema| schema()));

@@ -18,7 +18,7 @@ use mcp_core::{ToolEntry, tools};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::{Need, Unenforced, need};
+use super::{Checks, Need, Unenforced};
 use crate::{Registry, Tool, mcp_tool};
 
 #[derive(Deserialize, JsonSchema)]
@@ -282,7 +282,7 @@ fn flat_ranged(#[arg(flatten)] ranged: Ranged) {
 
 fn found(entry: &'static ToolEntry) -> Need {
     let catalog = Registry::builder_of([entry]).catalog().unwrap();
-    need(&catalog.list_registered_tools()[0]).clone()
+    Checks::new(catalog.list_registered_tools()[0].clone()).need().clone()
 }
 
 fn keyword(entry: &'static ToolEntry) -> (String, String) {
@@ -360,7 +360,7 @@ fn a_tool_that_is_made_needs_the_validator_if_its_schema_says_anything() {
     let need_of = |schema: Value| {
         let tool = Tool::new("made.tool", schema, |_, _| async {});
         let catalog = Registry::builder_of([]).tool(tool).catalog().unwrap();
-        need(&catalog.list_registered_tools()[0]).clone()
+        Checks::new(catalog.list_registered_tools()[0].clone()).need().clone()
     };
     assert_eq!(need_of(json!({ "type": "object", "properties": {} })), Need::With { lists: false, objects: false });
     assert!(matches!(need_of(json!({ "type": "object", "required": ["a"] })), Need::Always(_)));
@@ -424,23 +424,22 @@ mod without_the_feature {
     #[test]
     fn the_faults_of_types_stay_as_they_are() {
         let catalog = Registry::builder_of(tools![point]).catalog().unwrap();
-        let tool = &catalog.list_registered_tools()[0];
+        let checks = Checks::new(catalog.list_registered_tools()[0].clone());
         let arguments = json!({ "point": { "x": "a", "y": "b" } });
         let typed = __mcp_tool_point.check(&arguments.to_string()).unwrap_err();
         assert_eq!(typed.len(), 1);
-        assert_eq!(super::super::complete(tool, &arguments.to_string(), typed.clone()).faults, typed);
-        assert!(!super::super::wants(tool, "[[{{"));
-        assert!(super::super::output_faults(tool, &json!(1)).faults.is_empty());
+        assert_eq!(checks.complete(&arguments.to_string(), typed.clone()).faults, typed);
+        assert!(!checks.wants("[[{{"));
+        assert!(checks.output_faults(&json!(1)).faults.is_empty());
     }
 }
 
 #[cfg(feature = "validate")]
 mod with_the_feature {
-    use super::super::{complete, faults, output_faults, wants};
     use super::*;
 
-    fn tool(entry: &'static ToolEntry) -> crate::RegisteredTool {
-        Registry::builder_of([entry]).catalog().unwrap().list_registered_tools()[0].clone()
+    fn tool(entry: &'static ToolEntry) -> Checks<crate::RegisteredTool> {
+        Checks::new(Registry::builder_of([entry]).catalog().unwrap().list_registered_tools()[0].clone())
     }
 
     /// Returns a number.
@@ -456,11 +455,11 @@ mod with_the_feature {
     #[test]
     fn only_what_needs_it_is_looked_at() {
         let [point, color, ranged] = tools![point, color, ranged].map(tool);
-        assert!(!wants(&point, r#"{"point":{"x":1,"y":2}}"#));
-        assert!(wants(&point, r#"{"point":[1,2,null]}"#));
-        assert!(!wants(&color, r#"{"color":"red"}"#));
-        assert!(wants(&color, r#"{"color":{"red":null}}"#));
-        assert!(wants(&ranged, r#"{"ranged":{"count":1}}"#));
+        assert!(!point.wants(r#"{"point":{"x":1,"y":2}}"#));
+        assert!(point.wants(r#"{"point":[1,2,null]}"#));
+        assert!(!color.wants(r#"{"color":"red"}"#));
+        assert!(color.wants(r#"{"color":{"red":null}}"#));
+        assert!(ranged.wants(r#"{"ranged":{"count":1}}"#));
     }
 
     #[test]
@@ -468,23 +467,23 @@ mod with_the_feature {
         let point = tool(__mcp_tool_point);
         let arguments = json!({ "point": { "x": "a", "y": "b" } });
         let typed = __mcp_tool_point.check(&arguments.to_string()).unwrap_err();
-        let error = complete(&point, &arguments.to_string(), typed);
+        let error = point.complete(&arguments.to_string(), typed);
         let all: Vec<&str> = error.faults.iter().map(|fault| fault.path.as_str()).collect();
         assert_eq!(all, ["/point/x", "/point/y"]);
-        assert!(faults(&point, json!({ "point": { "x": 1, "y": 2, "label": null } })).faults.is_empty());
+        assert!(point.faults(json!({ "point": { "x": 1, "y": 2, "label": null } })).faults.is_empty());
     }
 
     #[test]
     fn results_are_checked_by_the_output_schema() {
         let returning = tool(__mcp_tool_returning);
-        assert!(output_faults(&returning, &json!({ "n": 3, "when": "2020-01-31" })).faults.is_empty());
+        assert!(returning.output_faults(&json!({ "n": 3, "when": "2020-01-31" })).faults.is_empty());
         let told = |data: Value| {
-            output_faults(&returning, &data).faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>()
+            returning.output_faults(&data).faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>()
         };
         assert_eq!(told(json!({ "n": 4 })), ["`n` must be a number of at most 3, not 4; return such a value"]);
         assert_eq!(told(json!({ "n": null })), ["`n` must be an integer, not null; return such a value"]);
         assert_eq!(told(json!({ "n": 1, "when": "now" })).len(), 1);
         assert_eq!(told(json!([1])), ["`result` must be an object, not [1]; return such a value"]);
-        assert!(output_faults(&tool(__mcp_tool_silent), &json!(1)).faults.is_empty());
+        assert!(tool(__mcp_tool_silent).output_faults(&json!(1)).faults.is_empty());
     }
 }

@@ -7,9 +7,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use mcp_core::__private::cut;
-use mcp_core::{Era, Param, RpcError};
+use mcp_core::{Era, RpcError};
 use serde_json::Value;
 
+use crate::catalog::header::HeaderArgument;
 use crate::protocol::{Envelope, Letter, mismatch, unsupported};
 
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -39,7 +40,7 @@ pub(super) enum Version<'a> {
 
 impl<'a> Headers<'a> {
     pub(super) fn of(all: &'a HeaderMap) -> Self {
-        let version = match one(all, &VERSION) {
+        let version = match one(all, VERSION.as_str()) {
             Ok(None) => Version::None,
             Ok(Some(text)) => {
                 Era::named(text).filter(|era| *era >= OLDEST).map_or(Version::Other(text), Version::Spoken)
@@ -78,7 +79,7 @@ impl Envelope for Headers<'_> {
     }
 
     fn fits(&self, letter: &Letter<'_>) -> Result<(), RpcError> {
-        let method = one(self.all, &METHOD)?;
+        let method = one(self.all, METHOD.as_str())?;
         let method = method.ok_or_else(|| mismatch("the header `Mcp-Method` is missing; send the method"))?;
         same("Mcp-Method", method, "the method", letter.method)?;
         if letter.method != "tools/call" {
@@ -86,13 +87,13 @@ impl Envelope for Headers<'_> {
         }
         // What has no name is refused for that.
         let Some(name) = letter.name else { return Ok(()) };
-        let header = one(self.all, &NAME)?;
+        let header = one(self.all, NAME.as_str())?;
         let header = header.ok_or_else(|| mismatch("the header `Mcp-Name` is missing; send the name of the tool"))?;
-        same("Mcp-Name", &decoded(&NAME, header)?, "the name of the tool", name)?;
-        let catalog = letter.registry.snapshot();
-        let Some(tool) = catalog.find(name) else { return Ok(()) };
-        let mirrored = tool.mirrored();
-        if mirrored.is_empty() {
+        same("Mcp-Name", &decoded(NAME.as_str(), header)?, "the name of the tool", name)?;
+        let tools = letter.registry.snapshot();
+        let Some(tool) = tools.find(name) else { return Ok(()) };
+        let repeated = tool.header_arguments();
+        if repeated.is_empty() {
             return Ok(());
         }
         let arguments = match letter.arguments.map(|raw| serde_json::from_str(raw.get())).transpose() {
@@ -104,86 +105,45 @@ impl Envelope for Headers<'_> {
                 return Err(mismatch(format!("the arguments cannot be held against the headers: {why}; mend them")));
             }
         };
-        mirrored.iter().try_for_each(|mirrored| mirrored.check(self.all, &arguments))
+        repeated.iter().try_for_each(|repeated| check(repeated, self.all, &arguments))
     }
 }
 
-/// An argument that is repeated in a header.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Mirrored {
-    header: HeaderName,
-    /// The names that lead to it.
-    path: Vec<String>,
-    /// Other names of the first of them.
-    aliases: &'static [&'static str],
-}
-
-impl Mirrored {
-    /// Those of a schema: what can be reached by names alone.
-    pub(crate) fn of(schema: &Value, params: &[Param]) -> Vec<Self> {
-        let mut found = Vec::new();
-        collect(schema, &mut Vec::new(), &mut found);
-        for mirrored in &mut found {
-            let param = params.iter().find(|param| mirrored.path.first().is_some_and(|name| name == param.name));
-            mirrored.aliases = param.map(|param| param.aliases).unwrap_or_default();
+/// Checks that a header repeats its argument.
+fn check(repeated: &HeaderArgument, headers: &HeaderMap, arguments: &Value) -> Result<(), RpcError> {
+    let value = repeated.find(arguments);
+    let header = one(headers, &repeated.header)?.map(|header| decoded(&repeated.header, header)).transpose()?;
+    let path = || cut(&repeated.path.join("."), 64).into_owned();
+    let text = match value {
+        None | Some(Value::Null) => {
+            return match header {
+                None => Ok(()),
+                Some(_) => Err(mismatch(format!(
+                    "the header `{}` is there and the argument `{}` is not; send both or none",
+                    repeated.header,
+                    path()
+                ))),
+            };
         }
-        found
-    }
-
-    /// The argument, by whichever name it was sent.
-    fn find<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
-        let (first, rest) = self.path.split_first()?;
-        let mut names = std::iter::once(first.as_str()).chain(self.aliases.iter().copied());
-        names.find_map(|name| rest.iter().try_fold(arguments.get(name)?, |value, name| value.get(name)))
-    }
-
-    fn check(&self, headers: &HeaderMap, arguments: &Value) -> Result<(), RpcError> {
-        let value = self.find(arguments);
-        let header = one(headers, &self.header)?.map(|header| decoded(&self.header, header)).transpose()?;
-        let path = || cut(&self.path.join("."), 64).into_owned();
-        let text = match value {
-            None | Some(Value::Null) => {
-                return match header {
-                    None => Ok(()),
-                    Some(_) => Err(mismatch(format!(
-                        "the header `{}` is there and the argument `{}` is not; send both or none",
-                        self.header,
-                        path()
-                    ))),
-                };
-            }
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-        };
-        let Some(header) = header else {
-            return Err(mismatch(format!(
-                "the header `{}` is missing; send the value of the argument `{}`",
-                self.header,
-                path()
-            )));
-        };
-        if header == text || (value.is_some_and(Value::is_number) && same_number(&header, &text)) {
-            return Ok(());
-        }
-        // The value may be a secret, and is not told.
-        Err(mismatch(format!(
-            "the header `{}` differs from the argument `{}`; send the same in both",
-            self.header,
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let Some(header) = header else {
+        return Err(mismatch(format!(
+            "the header `{}` is missing; send the value of the argument `{}`",
+            repeated.header,
             path()
-        )))
+        )));
+    };
+    if header == text || (value.is_some_and(Value::is_number) && same_number(&header, &text)) {
+        return Ok(());
     }
-}
-
-fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
-    for (name, property) in properties {
-        path.push(name.clone());
-        let header = property.get("x-mcp-header").and_then(Value::as_str);
-        let header = header.and_then(|header| HeaderName::try_from(format!("mcp-param-{header}")).ok());
-        found.extend(header.map(|header| Mirrored { header, path: path.clone(), aliases: &[] }));
-        collect(property, path, found);
-        path.pop();
-    }
+    // The value may be a secret, and is not told.
+    Err(mismatch(format!(
+        "the header `{}` differs from the argument `{}`; send the same in both",
+        repeated.header,
+        path()
+    )))
 }
 
 /// Whether two texts mean the same number. Whole ones are not rounded.
@@ -195,7 +155,7 @@ fn same_number(one: &str, other: &str) -> bool {
 }
 
 /// The one value of a header, if it is there.
-fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, RpcError> {
+fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcError> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
@@ -213,12 +173,12 @@ pub(super) fn broken_version() -> RpcError {
     mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
 }
 
-fn unreadable(name: &HeaderName) -> RpcError {
+fn unreadable(name: &str) -> RpcError {
     mismatch(format!("the header `{name}` has characters beyond ASCII; send it as `=?base64?…?=`"))
 }
 
 /// What a header says, if it says so in Base64.
-fn decoded<'a>(name: &HeaderName, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
+fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Ok(Cow::Borrowed(value));
     };
@@ -238,11 +198,11 @@ fn same(header: &str, said: &str, what: &str, meant: &str) -> Result<(), RpcErro
 
 #[cfg(test)]
 mod tests {
-    use axum::http::{HeaderMap, HeaderName, HeaderValue};
+    use axum::http::{HeaderMap, HeaderValue};
     use mcp_core::{Era, code};
     use serde_json::{Value, json};
 
-    use super::{Headers, Mirrored, Version, decoded};
+    use super::{HeaderArgument, Headers, Version, decoded};
     use crate::protocol::Envelope as _;
 
     fn headers(values: &[(&'static str, &[u8])]) -> HeaderMap {
@@ -282,8 +242,7 @@ mod tests {
 
     #[test]
     fn values_may_be_encoded() {
-        let decoded =
-            |value: &str| decoded(&HeaderName::from_static("mcp-name"), value).ok().map(std::borrow::Cow::into_owned);
+        let decoded = |value: &str| decoded("mcp-name", value).ok().map(std::borrow::Cow::into_owned);
         for (value, text) in [
             ("plain", Some("plain")),
             ("=?base64?SGVsbG8sIOS4lueVjA==?=", Some("Hello, 世界")),
@@ -306,10 +265,10 @@ mod tests {
             "place": { "type": "object", "properties": { "zip": { "type": "integer", "x-mcp-header": "Zip" } } },
             "list": { "type": "array", "items": { "properties": { "no": { "x-mcp-header": "No" } } } },
         } });
-        let mirrored = Mirrored::of(&schema, &[]);
-        assert_eq!(mirrored.len(), 2);
+        let repeated = HeaderArgument::of(&schema, &[]);
+        assert_eq!(repeated.len(), 2);
         let headers = headers(value);
-        mirrored.iter().try_for_each(|mirrored| mirrored.check(&headers, arguments)).map_err(|error| {
+        repeated.iter().try_for_each(|repeated| super::check(repeated, &headers, arguments)).map_err(|error| {
             assert_eq!(error.code, code::HEADER_MISMATCH);
             error.message
         })

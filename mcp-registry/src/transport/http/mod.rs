@@ -30,7 +30,6 @@ use self::access::Access;
 pub(crate) use self::access::parse_origin;
 use self::endpoint::Endpoint;
 pub use self::endpoint::HttpService;
-pub(crate) use self::headers::Mirrored;
 use self::reject::Rejections;
 use self::serve::Site;
 use self::session::Sessions;

@@ -1,0 +1,130 @@
+//! Definitions, overrides and expectations → a catalog, or every problem.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::Location;
+use std::sync::Arc;
+
+use mcp_core::{NamePolicy, RegistrationError, RegistrationProblem, ToolEntry};
+
+use super::Catalog;
+use super::check::check_tool;
+use super::dynamic::Tool;
+use super::link::{expected, package_key};
+use super::lint::LintPolicy;
+use super::overrides::{Override, apply};
+use super::tool::{Named, RegisteredTool, Source};
+
+/// What a catalog is assembled from.
+#[derive(Default)]
+pub(crate) struct Assembly {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) policy: NamePolicy,
+    pub(crate) lint: LintPolicy,
+    pub(crate) overrides: Vec<Override>,
+    pub(crate) select: Vec<Select>,
+    pub(crate) expected: Vec<Expectation>,
+    pub(crate) allow_empty: bool,
+    pub(crate) unchecked: Vec<Unchecked>,
+}
+
+pub(crate) type Select = Box<dyn Fn(&RegisteredTool) -> bool>;
+
+/// How many tools a package must bring.
+pub(crate) struct Expectation {
+    pub(crate) package: String,
+    pub(crate) count: usize,
+    /// Whether the crate was named with `link_tools!`.
+    pub(crate) named: bool,
+    pub(crate) place: String,
+}
+
+/// A tool that may be called unchecked.
+pub(crate) struct Unchecked {
+    pub(crate) name: String,
+    pub(crate) place: String,
+}
+
+impl Assembly {
+    /// The tools that are linked into this program, and those that `link_tools!` expects.
+    pub(crate) fn linked() -> Self {
+        let named = expected().map(|it| Expectation {
+            package: it.package.to_owned(),
+            count: 1,
+            named: true,
+            place: format!("{}:{}", it.file, it.line),
+        });
+        Self { expected: named.collect(), ..Self::of(mcp_core::entries()) }
+    }
+
+    /// The tools of these entries, and no others.
+    pub(crate) fn of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
+        Self { sources: entries.into_iter().map(Source::Linked).collect(), ..Self::default() }
+    }
+
+    /// One tool that is made at run time.
+    pub(crate) fn of_tool(tool: Arc<Tool>) -> Self {
+        Self { sources: vec![Source::Made(tool)], ..Self::default() }
+    }
+
+    /// The catalog, or every problem. Errors name this line as the one that asked for it.
+    pub(crate) fn build(self, place: &Location<'_>) -> Result<Catalog, RegistrationError> {
+        let (catalog, problems) = self.assemble(place);
+        RegistrationError::check(problems)?;
+        Ok(catalog)
+    }
+
+    /// The catalog as far as it can be assembled, and every problem.
+    pub(crate) fn assemble(self, place: &Location<'_>) -> (Catalog, Vec<RegistrationProblem>) {
+        let mut problems = self.unlinked();
+        let Self { sources, policy, lint, overrides, select, allow_empty, unchecked, .. } = self;
+        let linked = sources.len();
+        let named = apply(&overrides, sources, &mut problems);
+        problems.extend(unchecked.iter().filter_map(|it| it.fault(&named)));
+        let selected = |tool: &RegisteredTool| select.iter().all(|select| select(tool));
+        let catalog = Catalog::build(named, policy, selected, &mut problems);
+        problems.extend(catalog.list_registered_tools().iter().flat_map(check_tool));
+        problems.extend(lint.problems(&catalog.lint_by(lint)));
+        if catalog.is_empty() && !allow_empty && problems.is_empty() {
+            problems.push(RegistrationProblem::Empty { linked, place: place.to_string() });
+        }
+        (catalog, problems)
+    }
+
+    /// The packages that brought fewer tools than they must.
+    fn unlinked(&self) -> Vec<RegistrationProblem> {
+        if self.expected.is_empty() {
+            return Vec::new();
+        }
+        let mut found: HashMap<String, HashSet<*const ToolEntry>> = HashMap::new();
+        for source in &self.sources {
+            if let Source::Linked(entry) = source {
+                found.entry(package_key(&entry.origin.package)).or_default().insert(*entry);
+            }
+        }
+        let count = |package: &str| found.get(&package_key(package)).map_or(0, HashSet::len);
+        let unmet = self.expected.iter().filter(|it| count(&it.package) < it.count);
+        let mut unmet: Vec<&Expectation> = unmet.collect();
+        unmet.sort_by(|a, b| (&a.package, &a.place).cmp(&(&b.package, &b.place)));
+        let problem = |it: &Expectation| RegistrationProblem::Unlinked {
+            package: it.package.clone(),
+            expected: it.count,
+            found: count(&it.package),
+            named: it.named,
+            place: it.place.clone(),
+        };
+        unmet.into_iter().map(problem).collect()
+    }
+}
+
+impl Unchecked {
+    /// What is wrong with it, if no tool has the name.
+    fn fault(&self, tools: &[Named]) -> Option<RegistrationProblem> {
+        let name = &self.name;
+        if tools.iter().any(|tool| tool.name == *name) {
+            return None;
+        }
+        let call = format!(".allow_unchecked({name:?})");
+        let reason = format!("concerns no tool: none is named `{name}`; correct it, or remove it");
+        Some(RegistrationProblem::Edit { call, reason, place: self.place.clone() })
+    }
+}
