@@ -1,5 +1,7 @@
 //! The flat messages. Each test names the requirement that it shows.
 
+#[path = "architecture.rs"]
+mod architecture;
 #[path = "requirements.rs"]
 mod requirements;
 mod support;
