@@ -2,12 +2,12 @@ use mcp_core::mcp_tool;
 
 #[mcp_tool]
 fn tool() -> Missing {
-    todo!()
+    panic!()
 }
 
 #[mcp_tool]
 async fn later() -> Missing {
-    todo!()
+    panic!()
 }
 
 fn main() {}

@@ -2,12 +2,12 @@ use mcp_core::{ToolError, mcp_tool};
 
 #[mcp_tool]
 fn value() -> Result<Missing, ToolError> {
-    todo!()
+    panic!()
 }
 
 #[mcp_tool]
 async fn error() -> Result<i32, Missing> {
-    todo!()
+    panic!()
 }
 
 fn main() {}
