@@ -58,7 +58,12 @@ impl Catalog {
 
     /// A tool, by its canonical name, its name on the wire, or an alias.
     pub fn get(&self, name: &str) -> Result<&RegisteredTool, ToolNotFoundError> {
-        self.find(name).ok_or_else(|| ToolNotFoundError { name: name.to_owned(), did_you_mean: self.nearest(name) })
+        self.find(name).ok_or_else(|| self.not_found(name))
+    }
+
+    /// The error for a name that no tool has, with the nearest ones.
+    pub(crate) fn not_found(&self, name: &str) -> ToolNotFoundError {
+        ToolNotFoundError { name: name.to_owned(), did_you_mean: self.nearest(name) }
     }
 
     /// A tool by its name, or none.

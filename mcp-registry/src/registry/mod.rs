@@ -55,15 +55,7 @@ impl Snapshot {
 
     /// The same, or the error that names the nearest ones.
     fn get(&self, name: &str) -> Result<&Target, ToolNotFoundError> {
-        match self.find(name) {
-            Some(target) => Ok(target),
-            None => Err(self
-                .catalog
-                .get(name)
-                .map(drop)
-                .err()
-                .unwrap_or_else(|| ToolNotFoundError { name: name.to_owned(), did_you_mean: Vec::new() })),
-        }
+        self.find(name).ok_or_else(|| self.catalog.not_found(name))
     }
 
     /// The tools of another catalog, with what calls of those that are here share.

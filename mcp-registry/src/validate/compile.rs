@@ -6,7 +6,7 @@ use mcp_core::__private::words::listed;
 use mcp_core::{Constraint, JsonObject, Param, RegistrationProblem, schema};
 use serde_json::{Value, json};
 
-use super::Subject;
+use super::{DEFINITIONS, Subject};
 use crate::util::panic::guard;
 
 /// A schema with its validator, or why there is none.
@@ -89,9 +89,6 @@ pub(super) fn validator(schema: &Value, formats: bool) -> Result<Validator, Stri
     });
     built.unwrap_or_else(|panicked| Err(format!("it cannot be compiled: {}", cut(panicked.message(), WORDS))))
 }
-
-/// Where definitions stand.
-pub(super) const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// The keywords that refer to other places.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];

@@ -11,8 +11,9 @@ use mcp_core::__private::words::{Document, escaped};
 use mcp_core::{Fault, JsonObject};
 use serde_json::Value;
 
+use super::DEFINITIONS;
 use super::Subject;
-use super::compile::{Checked, DEFINITIONS, compile, each_reference, validator};
+use super::compile::{Checked, compile, each_reference, validator};
 use super::explain::{Telling, expected, is_large};
 use super::{DEEPER, Found, TOLD};
 

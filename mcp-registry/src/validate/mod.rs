@@ -63,6 +63,9 @@ const TOLD: usize = 20;
 /// Messages of more bytes are large: they are checked one at a time, where nobody waits for the thread.
 pub(crate) const LARGE: usize = 64 * 1024;
 
+/// Where definitions stand.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
 /// What is told of a fault that lies deeper than anyone looks.
 const DEEPER: &str = "as its schema says at every level";
 

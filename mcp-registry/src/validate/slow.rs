@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use mcp_core::schema;
 use serde_json::Value;
 
-use super::Subject;
 use super::sample::Document;
+use super::{DEFINITIONS, Subject};
 
 /// The type of a tool's arguments whose values may take more than linear time to read or to check, if there is one.
 pub(crate) fn slow_type(subject: &dyn Subject) -> Option<String> {
@@ -32,9 +32,6 @@ pub(crate) fn slow_type(subject: &dyn Subject) -> Option<String> {
     };
     Some(type_name(schemas.iter().find_map(recursive_union)?).to_owned())
 }
-
-/// Where definitions stand.
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// The type that holds itself, if the schema has one.
 pub(crate) fn recursive_type(schema: &Value) -> Option<&str> {
