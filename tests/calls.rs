@@ -20,12 +20,12 @@ mod errors;
 mod gate;
 #[path = "calls/heavy.rs"]
 mod heavy;
-#[path = "calls/hosts.rs"]
-mod hosts;
 #[path = "calls/layers.rs"]
 mod layers;
 #[path = "calls/observed.rs"]
 mod observed;
+#[path = "calls/own_runtimes.rs"]
+mod own_runtimes;
 #[path = "calls/panics.rs"]
 mod panics;
 #[path = "calls/results.rs"]

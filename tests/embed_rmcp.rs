@@ -24,14 +24,13 @@ use std::time::Duration;
 use mcp_registry::rmcp::{Handler, MergeError, Tools, merge, tool_router};
 use mcp_registry::testing::Client as InMemory;
 use mcp_registry::{
-    AuditLog, CallOptions, Content, Era, LogLevel, Registry, RegistryBuilder, Server, Tool, ToolContext, ToolError,
-    ToolResult, mcp_tool, tools,
+    AuditLog, CallOptions, Content, LogLevel, ProtocolVersion, Registry, RegistryBuilder, Server, Tool, ToolContext,
+    ToolError, ToolResult, mcp_tool, tools,
 };
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ErrorCode, ErrorData,
-    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, RequestMetaObject,
-    SetLevelRequestParams,
+    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, RequestMetaObject, SetLevelRequestParams,
 };
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};
 use rmcp::{
@@ -241,11 +240,13 @@ struct Connected {
     told: Told,
 }
 
-async fn connect(server: impl ServerHandler, era: Era) -> Connected {
+async fn connect(server: impl ServerHandler, era: ProtocolVersion) -> Connected {
     let (here, there) = duplex(1 << 16);
     tokio::spawn(async move { server.serve(there).await.unwrap().waiting().await });
     let lifecycle = match era {
-        Era::V2026_07_28 => ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
+        ProtocolVersion::V2026_07_28 => {
+            ClientLifecycleMode::Discover { preferred_versions: vec![rmcp::model::ProtocolVersion::V_2026_07_28] }
+        }
         _ => ClientLifecycleMode::Initialize,
     };
     let told = Told::default();
@@ -253,7 +254,7 @@ async fn connect(server: impl ServerHandler, era: Era) -> Connected {
     Connected { client, told }
 }
 
-const ERAS: [Era; 2] = [Era::V2026_07_28, Era::V2025_11_25];
+const ERAS: [ProtocolVersion; 2] = [ProtocolVersion::V2026_07_28, ProtocolVersion::V2025_11_25];
 
 fn params(tool: &'static str, arguments: &Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
@@ -291,7 +292,7 @@ async fn eventually(done: impl Fn() -> bool) {
 }
 
 /// The list as our own server gives it.
-async fn own_list(registry: &Registry, era: Era) -> Vec<Value> {
+async fn own_list(registry: &Registry, era: ProtocolVersion) -> Vec<Value> {
     InMemory::connect(Server::new(registry.clone()), era).await.unwrap().list_tools().await.unwrap()
 }
 
@@ -316,7 +317,7 @@ async fn a_handler_lists_what_our_own_server_lists() {
 #[tokio::test]
 async fn a_router_lists_the_tools_beside_its_own() {
     let registry = registry();
-    let legacy = own_list(&registry, Era::V2025_11_25).await;
+    let legacy = own_list(&registry, ProtocolVersion::V2025_11_25).await;
     let router: ToolRouter<Own> = tool_router(&registry);
     assert_eq!(router.list_all().iter().map(|tool| json!(tool)).collect::<Vec<_>>(), legacy);
     for era in ERAS {
@@ -357,7 +358,7 @@ async fn calls_are_answered() {
 
 #[tokio::test]
 async fn a_handler_takes_every_name_and_knows_the_nearest() {
-    let connected = connect(Handler::new(registry()), Era::V2025_11_25).await;
+    let connected = connect(Handler::new(registry()), ProtocolVersion::V2025_11_25).await;
     for name in ["t.add", "t_add", "t.plus", "t_plus"] {
         let result = connected.call(name, json!({ "a": 2 })).await.unwrap();
         assert_eq!(result.structured_content, Some(json!({ "result": 3 })), "{name}");
@@ -445,7 +446,7 @@ async fn log_lines_are_told_as_the_version_asks_for() {
     let odd = json!([{ "level": "warning", "logger": "t_steps", "data": "something odd" }]);
     let lines = |connected: &Connected| connected.told.lines.lock().unwrap().clone();
 
-    let connected = connect(Handler::new(&registry), Era::V2025_11_25).await;
+    let connected = connect(Handler::new(&registry), ProtocolVersion::V2025_11_25).await;
     connected.call("t_steps", json!({})).await.unwrap();
     eventually(|| !lines(&connected).is_empty()).await;
     assert_eq!(json!(lines(&connected)), odd);
@@ -455,8 +456,8 @@ async fn log_lines_are_told_as_the_version_asks_for() {
 
     // Each request says it, and otherwise there are none.
     for connected in [
-        connect(Handler::new(&registry), Era::V2026_07_28).await,
-        connect(Own::with(&registry), Era::V2026_07_28).await,
+        connect(Handler::new(&registry), ProtocolVersion::V2026_07_28).await,
+        connect(Own::with(&registry), ProtocolVersion::V2026_07_28).await,
     ] {
         connected.call("t_steps", json!({})).await.unwrap();
         let mut meta = RequestMetaObject::new();
@@ -476,7 +477,7 @@ async fn a_tool_knows_of_the_request() {
         Some(_) => CallOptions::new().caller("ada"),
         None => CallOptions::new(),
     });
-    let connected = connect(Around(Handler::new(tools.clone())), Era::V2025_11_25).await;
+    let connected = connect(Around(Handler::new(tools.clone())), ProtocolVersion::V2025_11_25).await;
     let mut meta = RequestMetaObject::new();
     meta.set_traceparent("00-1-2-01");
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params("t_know", &json!({}))));
@@ -490,7 +491,7 @@ async fn a_tool_knows_of_the_request() {
     });
     assert_eq!(answer["structuredContent"], expected);
 
-    let result = connect(Own::with(tools), Era::V2025_11_25).await.call("t_know", json!({})).await.unwrap();
+    let result = connect(Own::with(tools), ProtocolVersion::V2025_11_25).await.call("t_know", json!({})).await.unwrap();
     let known = result.structured_content.unwrap();
     assert_eq!((&known["caller"], &known["header"], &known["peer"]), (&Value::Null, &Value::Null, &json!(true)));
 }
@@ -502,8 +503,8 @@ async fn errors_that_are_not_for_the_model_can_be_masked() {
             Some(mask) => CallOptions::new().mask_errors(mask),
             None => CallOptions::new(),
         });
-        let elsewhere = connect(Own::with(tools.clone()), Era::V2025_11_25).await;
-        let over_http = connect(Around(Handler::new(tools)), Era::V2025_11_25).await;
+        let elsewhere = connect(Own::with(tools.clone()), ProtocolVersion::V2025_11_25).await;
+        let over_http = connect(Around(Handler::new(tools)), ProtocolVersion::V2025_11_25).await;
         for (connected, masked) in [(elsewhere, mask.unwrap_or(false)), (over_http, mask.unwrap_or(true))] {
             let result = connected.call("t_fail", json!({ "how": "foreign" })).await.unwrap();
             assert_eq!(!json!(result).to_string().contains("swordfish"), masked);
@@ -514,17 +515,18 @@ async fn errors_that_are_not_for_the_model_can_be_masked() {
 #[tokio::test]
 async fn a_client_that_lacks_something_is_told_as_the_version_asks_for() {
     let registry = registry();
-    let connected = connect(Own::with(&registry), Era::V2026_07_28).await;
+    let connected = connect(Own::with(&registry), ProtocolVersion::V2026_07_28).await;
     let error = connected.protocol_error("t_fail", json!({ "how": "client" })).await;
     assert_eq!((error.code.0, error.data), (-32021, Some(json!({ "requiredCapabilities": { "sampling": {} } }))));
-    let connected = connect(Own::with(&registry), Era::V2025_11_25).await;
+    let connected = connect(Own::with(&registry), ProtocolVersion::V2025_11_25).await;
     assert_eq!(connected.call("t_fail", json!({ "how": "client" })).await.unwrap().is_error, Some(true));
 }
 
 #[tokio::test]
 async fn a_panic_around_the_tools_is_answered() {
     let tools = Tools::new(registry()).options(|_| panic!("on purpose"));
-    let error = connect(Own::with(tools), Era::V2025_11_25).await.protocol_error("t_add", json!({ "a": 1 })).await;
+    let error =
+        connect(Own::with(tools), ProtocolVersion::V2025_11_25).await.protocol_error("t_add", json!({ "a": 1 })).await;
     assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
 }
 

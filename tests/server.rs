@@ -30,8 +30,8 @@ use std::time::Duration;
 
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{
-    CallOptions, Content, Era, LogLevel, Peer, Registry, RegistryBuilder, Server, ToolContext, ToolError, ToolResult,
-    mcp_tool, schemars, tools,
+    CallOptions, Content, LogLevel, Peer, ProtocolVersion, Registry, RegistryBuilder, Server, ToolContext, ToolError,
+    ToolResult, mcp_tool, schemars, tools,
 };
 use serde_json::{Value, json};
 
@@ -164,7 +164,7 @@ fn short_server() -> Server {
     Server::new(builder().check_output(mcp_registry::OutputCheck::Never).build().unwrap()).info("served", "1.2.3")
 }
 
-fn client(era: Era) -> Client {
+fn client(era: ProtocolVersion) -> Client {
     block_on(Client::connect(server(), era)).unwrap()
 }
 
@@ -176,10 +176,16 @@ fn answer(server: &Server, message: &str) -> Option<Value> {
 }
 
 /// The versions that begin with `initialize`.
-const LEGACY: [Era; 4] = [Era::V2025_11_25, Era::V2025_06_18, Era::V2025_03_26, Era::V2024_11_05];
+const LEGACY: [ProtocolVersion; 4] = [
+    ProtocolVersion::V2025_11_25,
+    ProtocolVersion::V2025_06_18,
+    ProtocolVersion::V2025_03_26,
+    ProtocolVersion::V2024_11_05,
+];
 
 /// The versions that have structured content.
-const STRUCTURED: [Era; 3] = [Era::V2026_07_28, Era::V2025_11_25, Era::V2025_06_18];
+const STRUCTURED: [ProtocolVersion; 3] =
+    [ProtocolVersion::V2026_07_28, ProtocolVersion::V2025_11_25, ProtocolVersion::V2025_06_18];
 
 /// The `_meta` of a request of the newest version.
 fn meta() -> Value {

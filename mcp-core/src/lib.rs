@@ -21,12 +21,12 @@ mod context;
 mod dialect;
 mod doc;
 mod entry;
-mod era;
 mod error;
 mod name;
 mod output;
 mod panics;
 mod param;
+mod protocol_version;
 mod rpc;
 pub mod schema;
 mod text;
@@ -53,7 +53,6 @@ pub use self::dialect::{Dialect, Incoming};
 pub use self::entry::{
     Call, CallError, Hints, Input, MetaValue, Pending, Registration, StateType, Timeout, ToolEntry, entries,
 };
-pub use self::era::Era;
 pub use self::error::{
     BoxError, CodeProfile, Conflict, Contender, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
     RegistrationProblem, ResultTooLargeError, Rule, SchemaError, SerializationError, TimeoutError, ToolError,
@@ -63,6 +62,7 @@ pub use self::message::{ErrorDetail, ErrorType, JsonObject, Status, Strictness, 
 pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolicy, ToolName};
 pub use self::output::{Json, OutputSchema, Returned, ToolFailure, ToolOutput};
 pub use self::param::{Bound, Constraint, Param, ToolParam};
+pub use self::protocol_version::ProtocolVersion;
 pub use self::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
 pub use self::trust::TrustLevel;
 pub use self::version::{MESSAGE_FORMAT_VERSION, Version, VersionError};

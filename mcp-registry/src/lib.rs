@@ -74,8 +74,8 @@ pub use self::protocol::{Peer, Rest, Server};
 pub use self::registry::builder::RegistryBuilder;
 pub use self::registry::{Registry, Watcher};
 #[cfg(feature = "tokio")]
-pub use self::runtime::TokioHost;
-pub use self::runtime::{Host, HostError, Job, ThreadHost};
+pub use self::runtime::TokioRuntime;
+pub use self::runtime::{Job, Runtime, RuntimeError, ThreadRuntime};
 #[cfg(feature = "http")]
 pub use self::transport::http::{Http, HttpBody, HttpService, router, serve_http};
 #[cfg(feature = "stdio")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_registry::testing::{Harness, block_on};
 use mcp_registry::{
-    CallOptions, CallRecord, Decision, Gate, GateCall, Observer, Registry, TokioHost, Tool, ToolCall, ToolEntry,
+    CallOptions, CallRecord, Decision, Gate, GateCall, Observer, Registry, TokioRuntime, Tool, ToolCall, ToolEntry,
     ToolResult, mcp_tool, tools,
 };
 use serde_json::{Value, json};
@@ -135,14 +135,14 @@ fn blocking_calls_need_no_runtime() {
 #[test]
 fn blocking_calls_from_a_plain_thread_use_the_runtime_of_the_host() {
     let runtime = multi_thread(1);
-    let registry = build(of(all()).host(TokioHost::new(runtime.handle().clone()).unwrap()));
+    let registry = build(of(all()).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
     assert_eq!(ran_in(&registry), [runtime.handle().id().to_string()]);
 }
 
 #[tokio::test]
 async fn blocking_calls_inside_a_current_thread_runtime_do_not_hang() {
     let own = Handle::current().id().to_string();
-    for registry in [build(of(all())), build(of(all()).host(TokioHost::current().unwrap()))] {
+    for registry in [build(of(all())), build(of(all()).runtime(TokioRuntime::current().unwrap()))] {
         assert!(!ran_in(&registry).contains(&own));
     }
 }
@@ -152,7 +152,7 @@ fn blocking_calls_inside_a_task_do_not_hang() {
     for runtime in [multi_thread(1), multi_thread(2), current_thread()] {
         let task = runtime.spawn(async {
             ran_in(&build(of(all())));
-            ran_in(&build(of(all()).host(TokioHost::current().unwrap())));
+            ran_in(&build(of(all()).runtime(TokioRuntime::current().unwrap())));
         });
         runtime.block_on(task).unwrap();
     }
@@ -322,7 +322,7 @@ fn a_tool_that_finds_no_runtime_says_what_to_do() {
 #[test]
 fn a_runtime_that_was_shut_down_is_not_the_mistake_of_the_tool() {
     let runtime = multi_thread(1);
-    let registry = build(of(tools![sleep]).host(TokioHost::new(runtime.handle().clone()).unwrap()));
+    let registry = build(of(tools![sleep]).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
     runtime.shutdown_background();
     let result = call(&registry, "on_tokio.sleep", json!({}));
     let message = failure(&result).1;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use mcp_registry::rmcp::Handler;
-use mcp_registry::{Era, Tool, ToolResult};
+use mcp_registry::{ProtocolVersion, Tool, ToolResult};
 use rmcp::model::{ErrorCode, ServerNotification, SubscriptionFilter};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -19,8 +19,10 @@ fn late() -> Tool {
 async fn a_handler_sees_tools_that_come_and_go() {
     let registry = registry();
     let handler = Handler::new(&registry);
-    let (one, other) =
-        (connect(handler.clone(), Era::V2025_11_25).await, connect(handler.clone(), Era::V2025_11_25).await);
+    let (one, other) = (
+        connect(handler.clone(), ProtocolVersion::V2025_11_25).await,
+        connect(handler.clone(), ProtocolVersion::V2025_11_25).await,
+    );
     assert!(!one.names().await.contains(&"t_late".to_owned()));
     // The server has seen the notification by which it is set up.
     other.call("t_add", json!({ "a": 1 })).await.unwrap();
@@ -43,7 +45,7 @@ async fn a_handler_sees_tools_that_come_and_go() {
 #[tokio::test]
 async fn who_listens_is_told_of_changes() {
     let registry = registry();
-    let connected = connect(Handler::new(&registry), Era::V2026_07_28).await;
+    let connected = connect(Handler::new(&registry), ProtocolVersion::V2026_07_28).await;
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     let mut subscription = timeout(LONG, connected.client.listen(filter)).await.unwrap().unwrap();
     assert_eq!(subscription.acknowledged().tools_list_changed, Some(true));
@@ -57,7 +59,7 @@ async fn who_listens_is_told_of_changes() {
 #[tokio::test]
 async fn a_router_is_made_once() {
     let registry = registry();
-    let connected = connect(Own::with(&registry), Era::V2025_11_25).await;
+    let connected = connect(Own::with(&registry), ProtocolVersion::V2025_11_25).await;
     registry.register(late()).unwrap();
     assert!(!connected.names().await.contains(&"t_late".to_owned()));
     assert!(registry.unregister("t.add"));

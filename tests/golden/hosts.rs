@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use mcp_core::serde_json::{Map, Value, json};
-use mcp_core::{Era, ToolEntry, entries, schema};
+use mcp_core::{ProtocolVersion, ToolEntry, entries, schema};
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{Registry, Server};
 
@@ -23,12 +23,12 @@ fn typed() -> impl Iterator<Item = &'static ToolEntry> {
 /// The tools as clients of each version see them.
 fn listed() -> Vec<Value> {
     let server = Server::new(Registry::builder_of(typed()).build().unwrap());
-    let list = |era: &Era| {
+    let list = |era: &ProtocolVersion| {
         let client = block_on(Client::connect(server.clone(), *era)).unwrap();
         block_on(client.list_tools()).unwrap()
     };
-    let tools: Vec<Value> = Era::ALL.iter().flat_map(list).collect();
-    assert!(tools.len() > 90 * Era::ALL.len(), "{}", tools.len());
+    let tools: Vec<Value> = ProtocolVersion::ALL.iter().flat_map(list).collect();
+    assert!(tools.len() > 90 * ProtocolVersion::ALL.len(), "{}", tools.len());
     tools
 }
 

@@ -1,7 +1,7 @@
 //! `tools/call` and its older forms.
 
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{CallToolResult, Content, Era, ToolCall, ToolResult};
+use mcp_registry::{CallToolResult, Content, ProtocolVersion, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 use crate::{STRUCTURED, answer, client, meta, options, server, short_server};
@@ -56,7 +56,7 @@ fn the_short_way_and_the_long_way_say_the_same() {
         ("served_fail", json!({ "how": "panic" })),
     ];
     let (short, long) = (short_server(), server());
-    for era in Era::ALL {
+    for era in ProtocolVersion::ALL {
         for (name, arguments) in &calls {
             let mut params = json!({ "name": name, "arguments": arguments });
             if era.is_stateless() {
@@ -74,7 +74,7 @@ fn the_short_way_and_the_long_way_say_the_same() {
 
 #[test]
 fn c14_f2_f3_f4_f5_what_goes_wrong_is_told_where_it_belongs() {
-    for era in Era::ALL {
+    for era in ProtocolVersion::ALL {
         for server in [server(), short_server()] {
             let client = block_on(Client::connect(server, era)).unwrap();
             let call = |params: Value| block_on(client.request("tools/call", params));
@@ -223,7 +223,7 @@ fn c1_a_flat_call_is_answered_with_a_flat_result() {
 
 #[test]
 fn an_old_name_is_told_in_the_result() {
-    for era in Era::ALL {
+    for era in ProtocolVersion::ALL {
         let result = block_on(client(era).call_tool("served.shout", json!({ "text": "a" }))).unwrap();
         assert_eq!(result.meta["mcp-registry/notices"][0]["name"], "served.say_slowly");
     }

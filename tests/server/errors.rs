@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{
-    CallRecord, Era, Json, Observer, OutputCheck, Peer, RateLimit, Registry, RegistryBuilder, Server, ToolCall,
-    ToolResult, mcp_tool, tools,
+    CallRecord, Json, Observer, OutputCheck, Peer, ProtocolVersion, RateLimit, Registry, RegistryBuilder, Server,
+    ToolCall, ToolResult, mcp_tool, tools,
 };
 use serde_json::{Value, json};
 
@@ -193,7 +193,7 @@ fn how_to_give_a_tool_more_time_is_told_to_observers_and_not_to_the_caller() {
 
 #[test]
 fn tools_are_suggested_over_mcp_by_the_names_in_the_list() {
-    for era in Era::ALL {
+    for era in ProtocolVersion::ALL {
         let client = block_on(Client::connect(Server::new(builder().build().unwrap()), era)).unwrap();
         let error = block_on(client.call_tool("shop_ordr", json!({}))).unwrap_err();
         assert!(error.message.contains("did you mean `shop_order`"), "{error}");

@@ -1,7 +1,7 @@
 //! `tools/list`: names, order, pages, and what each version sees.
 
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{Era, Registry, Server, Tool};
+use mcp_registry::{ProtocolVersion, Registry, Server, Tool};
 use serde_json::{Value, json};
 
 use crate::{STRUCTURED, answer, client, server};
@@ -34,17 +34,17 @@ fn e1_e19_a_tool_is_listed_as_each_version_wants_it() {
 
 #[test]
 fn e5_the_newest_version_says_how_long_the_list_keeps() {
-    let result = block_on(client(Era::V2026_07_28).request("tools/list", json!({}))).unwrap();
+    let result = block_on(client(ProtocolVersion::V2026_07_28).request("tools/list", json!({}))).unwrap();
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(300_000), &json!("public")));
     assert_eq!(result["resultType"], "complete");
-    let result = block_on(client(Era::V2025_11_25).request("tools/list", json!({}))).unwrap();
+    let result = block_on(client(ProtocolVersion::V2025_11_25).request("tools/list", json!({}))).unwrap();
     assert_eq!(result.as_object().unwrap().keys().collect::<Vec<_>>(), ["tools"]);
 }
 
 #[test]
 fn e4_pages_follow_each_other_by_cursor() {
     let server = server().page_size(3);
-    for era in Era::ALL {
+    for era in ProtocolVersion::ALL {
         let client = block_on(Client::connect(server.clone(), era)).unwrap();
         let all = block_on(client.list_tools()).unwrap();
         assert_eq!(names(&all).len(), 10);
@@ -99,9 +99,9 @@ fn schemas_that_say_yes_or_no_are_objects_to_older_clients() {
         let client = block_on(Client::connect(server.clone(), era)).unwrap();
         block_on(client.list_tools()).unwrap()[0]["inputSchema"]["properties"].clone()
     };
-    assert_eq!(of(Era::V2026_07_28), schema["properties"]);
-    assert_eq!(of(Era::V2025_11_25)["any"], json!({}));
-    assert_eq!(of(Era::V2025_11_25)["deep"]["properties"]["none"], json!({ "not": {} }));
+    assert_eq!(of(ProtocolVersion::V2026_07_28), schema["properties"]);
+    assert_eq!(of(ProtocolVersion::V2025_11_25)["any"], json!({}));
+    assert_eq!(of(ProtocolVersion::V2025_11_25)["deep"]["properties"]["none"], json!({ "not": {} }));
 }
 
 #[test]

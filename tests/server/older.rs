@@ -1,12 +1,12 @@
 //! The versions before 2025-06-18: what they see of tools and results, and the batches of 2025-03-26.
 
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{Content, Era, Peer, Registry, Server, ToolResult, mcp_tool, tools};
+use mcp_registry::{Content, Peer, ProtocolVersion, Registry, Server, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
 
 use crate::{client, server, short_server};
 
-const OLDEST: [Era; 2] = [Era::V2025_03_26, Era::V2024_11_05];
+const OLDEST: [ProtocolVersion; 2] = [ProtocolVersion::V2025_03_26, ProtocolVersion::V2024_11_05];
 
 #[test]
 fn e7_e10_e16_e19_a_tool_is_listed_without_what_the_version_does_not_know() {
@@ -14,7 +14,7 @@ fn e7_e10_e16_e19_a_tool_is_listed_without_what_the_version_does_not_know() {
         let tools = block_on(client(era).list_tools()).unwrap();
         let add = tools.iter().find(|tool| tool["name"] == "served_add").unwrap();
         let keys: Vec<&String> = add.as_object().unwrap().keys().collect();
-        if era == Era::V2024_11_05 {
+        if era == ProtocolVersion::V2024_11_05 {
             assert_eq!(keys, ["name", "description", "inputSchema"]);
         } else {
             assert_eq!(keys, ["name", "description", "inputSchema", "annotations"]);
@@ -71,7 +71,7 @@ fn bare() -> ToolResult {
     ToolResult::data(json!({ "a": 1 })).content([] as [Content; 0])
 }
 
-fn blocks(era: Era, tool: &str) -> Vec<Value> {
+fn blocks(era: ProtocolVersion, tool: &str) -> Vec<Value> {
     let server = Server::new(Registry::builder_of(tools![all, bare]).build().unwrap());
     let client = block_on(Client::connect(server, era)).unwrap();
     let mut result = block_on(client.request("tools/call", json!({ "name": tool }))).unwrap();
@@ -81,12 +81,12 @@ fn blocks(era: Era, tool: &str) -> Vec<Value> {
 
 #[test]
 fn f6_a_block_that_the_version_does_not_know_becomes_a_text() {
-    let newer = blocks(Era::V2025_06_18, "blocks_all");
+    let newer = blocks(ProtocolVersion::V2025_06_18, "blocks_all");
     for era in OLDEST {
         let mut expected = newer.clone();
         expected[4] = json!({ "type": "text", "text": "b.txt: file:///b.txt (the other file)" });
         expected[5] = json!({ "type": "text", "text": r#"{"type":"hologram","depth":3}"# });
-        if era == Era::V2024_11_05 {
+        if era == ProtocolVersion::V2024_11_05 {
             let text = "[audio of type audio/wav, 7 bytes: MCP 2024-11-05 has no audio; use a newer client]";
             expected[3] = json!({ "type": "text", "text": text, "annotations": { "audience": ["user"] } });
         }
@@ -96,7 +96,7 @@ fn f6_a_block_that_the_version_does_not_know_becomes_a_text() {
 
 #[test]
 fn f9_data_without_content_becomes_a_text() {
-    assert_eq!(blocks(Era::V2025_06_18, "blocks_bare"), [] as [Value; 0]);
+    assert_eq!(blocks(ProtocolVersion::V2025_06_18, "blocks_bare"), [] as [Value; 0]);
     for era in OLDEST {
         assert_eq!(blocks(era, "blocks_bare"), [json!({ "type": "text", "text": r#"{"a":1}"# })]);
     }
@@ -104,7 +104,7 @@ fn f9_data_without_content_becomes_a_text() {
 
 #[test]
 fn g6_the_oldest_version_has_progress_without_a_message() {
-    let client = client(Era::V2024_11_05);
+    let client = client(ProtocolVersion::V2024_11_05);
     block_on(client.call_tool("served_steps", json!({}))).unwrap();
     let told = client.notifications();
     let progress = told.iter().find(|it| it["method"] == "notifications/progress").unwrap();
@@ -130,7 +130,7 @@ fn batch(client: &Client, batch: &Value) -> Option<Vec<Value>> {
 
 #[test]
 fn a4_a_batch_is_answered_with_an_array() {
-    let client = client(Era::V2025_03_26);
+    let client = client(ProtocolVersion::V2025_03_26);
     let slow = request(4, "tools/call", json!({ "name": "served_say_slowly", "arguments": { "text": "4" } }));
     let answers = batch(
         &client,
@@ -160,7 +160,7 @@ fn slow_call(id: i64) -> Value {
 
 #[test]
 fn a3_a4_a_batch_without_requests_is_not_answered() {
-    let client = client(Era::V2025_03_26);
+    let client = client(ProtocolVersion::V2025_03_26);
     let notification = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
     assert_eq!(batch(&client, &json!([notification, { "jsonrpc": "2.0", "id": 9, "result": {} }])), None);
     // The call is cancelled by the notification behind it.
@@ -171,7 +171,7 @@ fn a3_a4_a_batch_without_requests_is_not_answered() {
 
 #[test]
 fn a4_what_is_wrong_in_a_batch_is_told_in_its_place() {
-    let client = client(Era::V2025_03_26);
+    let client = client(ProtocolVersion::V2025_03_26);
     let initialize = request("i", "initialize", json!({ "protocolVersion": "2025-03-26", "capabilities": {} }));
     let flat = json!({ "tool_name": "served.add", "arguments": { "a": 1 } });
     let answers = batch(&client, &json!([initialize, 1, [], flat, add(1)])).unwrap();
@@ -201,7 +201,7 @@ fn letters_now(n: usize) -> String {
 fn the_answers_to_a_batch_have_at_most_8_mib() {
     const MIB: usize = 1 << 20;
     let registry = Registry::builder_of(tools![letters, letters_now]).max_result(16 * MIB).build().unwrap();
-    let client = block_on(Client::connect(Server::new(registry), Era::V2025_03_26)).unwrap();
+    let client = block_on(Client::connect(Server::new(registry), ProtocolVersion::V2025_03_26)).unwrap();
     let call = |id: usize, tool: &str, n: usize| {
         request(i64::try_from(id).unwrap(), "tools/call", json!({ "name": tool, "arguments": { "n": n } }))
     };
@@ -225,7 +225,7 @@ fn the_answers_to_a_batch_have_at_most_8_mib() {
 
 #[test]
 fn a_subscription_cannot_be_part_of_a_batch() {
-    let client = client(Era::V2025_03_26);
+    let client = client(ProtocolVersion::V2025_03_26);
     let listen = request(2, "subscriptions/listen", json!({ "notifications": {}, "_meta": crate::meta() }));
     let answers = batch(&client, &json!([add(1), listen])).unwrap();
     assert_eq!(answers[0]["result"]["content"][0]["text"], "2");
@@ -236,7 +236,7 @@ fn a_subscription_cannot_be_part_of_a_batch() {
 
 #[test]
 fn a4_other_versions_have_no_batches() {
-    for era in Era::ALL.into_iter().filter(|era| *era != Era::V2025_03_26) {
+    for era in ProtocolVersion::ALL.into_iter().filter(|era| *era != ProtocolVersion::V2025_03_26) {
         let answer = block_on(client(era).send(json!([add(1)]).to_string().as_bytes())).unwrap();
         assert_eq!(answer["error"]["code"], -32600, "{era}");
     }
@@ -246,7 +246,7 @@ fn a4_other_versions_have_no_batches() {
 
 #[test]
 fn a_batch_is_answered_on_one_line() {
-    let client = client(Era::V2025_03_26);
+    let client = client(ProtocolVersion::V2025_03_26);
     for message in [json!([add(1), add(2)]), json!([slow_call(1), add(2)])] {
         let answer = block_on(client.server().handle(message.to_string().as_bytes(), client.peer())).unwrap();
         assert!(!answer.contains(&b'\n'), "{message}");

@@ -1,7 +1,7 @@
 //! Who is there, and in which version one speaks.
 
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{Era, Peer};
+use mcp_registry::{Peer, ProtocolVersion};
 use serde_json::{Value, json};
 
 use crate::{LEGACY, answer, client, meta, server};
@@ -36,16 +36,16 @@ fn b1_b2_initialize_agrees_on_a_version() {
     let result = block_on(server().handle(initialize("2025-11-25").as_bytes(), &peer)).unwrap();
     let result: Value = serde_json::from_slice(&result).unwrap();
     assert_eq!(result["result"]["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
-    assert_eq!(peer.era(), Some(Era::V2025_11_25));
+    assert_eq!(peer.protocol_version(), Some(ProtocolVersion::V2025_11_25));
     let missing = answer(&server(), r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#).unwrap();
     assert_eq!(missing["error"]["code"], -32602);
 }
 
 #[test]
 fn b5_b6_b7_the_newest_version_is_discovered_and_carried_by_each_request() {
-    let client = client(Era::V2026_07_28);
+    let client = client(ProtocolVersion::V2026_07_28);
     let result = block_on(client.request("server/discover", json!({}))).unwrap();
-    assert_eq!(result["supportedVersions"], json!(Era::ALL.map(Era::as_str)));
+    assert_eq!(result["supportedVersions"], json!(ProtocolVersion::ALL.map(ProtocolVersion::as_str)));
     assert_eq!((&result["resultType"], &result["cacheScope"]), (&json!("complete"), &json!("public")));
     assert!(result["ttlMs"].is_u64());
     assert_eq!(result["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
@@ -84,7 +84,7 @@ fn b12_each_version_has_its_own_methods() {
         assert_eq!(block_on(client.request("logging/setLevel", json!({ "level": "error" }))).unwrap(), json!({}));
         assert_eq!(block_on(client.request("logging/setLevel", json!({ "level": "loud" }))).unwrap_err().code, -32602);
     }
-    let newest = client(Era::V2026_07_28);
+    let newest = client(ProtocolVersion::V2026_07_28);
     for method in
         ["ping", "initialize", "logging/setLevel", "list_tools", "call_tool", "nonsense", "resources/list", ""]
     {
@@ -96,7 +96,7 @@ fn b12_each_version_has_its_own_methods() {
 
 #[test]
 fn b11_both_kinds_of_versions_are_spoken_on_one_connection() {
-    let client = client(Era::V2025_06_18);
+    let client = client(ProtocolVersion::V2025_06_18);
     let message = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": { "_meta": meta() } });
     let newest = block_on(client.send(message.to_string().as_bytes())).unwrap();
     assert_eq!(newest["result"]["resultType"], "complete");

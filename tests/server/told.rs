@@ -5,14 +5,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_registry::testing::{Client, assert_progress, block_on};
-use mcp_registry::{Era, Peer, Tool, ToolEvent};
+use mcp_registry::{Peer, ProtocolVersion, Tool, ToolEvent};
 use serde_json::{Value, json};
 
 use crate::{LEGACY, client, meta, server};
 
 #[test]
 fn g6_progress_goes_to_whoever_asked_and_only_on() {
-    for era in Era::ALL.into_iter().filter(|era| *era >= Era::V2025_03_26) {
+    for era in ProtocolVersion::ALL.into_iter().filter(|era| *era >= ProtocolVersion::V2025_03_26) {
         let client = client(era);
         block_on(client.call_tool("served_steps", json!({}))).unwrap();
         let told = client.notifications();
@@ -54,7 +54,7 @@ fn g7_log_lines_go_to_whoever_asked() {
             assert_eq!(levels(&client).len(), seen);
         }
     }
-    let newest = client(Era::V2026_07_28);
+    let newest = client(ProtocolVersion::V2026_07_28);
     block_on(newest.call_tool("served_steps", json!({}))).unwrap();
     assert_eq!(levels(&newest), ["debug", "warning"], "the client of tests asks for all");
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "served_steps", "_meta": meta() } });
@@ -67,7 +67,7 @@ fn g7_log_lines_go_to_whoever_asked() {
 
 #[test]
 fn a_cancelled_request_is_stopped_and_not_answered() {
-    for era in Era::ALL {
+    for era in ProtocolVersion::ALL {
         for (id, other) in [(json!(77), json!("77")), (json!("77"), json!(77))] {
             let client = client(era);
             let mut params = json!({ "name": "served_wait" });
@@ -96,7 +96,7 @@ fn a_cancelled_request_is_stopped_and_not_answered() {
 
 #[test]
 fn one_id_is_one_request() {
-    let client = client(Era::V2025_11_25);
+    let client = client(ProtocolVersion::V2025_11_25);
     let message = br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"served_wait"}}"#;
     thread::scope(|scope| {
         let waiting = scope.spawn(|| block_on(client.send(message)));

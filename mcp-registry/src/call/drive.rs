@@ -85,7 +85,7 @@ impl<'a, T> Drive<'a, T> {
             }
         }
         let Deadline { at, sleep } = self.deadline.as_mut()?;
-        let sleep = sleep.get_or_insert_with(|| self.settings.host().sleep_until(*at));
+        let sleep = sleep.get_or_insert_with(|| self.settings.runtime().sleep_until(*at));
         sleep.as_mut().poll(context).is_ready().then_some(Stopped::Late)
     }
 }

@@ -50,7 +50,7 @@ impl<T: Send + 'static> Work<T> {
             let done = finish.is_wanted().then(job);
             finish.with(done);
         });
-        let error = match guard(|| settings.host().spawn_blocking(job)) {
+        let error = match guard(|| settings.runtime().spawn_blocking(job)) {
             Ok(Ok(())) => return Ok(Self(shared)),
             Ok(Err(error)) => {
                 ToolError::new(ErrorType::API_LIMIT_EXCEEDED, format!("`{tool}` cannot be run: {error}")).into()

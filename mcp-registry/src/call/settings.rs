@@ -12,7 +12,7 @@ use crate::call::layer::Stack;
 use crate::call::limit::Bucket;
 use crate::call::target::Target;
 use crate::catalog::tool::RegisteredTool;
-use crate::runtime::{Host, ThreadHost, context};
+use crate::runtime::{Runtime, ThreadRuntime, context};
 
 /// How long a call may take unless someone says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -56,7 +56,7 @@ pub(crate) struct Settings {
     pub(crate) gate: Option<Arc<dyn AnyGate>>,
     pub(crate) limit: Option<Bucket>,
     pub(crate) timeout: Timeout,
-    pub(crate) host: Option<Arc<dyn Host>>,
+    pub(crate) runtime: Option<Arc<dyn Runtime>>,
     pub(crate) max_abandoned: usize,
     /// Work on the pool that nobody waits for any more.
     pub(crate) abandoned: AtomicUsize,
@@ -77,7 +77,7 @@ impl Default for Settings {
             gate: None,
             limit: None,
             timeout: Timeout::After(TIMEOUT),
-            host: None,
+            runtime: None,
             max_abandoned: MAX_ABANDONED,
             abandoned: AtomicUsize::new(0),
             concurrency: CONCURRENCY,
@@ -131,21 +131,21 @@ impl Settings {
         }
     }
 
-    pub(crate) fn host(&self) -> Arc<dyn Host> {
-        match &self.host {
-            Some(host) => Arc::clone(host),
-            None => ThreadHost::shared(),
+    pub(crate) fn runtime(&self) -> Arc<dyn Runtime> {
+        match &self.runtime {
+            Some(runtime) => Arc::clone(runtime),
+            None => ThreadRuntime::shared(),
         }
     }
 
     /// Polls or drops a future of a call in the runtime that it needs.
     pub(crate) fn within<T>(&self, run: impl FnOnce() -> T) -> T {
-        context::within(self.host.as_deref(), run)
+        context::within(self.runtime.as_deref(), run)
     }
 
     /// A job for the pool, in the runtime that it needs.
     pub(crate) fn carry<T, J: FnOnce() -> T + Send + 'static>(&self, job: J) -> impl FnOnce() -> T + Send + use<T, J> {
-        context::carry(self.host.as_deref(), job)
+        context::carry(self.runtime.as_deref(), job)
     }
 
     pub(crate) fn masks(&self, options: &CallOptions) -> bool {

@@ -10,7 +10,7 @@ use mcp_core::{BoxError, RegistrationError, TrustLevel};
 use crate::catalog::Catalog;
 use crate::registry::Registry;
 use crate::registry::builder::RegistryBuilder;
-use crate::runtime::TokioHost;
+use crate::runtime::TokioRuntime;
 
 /// The tools as [`Cli`](super::Cli) was told to set them up. Each command builds what it needs.
 pub struct Setup<'a> {
@@ -75,7 +75,7 @@ impl<'a> Setup<'a> {
     /// The same, with the trust that the command line asks for.
     pub(super) async fn registry_with(self, trust: Option<TrustLevel>) -> Result<Registry, BoxError> {
         let Self { place, builder, state, start } = self;
-        let builder = builder(Registry::builder().host(TokioHost::current()?));
+        let builder = builder(Registry::builder().runtime(TokioRuntime::current()?));
         let builder = state(builder).await?;
         let builder = match trust {
             Some(trust) => builder.trust(trust),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_core::{Era, Id, RpcError, RpcMessage, code};
+use mcp_core::{Id, ProtocolVersion, RpcError, RpcMessage, code};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
@@ -32,7 +32,9 @@ pub(super) struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// Reads a batch. None if the message is not one, or the connection's version has no batches.
     pub(super) fn of(message: &'a [u8], peer: &Peer) -> Option<Self> {
-        if !message.trim_ascii_start().starts_with(b"[") || peer.era() != Some(Era::V2025_03_26) {
+        if !message.trim_ascii_start().starts_with(b"[")
+            || peer.protocol_version() != Some(ProtocolVersion::V2025_03_26)
+        {
             return None;
         }
         serde_json::from_slice(message).ok().filter(|batch: &Self| !batch.messages.is_empty())

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcp_core::{
-    CallOptions, CallToolResult, CodeProfile, Dialect, Era, Error, ErrorType, Id, JsonObject, LogLevel, RpcError,
-    RpcResponse, ToolError, ToolEvent, ToolNotFoundError, ToolResult, code,
+    CallOptions, CallToolResult, CodeProfile, Dialect, Error, ErrorType, Id, JsonObject, LogLevel, ProtocolVersion,
+    RpcError, RpcResponse, ToolError, ToolEvent, ToolNotFoundError, ToolResult, code,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -88,7 +88,8 @@ impl Server {
             respond_error(Some(id), &token_in_use(), out);
             return None;
         }
-        let form = McpForm { id, structured: asked.era >= Era::V2025_06_18, end: self.end_of_result(asked.era) };
+        let form =
+            McpForm { id, structured: asked.era >= ProtocolVersion::V2025_06_18, end: self.end_of_result(asked.era) };
         let whole = || options.of_call(peer).ok();
         let (name, arguments) = (wanted.name, wanted.arguments);
         if let Some(answer) = self.0.registry.at_once(name, arguments, peer.call_options(), whole, out, &form) {
@@ -184,7 +185,14 @@ impl Server {
         }
     }
 
-    fn respond_call(&self, id: &Id<'_>, answer: Result<ToolResult, Error>, era: Era, peer: &Peer, out: &mut Vec<u8>) {
+    fn respond_call(
+        &self,
+        id: &Id<'_>,
+        answer: Result<ToolResult, Error>,
+        era: ProtocolVersion,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) {
         let result = match answer {
             Ok(result) => result,
             Err(error) => match protocol_error(&self.0.registry, &error, era, self.0.settings.refuse_arguments) {
@@ -206,7 +214,7 @@ impl Server {
     }
 
     /// What stands at the end of a result, before it is closed.
-    fn end_of_result(&self, era: Era) -> &str {
+    fn end_of_result(&self, era: ProtocolVersion) -> &str {
         if !era.is_stateless() {
             return "";
         }
@@ -231,7 +239,12 @@ fn respond_legacy(id: &Id<'_>, answer: Result<ToolResult, Error>, out: &mut Vec<
 }
 
 /// What is an error of the protocol, and no result that a model reads. It suggests tools by the names in the list.
-pub(crate) fn protocol_error(registry: &Registry, error: &Error, era: Era, refuse_arguments: bool) -> Option<RpcError> {
+pub(crate) fn protocol_error(
+    registry: &Registry,
+    error: &Error,
+    era: ProtocolVersion,
+    refuse_arguments: bool,
+) -> Option<RpcError> {
     match error {
         Error::Tool(error) if era.is_stateless() => missing_capability(error),
         Error::ToolNotFound(error) => {
@@ -303,7 +316,7 @@ struct Options<'a> {
     token: Option<Value>,
     /// From which level on log lines are wanted, by the request; where each request says it, none is wanted otherwise.
     level: Option<LogLevel>,
-    era: Era,
+    era: ProtocolVersion,
     dialect: Dialect,
 }
 
@@ -333,7 +346,7 @@ impl<'a> Options<'a> {
         }
         let (peer, tool, token) = (peer.clone(), self.tool.to_owned(), self.token.clone());
         let told = Mutex::new(f64::NEG_INFINITY);
-        let has_messages = self.era >= Era::V2025_03_26;
+        let has_messages = self.era >= ProtocolVersion::V2025_03_26;
         Ok(options.on_event(move |event| match event {
             ToolEvent::Progress { done, total, message } => {
                 let Some(token) = &token else { return };

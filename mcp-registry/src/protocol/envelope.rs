@@ -2,7 +2,7 @@
 
 #[cfg(feature = "http")]
 use mcp_core::code;
-use mcp_core::{Era, RpcError};
+use mcp_core::{ProtocolVersion, RpcError};
 #[cfg(feature = "http")]
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -13,8 +13,8 @@ use crate::registry::Registry;
 /// What a message came in.
 pub(crate) trait Envelope {
     /// The oldest version of MCP that is served in it.
-    fn oldest(&self) -> Era {
-        Era::V2024_11_05
+    fn oldest(&self) -> ProtocolVersion {
+        ProtocolVersion::V2024_11_05
     }
 
     /// Whether it speaks of a version of MCP in which each request carries its own.

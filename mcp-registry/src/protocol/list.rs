@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use mcp_core::{Era, Id, JsonObject, RpcError};
+use mcp_core::{Id, JsonObject, ProtocolVersion, RpcError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -23,7 +23,8 @@ pub(super) struct Lists {
 }
 
 /// The versions that changed the form of the list.
-const CHANGES: [Era; 3] = [Era::V2025_03_26, Era::V2025_06_18, Era::V2026_07_28];
+const CHANGES: [ProtocolVersion; 3] =
+    [ProtocolVersion::V2025_03_26, ProtocolVersion::V2025_06_18, ProtocolVersion::V2026_07_28];
 
 /// A tool as clients see it.
 #[derive(Serialize)]
@@ -43,7 +44,7 @@ pub(crate) struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    fn of(tool: &'a RegisteredTool, era: Era) -> Self {
+    fn of(tool: &'a RegisteredTool, era: ProtocolVersion) -> Self {
         let schema = |schema: &Value| {
             let mut schema = schema.clone();
             if !era.is_stateless() {
@@ -51,8 +52,8 @@ impl<'a> Listed<'a> {
             }
             schema
         };
-        let is_titled = era >= Era::V2025_06_18;
-        let annotations = if era >= Era::V2025_03_26 { tool.annotations() } else { JsonObject::new() };
+        let is_titled = era >= ProtocolVersion::V2025_06_18;
+        let annotations = if era >= ProtocolVersion::V2025_03_26 { tool.annotations() } else { JsonObject::new() };
         let meta = if is_titled { tool.meta() } else { JsonObject::new() };
         Self {
             name: tool.wire_name(),
@@ -69,7 +70,7 @@ impl<'a> Listed<'a> {
 #[cfg(feature = "rmcp")]
 impl RegisteredTool {
     /// The tool as clients of a version see it.
-    pub(crate) fn listed(&self, era: Era) -> Listed<'_> {
+    pub(crate) fn listed(&self, era: ProtocolVersion) -> Listed<'_> {
         Listed::of(self, era)
     }
 }
@@ -106,7 +107,7 @@ fn cursor(after: &str) -> String {
 
 impl Server {
     /// Appends a page of the list.
-    pub(super) fn write_list(&self, id: &Id<'_>, era: Era, after: Option<&str>, out: &mut Vec<u8>) {
+    pub(super) fn write_list(&self, id: &Id<'_>, era: ProtocolVersion, after: Option<&str>, out: &mut Vec<u8>) {
         let lists = self.lists();
         match after.filter(|after| !after.is_empty()) {
             None => {
@@ -125,7 +126,7 @@ impl Server {
     pub(super) fn write_whole_list(&self, id: &Id<'_>, out: &mut Vec<u8>) {
         let catalog = self.0.registry.catalog();
         let tools: Vec<Listed<'_>> =
-            listed(&catalog).into_iter().map(|tool| Listed::of(tool, Era::V2025_06_18)).collect();
+            listed(&catalog).into_iter().map(|tool| Listed::of(tool, ProtocolVersion::V2025_06_18)).collect();
         respond(id, &json!({ "tools": tools }), out);
     }
 
@@ -140,7 +141,7 @@ impl Server {
         lists
     }
 
-    fn page(&self, catalog: &Catalog, era: Era, after: &str) -> Vec<u8> {
+    fn page(&self, catalog: &Catalog, era: ProtocolVersion, after: &str) -> Vec<u8> {
         let tools = listed(catalog);
         let start = tools.partition_point(|tool| tool.wire_name() <= after);
         let end = start.saturating_add(self.0.settings.page_size).min(tools.len());

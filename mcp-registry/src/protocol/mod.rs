@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mcp_core::{
-    BoxFuture, Dialect, Era, Id, Incoming, JsonObject, LogLevel, RpcError, RpcMessage, RpcNotification, RpcRejection,
-    Strictness, code,
+    BoxFuture, Dialect, Id, Incoming, JsonObject, LogLevel, ProtocolVersion, RpcError, RpcMessage, RpcNotification,
+    RpcRejection, Strictness, code,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -452,11 +452,11 @@ impl Server {
         None
     }
 
-    fn initialize(&self, asked: &Asked<'_>, oldest: Era, peer: &Peer) -> Result<Value, RpcError> {
+    fn initialize(&self, asked: &Asked<'_>, oldest: ProtocolVersion, peer: &Peer) -> Result<Value, RpcError> {
         let wanted = asked.params.protocol_version()?;
-        let era = Era::named(&wanted).filter(|era| *era >= oldest && !era.is_stateless());
-        let era = era.unwrap_or(Era::V2025_11_25);
-        peer.set_era(era);
+        let era = ProtocolVersion::named(&wanted).filter(|era| *era >= oldest && !era.is_stateless());
+        let era = era.unwrap_or(ProtocolVersion::V2025_11_25);
+        peer.set_protocol_version(era);
         peer.note(Outcome::Initialized);
         self.tell_of_changes(peer);
         let mut result = json!({
@@ -469,7 +469,7 @@ impl Server {
         Ok(result)
     }
 
-    fn discover(&self, oldest: Era, peer: &Peer) -> Value {
+    fn discover(&self, oldest: ProtocolVersion, peer: &Peer) -> Value {
         let mut result = json!({
             "supportedVersions": request::versions(oldest),
             "capabilities": capabilities(peer),
@@ -491,7 +491,7 @@ impl Server {
     }
 
     /// A result with what its version asks of every result.
-    fn completed(&self, mut result: Value, era: Era) -> Value {
+    fn completed(&self, mut result: Value, era: ProtocolVersion) -> Value {
         if let (true, Value::Object(result)) = (era.is_stateless(), &mut result) {
             result.insert("resultType".to_owned(), "complete".into());
             let meta = result.entry("_meta").or_insert_with(|| json!({}));
@@ -525,7 +525,7 @@ fn asked<'a>(envelope: &impl Envelope, method: &str, params: Params<'a>, peer: &
                 return Err(capabilities_missing());
             }
             envelope.agrees(Some(version))?;
-            match Era::named(version).filter(|era| era.is_stateless()) {
+            match ProtocolVersion::named(version).filter(|era| era.is_stateless()) {
                 Some(era) => era,
                 None => return Err(request::unsupported(version, envelope.oldest())),
             }
@@ -535,7 +535,7 @@ fn asked<'a>(envelope: &impl Envelope, method: &str, params: Params<'a>, peer: &
         }
         None => {
             envelope.agrees(None)?;
-            peer.era().unwrap_or(Era::V2025_11_25)
+            peer.protocol_version().unwrap_or(ProtocolVersion::V2025_11_25)
         }
     };
     Ok(Asked { era, params, meta })

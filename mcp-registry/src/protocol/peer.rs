@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_core::{CallOptions, CancelToken, Era, Id, LogLevel};
+use mcp_core::{CallOptions, CancelToken, Id, LogLevel, ProtocolVersion};
 
 /// Takes messages that nobody asked for: progress, log, changes of the list.
 type Sink = Box<dyn Fn(Vec<u8>) + Send + Sync>;
@@ -27,7 +27,7 @@ pub struct Peer(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     sink: Option<Sink>,
     options: CallOptions,
-    /// The version that `initialize` agreed on: its place in `Era::ALL`, counted from 1; 0 before.
+    /// The version that `initialize` agreed on: its place in `ProtocolVersion::ALL`, counted from 1; 0 before.
     era: AtomicU8,
     /// Whether the client has seen the answer to it.
     initialized: AtomicBool,
@@ -299,9 +299,9 @@ impl Peer {
     }
 
     /// The version of MCP that `initialize` agreed on.
-    pub fn era(&self) -> Option<Era> {
+    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
         let place = usize::from(self.0.era.load(Ordering::Relaxed)).checked_sub(1)?;
-        Era::ALL.get(place).copied()
+        ProtocolVersion::ALL.get(place).copied()
     }
 
     /// How many requests are under way.
@@ -309,8 +309,8 @@ impl Peer {
         self.0.in_flight().by_number.len()
     }
 
-    pub(crate) fn set_era(&self, era: Era) {
-        let number = (1..).zip(Era::ALL).find_map(|(number, known)| (known == era).then_some(number));
+    pub(crate) fn set_protocol_version(&self, era: ProtocolVersion) {
+        let number = (1..).zip(ProtocolVersion::ALL).find_map(|(number, known)| (known == era).then_some(number));
         self.0.era.store(number.unwrap_or_default(), Ordering::Relaxed);
     }
 
@@ -321,7 +321,7 @@ impl Peer {
 
     /// Whether the connection is set up, and may be told what it did not ask for.
     pub(super) fn is_set_up(&self) -> bool {
-        self.era().is_some() && self.0.initialized.load(Ordering::Relaxed)
+        self.protocol_version().is_some() && self.0.initialized.load(Ordering::Relaxed)
     }
 
     pub(super) fn call_options(&self) -> &CallOptions {
@@ -475,7 +475,7 @@ impl Default for Peer {
 impl fmt::Debug for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Peer")
-            .field("era", &self.era())
+            .field("era", &self.protocol_version())
             .field("in_flight", &self.in_flight())
             .field("options", &self.0.options)
             .finish_non_exhaustive()

@@ -1,11 +1,11 @@
 //! Results, as the older versions know them.
 
-use mcp_core::{CallToolResult, Content, Era, ToolResult};
+use mcp_core::{CallToolResult, Content, ProtocolVersion, ToolResult};
 
 /// The result as its version knows it. Blocks that it does not know become texts: a client would otherwise refuse the whole
 /// result.
-pub(super) fn projected(result: ToolResult, era: Era) -> CallToolResult {
-    if era >= Era::V2025_06_18 {
+pub(super) fn projected(result: ToolResult, era: ProtocolVersion) -> CallToolResult {
+    if era >= ProtocolVersion::V2025_06_18 {
         return result.into();
     }
     let mut result = CallToolResult::without_structure(result);
@@ -22,10 +22,10 @@ pub(super) fn projected(result: ToolResult, era: Era) -> CallToolResult {
 }
 
 /// The text that stands for a block which the version does not know; none for one that it knows.
-fn text_of(block: &Content, era: Era) -> Option<String> {
+fn text_of(block: &Content, era: ProtocolVersion) -> Option<String> {
     match block {
         Content::Text { .. } | Content::Image { .. } | Content::Resource { .. } => None,
-        Content::Audio { .. } if era >= Era::V2025_03_26 => None,
+        Content::Audio { .. } if era >= ProtocolVersion::V2025_03_26 => None,
         Content::Audio { data, mime_type, .. } => {
             let bytes = data.trim_end_matches('=').len() * 3 / 4;
             Some(format!("[audio of type {mime_type}, {bytes} bytes: MCP {era} has no audio; use a newer client]"))

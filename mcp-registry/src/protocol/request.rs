@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use mcp_core::__private::cut;
-use mcp_core::{CallOptions, Era, Id, RpcError, RpcRequest, code};
+use mcp_core::{CallOptions, Id, ProtocolVersion, RpcError, RpcRequest, code};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -66,7 +66,7 @@ fn only_an_object<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<
 
 /// A request, understood as far as every method goes.
 pub(super) struct Asked<'a> {
-    pub(super) era: Era,
+    pub(super) era: ProtocolVersion,
     pub(super) params: Params<'a>,
     pub(super) meta: Meta<'a>,
 }
@@ -201,14 +201,14 @@ pub(super) fn version_missing() -> RpcError {
 }
 
 /// The versions that are served, newest first.
-pub(super) fn versions(oldest: Era) -> Vec<&'static str> {
-    Era::ALL.into_iter().filter(|era| *era >= oldest).map(Era::as_str).collect()
+pub(super) fn versions(oldest: ProtocolVersion) -> Vec<&'static str> {
+    ProtocolVersion::ALL.into_iter().filter(|era| *era >= oldest).map(ProtocolVersion::as_str).collect()
 }
 
 /// The error for a version that is not spoken, or not in this way.
-pub(crate) fn unsupported(version: &str, oldest: Era) -> RpcError {
+pub(crate) fn unsupported(version: &str, oldest: ProtocolVersion) -> RpcError {
     let supported = versions(oldest);
-    let message = match Era::named(version).filter(|era| *era >= oldest) {
+    let message = match ProtocolVersion::named(version).filter(|era| *era >= oldest) {
         Some(era) => {
             format!("MCP {era} begins with `initialize` and has no version in `_meta`; do so, or use a newer one")
         }

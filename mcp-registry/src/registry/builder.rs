@@ -23,7 +23,7 @@ use crate::catalog::lint::LintPolicy;
 use crate::catalog::overrides::{Change, Override};
 use crate::catalog::tool::{RegisteredTool, Source};
 use crate::registry::{Registry, Snapshot};
-use crate::runtime::Host;
+use crate::runtime::Runtime;
 use crate::validate::unchecked;
 
 /// Puts a [`Registry`] together. Every problem is found by [`build`](Self::build), all at once.
@@ -176,9 +176,9 @@ impl RegistryBuilder {
         self
     }
 
-    /// Takes time and threads from this host; std's own otherwise ([`ThreadHost`](crate::ThreadHost)).
-    pub fn host(mut self, host: impl Host) -> Self {
-        self.settings.host = Some(Arc::new(host));
+    /// Takes timers and threads from this runtime (default: [`ThreadRuntime`](crate::ThreadRuntime)).
+    pub fn runtime(mut self, runtime: impl Runtime) -> Self {
+        self.settings.runtime = Some(Arc::new(runtime));
         self
     }
 

@@ -35,7 +35,7 @@ impl Registry {
     /// Calls a tool and waits for it on this thread.
     ///
     /// With the feature `tokio` this works with and without a runtime, for tools that use tokio too: they run in the
-    /// runtime of the registry's `TokioHost`, else in that of this thread, else in one on a background thread of the
+    /// runtime of the registry's `TokioRuntime`, else in that of this thread, else in one on a background thread of the
     /// library. A runtime that this call would keep from making progress is not used: one of the current-thread flavor
     /// that this thread is in, or one of whose tasks makes the call. A tool that waits for something of such a runtime
     /// runs out of time; inside a runtime prefer [`call`](Self::call).

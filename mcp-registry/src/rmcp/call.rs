@@ -5,10 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::rmcp::model::{CallToolResponse, ProtocolVersion};
+use ::rmcp::model::CallToolResponse;
 use ::rmcp::service::RequestContext;
 use ::rmcp::{ErrorData, RoleServer};
-use mcp_core::{CallOptions, CancelToken, Era, JsonObject, LogLevel, ToolCall};
+use mcp_core::{CallOptions, CancelToken, JsonObject, LogLevel, ProtocolVersion, ToolCall};
 use tokio::time::timeout;
 
 use super::tell::{Teller, Wanted, level, send_all};
@@ -20,9 +20,13 @@ use crate::util::panic::{Panicked, guard};
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The version in which a request speaks, as far as it matters here.
-pub(super) fn era(context: &RequestContext<RoleServer>) -> Era {
-    let stateless = |version: ProtocolVersion| version.as_str() >= Era::V2026_07_28.as_str();
-    if context.protocol_version().is_some_and(stateless) { Era::V2026_07_28 } else { Era::V2025_11_25 }
+pub(super) fn era(context: &RequestContext<RoleServer>) -> ProtocolVersion {
+    let stateless = |version: ::rmcp::model::ProtocolVersion| version.as_str() >= ProtocolVersion::V2026_07_28.as_str();
+    if context.protocol_version().is_some_and(stateless) {
+        ProtocolVersion::V2026_07_28
+    } else {
+        ProtocolVersion::V2025_11_25
+    }
 }
 
 impl Tools {
@@ -36,7 +40,8 @@ impl Tools {
         of_connection: Option<LogLevel>,
     ) -> Result<CallToolResponse, ErrorData> {
         let era = era(&context);
-        let structured = context.protocol_version().is_none_or(|version| version.as_str() >= Era::V2025_06_18.as_str());
+        let structured =
+            context.protocol_version().is_none_or(|version| version.as_str() >= ProtocolVersion::V2025_06_18.as_str());
         let level = if era.is_stateless() { context.meta.log_level().map(level) } else { of_connection };
         let wanted = Wanted { token: context.meta.get_progress_token(), level };
         let (options, cancel) =

@@ -2,7 +2,7 @@
 
 use ::rmcp::ErrorData;
 use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, Tool};
-use mcp_core::{CallOptions, Content, Era, Error, JsonObject, RpcError, ToolResult};
+use mcp_core::{CallOptions, Content, Error, JsonObject, ProtocolVersion, RpcError, ToolResult};
 use serde_json::{Value, json};
 
 use crate::catalog::tool::RegisteredTool;
@@ -11,7 +11,7 @@ use crate::registry::Registry;
 use crate::util::panic::Panicked;
 
 /// A tool as clients of a version see it.
-pub(super) fn tool(tool: &RegisteredTool, era: Era) -> Tool {
+pub(super) fn tool(tool: &RegisteredTool, era: ProtocolVersion) -> Tool {
     let listed = tool.listed(era);
     let mut tool = Tool::new(listed.name.to_owned(), listed.description.to_owned(), object(listed.input_schema));
     tool.title = listed.title.map(ToOwned::to_owned);
@@ -93,7 +93,7 @@ fn save(fields: &mut JsonObject, kept: &Value) -> bool {
 }
 
 /// What is an error of the protocol, and no result that a model reads.
-pub(super) fn protocol_error(registry: &Registry, error: &Error, era: Era) -> Option<ErrorData> {
+pub(super) fn protocol_error(registry: &Registry, error: &Error, era: ProtocolVersion) -> Option<ErrorData> {
     protocol::protocol_error(registry, error, era, false).map(of_rpc)
 }
 

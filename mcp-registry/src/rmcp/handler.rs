@@ -14,7 +14,7 @@ use ::rmcp::model::{
 use ::rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use ::rmcp::{ErrorData, RoleServer, ServerHandler};
 use arc_swap::ArcSwapOption;
-use mcp_core::{Era, LogLevel};
+use mcp_core::{LogLevel, ProtocolVersion};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -137,7 +137,7 @@ impl Handler {
         lists
     }
 
-    fn list(&self, era: Era) -> ListToolsResult {
+    fn list(&self, era: ProtocolVersion) -> ListToolsResult {
         let lists = self.lists();
         let listed = lists.of.listed();
         let tools = lists.tools[usize::from(era.is_stateless())]
@@ -181,7 +181,7 @@ impl ServerHandler for Handler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let tool = self.tools().registry.get(name).ok()?;
-        guard(|| convert::tool(&tool, Era::V2026_07_28)).ok()
+        guard(|| convert::tool(&tool, ProtocolVersion::V2026_07_28)).ok()
     }
 
     async fn call_tool(

@@ -9,7 +9,7 @@
 //! off here, and who asks for progress is told. Under [`ToolContext::extensions`](mcp_core::ToolContext::extensions) a
 //! tool finds rmcp's [`Extensions`](::rmcp::model::Extensions), its `Peer<RoleServer>` and, where rmcp serves HTTP,
 //! what it finds of a request to our own HTTP server: headers, parts, and what layers have put there. The registry's
-//! builder may be given a [`TokioHost`](crate::TokioHost), so that plain functions run on the threads of the server's
+//! builder may be given a [`TokioRuntime`](crate::TokioRuntime), so that plain functions run on the threads of the server's
 //! runtime.
 //!
 //! ```standalone_crate
@@ -47,7 +47,7 @@ use ::rmcp::RoleServer;
 use ::rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
 use ::rmcp::handler::server::tool::ToolCallContext;
 use ::rmcp::service::{MaybeSend, RequestContext};
-use mcp_core::{CallOptions, Era};
+use mcp_core::{CallOptions, ProtocolVersion};
 
 pub use self::handler::Handler;
 pub use self::merge::{MergeConflict, MergeError, merge};
@@ -136,7 +136,8 @@ pub fn tool_router<S: MaybeSend + 'static>(tools: impl Into<Tools>) -> ToolRoute
 fn routes<S: MaybeSend + 'static>(tools: &Tools) -> impl Iterator<Item = ToolRoute<S>> + use<S> {
     let catalog = tools.registry.catalog();
     // A router has one list for all versions, and this is the one that the older ones understand too.
-    let listed = catalog.listed().into_iter().map(|tool| convert::tool(tool, Era::V2025_11_25)).collect::<Vec<_>>();
+    let listed =
+        catalog.listed().into_iter().map(|tool| convert::tool(tool, ProtocolVersion::V2025_11_25)).collect::<Vec<_>>();
     let tools = tools.clone();
     listed.into_iter().map(move |listed| {
         let tools = tools.clone();

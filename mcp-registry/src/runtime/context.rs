@@ -11,7 +11,7 @@ mod imp {
     use ::tokio::runtime::{Builder, Handle, RuntimeFlavor};
     use ::tokio::task::{self, coop};
 
-    use crate::runtime::{Host, lock};
+    use crate::runtime::{Runtime, lock};
 
     thread_local! {
         /// Whether a call blocks this thread until it is over.
@@ -32,9 +32,9 @@ mod imp {
         mcp_core::__private::block_on(future)
     }
 
-    /// Polls or drops a future in the runtime of this thread if it makes progress, else in the host's, else in the
+    /// Polls or drops a future in the runtime of this thread if it makes progress, else in the runtime's, else in the
     /// background runtime.
-    pub(crate) fn within<T>(host: Option<&dyn Host>, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn within<T>(runtime: Option<&dyn Runtime>, run: impl FnOnce() -> T) -> T {
         // The quick way for servers: inside of a task there is a runtime, and to ask for its handle would touch a
         // counter that all of its threads share.
         if !BLOCKED.get() && task::try_id().is_some() {
@@ -47,22 +47,22 @@ mod imp {
             Err(error) if error.is_thread_local_destroyed() => return run(),
             Err(_) => None,
         };
-        let host = host.and_then(Host::tokio_handle);
-        let host = host.filter(|host| here.as_ref().is_none_or(|here| here.id() != host.id()));
-        let handle = host.or_else(background);
+        let runtime = runtime.and_then(Runtime::tokio_handle);
+        let runtime = runtime.filter(|runtime| here.as_ref().is_none_or(|here| here.id() != runtime.id()));
+        let handle = runtime.or_else(background);
         let _entered = handle.map(Handle::enter);
         run()
     }
 
-    /// The job, in a runtime that makes progress while the caller waits: the host's, else that of this thread, else the
+    /// The job, in a runtime that makes progress while the caller waits: the runtime's, else that of this thread, else the
     /// background runtime.
     pub(crate) fn carry<T, J: FnOnce() -> T + Send + 'static>(
-        host: Option<&dyn Host>,
+        runtime: Option<&dyn Runtime>,
         job: J,
     ) -> impl FnOnce() -> T + Send + use<T, J> {
         let here = Handle::try_current().ok();
         let stalled = here.as_ref().filter(|here| is_stalled(here)).map(Handle::id);
-        let known = [host.and_then(Host::tokio_handle), here.as_ref()];
+        let known = [runtime.and_then(Runtime::tokio_handle), here.as_ref()];
         let sound = known.into_iter().flatten().find(|handle| stalled != Some(handle.id()));
         let handle = sound.or_else(background).cloned();
         move || {
@@ -146,13 +146,13 @@ mod imp {
 mod imp {
     pub(crate) use mcp_core::__private::block_on;
 
-    use crate::runtime::Host;
+    use crate::runtime::Runtime;
 
-    pub(crate) fn within<T>(_: Option<&dyn Host>, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn within<T>(_: Option<&dyn Runtime>, run: impl FnOnce() -> T) -> T {
         run()
     }
 
-    pub(crate) fn carry<T, J: FnOnce() -> T + Send + 'static>(_: Option<&dyn Host>, job: J) -> J {
+    pub(crate) fn carry<T, J: FnOnce() -> T + Send + 'static>(_: Option<&dyn Runtime>, job: J) -> J {
         job
     }
 

@@ -14,9 +14,9 @@ use std::{fmt, io};
 
 use mcp_core::BoxFuture;
 
-pub use self::threads::ThreadHost;
+pub use self::threads::ThreadRuntime;
 #[cfg(feature = "tokio")]
-pub use self::tokio::TokioHost;
+pub use self::tokio::TokioRuntime;
 use crate::util::panic::{discard, guard};
 
 /// A job for threads that may block.
@@ -24,41 +24,41 @@ pub type Job = Box<dyn FnOnce() + Send + 'static>;
 
 /// What a call needs of the world: time, and threads that may block.
 ///
-/// [`ThreadHost`] needs nothing but the standard library; `TokioHost` (feature `tokio`) takes tokio's timers and
+/// [`ThreadRuntime`] needs nothing but the standard library; `TokioRuntime` (feature `tokio`) takes tokio's timers and
 /// threads. Implement it for another runtime:
 ///
 /// ```
 /// use std::time::{Duration, Instant};
 ///
-/// use mcp_registry::{BoxFuture, Host, HostError, Job, ThreadHost};
+/// use mcp_registry::{BoxFuture, Runtime, RuntimeError, Job, ThreadRuntime};
 ///
 /// /// Gives every call twice the time.
-/// struct Patient(ThreadHost);
+/// struct Patient(ThreadRuntime);
 ///
-/// impl Host for Patient {
+/// impl Runtime for Patient {
 ///     fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()> {
 ///         self.0.sleep_until(deadline + deadline.saturating_duration_since(Instant::now()))
 ///     }
 ///
-///     fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+///     fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
 ///         self.0.spawn_blocking(job)
 ///     }
 /// }
 ///
 /// let (send, receive) = std::sync::mpsc::channel();
-/// Patient(ThreadHost::new()).spawn_blocking(Box::new(move || send.send(6 * 7).unwrap()))?;
+/// Patient(ThreadRuntime::new()).spawn_blocking(Box::new(move || send.send(6 * 7).unwrap()))?;
 /// assert_eq!(receive.recv(), Ok(42));
-/// # Ok::<(), HostError>(())
+/// # Ok::<(), RuntimeError>(())
 /// ```
-pub trait Host: Send + Sync + 'static {
+pub trait Runtime: Send + Sync + 'static {
     /// Ends at the instant, and never before it. It may be dropped at any time, and leaves nothing behind then.
     fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()>;
 
     /// Runs the job on a thread that may block, now or when one is free.
     ///
-    /// After an error the job was dropped and will never run. A host that shuts down may drop a job that it has taken
+    /// After an error the job was dropped and will never run. A runtime that shuts down may drop a job that it has taken
     /// but not begun: let the job own something whose drop is noticed, such as the sender of a channel.
-    fn spawn_blocking(&self, job: Job) -> Result<(), HostError>;
+    fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError>;
 
     /// The tokio runtime for tools that are called outside of one. Default: a runtime of the library, on a background
     /// thread. It is started by the first call outside of a runtime of a tool that is not `inline`, whether or not the
@@ -72,12 +72,12 @@ pub trait Host: Send + Sync + 'static {
     }
 }
 
-impl<H: Host + ?Sized> Host for Arc<H> {
+impl<H: Runtime + ?Sized> Runtime for Arc<H> {
     fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()> {
         (**self).sleep_until(deadline)
     }
 
-    fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+    fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
         (**self).spawn_blocking(job)
     }
 
@@ -87,13 +87,13 @@ impl<H: Host + ?Sized> Host for Arc<H> {
     }
 }
 
-/// What a host cannot give.
+/// What a runtime cannot give.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum HostError {
+pub enum RuntimeError {
     /// No thread could be started, and there is none that could run the job later.
     NoThread(io::Error),
-    /// The host was shut down.
+    /// The runtime was shut down.
     ShutDown,
     /// The thread is not inside a tokio runtime.
     #[cfg(feature = "tokio")]
@@ -103,16 +103,16 @@ pub enum HostError {
     NoTimers,
 }
 
-impl fmt::Display for HostError {
+impl fmt::Display for RuntimeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoThread(error) => {
                 write!(f, "no thread can be started: {error}; end other threads, or raise the system's limit")
             }
-            Self::ShutDown => f.write_str("the host was shut down; keep its runtime until the last call is over"),
+            Self::ShutDown => f.write_str("the tokio runtime was shut down; keep it until the last call is over"),
             #[cfg(feature = "tokio")]
             Self::NoRuntime => f.write_str(
-                "there is no tokio runtime here; call this inside one, or give its handle to `TokioHost::new`",
+                "there is no tokio runtime here; call this inside one, or give its handle to `TokioRuntime::new`",
             ),
             #[cfg(feature = "tokio")]
             Self::NoTimers => {
@@ -122,7 +122,7 @@ impl fmt::Display for HostError {
     }
 }
 
-impl StdError for HostError {
+impl StdError for RuntimeError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::NoThread(error) => Some(error),
@@ -148,7 +148,7 @@ mod tests {
     use std::io;
     use std::panic::panic_any;
 
-    use super::{HostError, guarded};
+    use super::{RuntimeError, guarded};
 
     /// Panics when it is dropped, with another one that does.
     struct Bomb(u32);
@@ -166,9 +166,9 @@ mod tests {
 
     #[test]
     fn errors_say_what_to_do_and_what_is_behind_them() {
-        let error = HostError::NoThread(io::Error::from(io::ErrorKind::WouldBlock));
+        let error = RuntimeError::NoThread(io::Error::from(io::ErrorKind::WouldBlock));
         assert!(error.to_string().starts_with("no thread can be started: "), "{error}");
         assert!(error.source().is_some());
-        assert!(HostError::ShutDown.source().is_none());
+        assert!(RuntimeError::ShutDown.source().is_none());
     }
 }

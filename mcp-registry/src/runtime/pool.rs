@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-use super::{HostError, Job, discard, guarded, lock};
+use super::{Job, RuntimeError, discard, guarded, lock};
 
 /// Starts a thread of a name that runs a job.
 pub(super) type Start = fn(String, Job) -> io::Result<()>;
@@ -49,7 +49,7 @@ impl Pool {
     }
 
     /// Runs the job on an idle thread, else on a new one, else on the first that is done with its own.
-    pub(super) fn spawn(self: &Arc<Self>, job: Job) -> Result<(), HostError> {
+    pub(super) fn spawn(self: &Arc<Self>, job: Job) -> Result<(), RuntimeError> {
         let mut state = lock(&self.state);
         state.queue.push_back(job);
         if state.queue.len() <= state.idle {
@@ -66,7 +66,7 @@ impl Pool {
                 let job = state.queue.pop_back();
                 drop(state);
                 discard(job);
-                Err(HostError::NoThread(error))
+                Err(RuntimeError::NoThread(error))
             }
             // Where a thread lives, it will come to the job.
             Ok(()) | Err(_) => Ok(()),
@@ -127,7 +127,7 @@ mod tests {
     use std::{io, thread};
 
     use super::{Pool, Start, start_thread};
-    use crate::runtime::{HostError, Job, lock};
+    use crate::runtime::{Job, RuntimeError, lock};
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -286,7 +286,7 @@ mod tests {
         let pool = Pool::new(4, LONG, refuse);
         let (send, receive) = channel::<()>();
         let refused = pool.spawn(Box::new(move || send.send(()).unwrap()));
-        assert!(matches!(refused, Err(HostError::NoThread(_))), "{refused:?}");
+        assert!(matches!(refused, Err(RuntimeError::NoThread(_))), "{refused:?}");
         receive.recv().unwrap_err();
         assert!(lock(&pool.state).queue.is_empty());
         let bomb = Bomb;

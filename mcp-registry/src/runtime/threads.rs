@@ -1,4 +1,4 @@
-//! The host that needs nothing but the standard library.
+//! The runtime that needs nothing but the standard library.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use mcp_core::BoxFuture;
 
 use super::pool::{Pool, start_thread};
 use super::timer::Timer;
-use super::{Host, HostError, Job};
+use super::{Job, Runtime, RuntimeError};
 
 /// The most threads, unless said otherwise.
 const MAX_THREADS: usize = 512;
@@ -20,33 +20,33 @@ const KEEP: Duration = Duration::from_secs(10);
 /// are busy, jobs wait and begin in the order that they came in. One more thread wakes all sleepers; it is started when
 /// the first one sleeps.
 ///
-/// Once the host is dropped its threads end as soon as they have nothing more to do: jobs that were taken still run, and
-/// a sleep that outlives the host still ends at its instant.
+/// Once the runtime is dropped its threads end as soon as they have nothing more to do: jobs that were taken still run, and
+/// a sleep that outlives the runtime still ends at its instant.
 ///
 /// ```
-/// use mcp_registry::{Host, ThreadHost};
+/// use mcp_registry::{Runtime, ThreadRuntime};
 ///
-/// let host = ThreadHost::new().max_threads(8);
+/// let runtime = ThreadRuntime::new().max_threads(8);
 /// let (send, receive) = std::sync::mpsc::channel();
-/// host.spawn_blocking(Box::new(move || send.send("done").unwrap()))?;
+/// runtime.spawn_blocking(Box::new(move || send.send("done").unwrap()))?;
 /// assert_eq!(receive.recv(), Ok("done"));
-/// # Ok::<(), mcp_registry::HostError>(())
+/// # Ok::<(), mcp_registry::RuntimeError>(())
 /// ```
 #[derive(Debug)]
-pub struct ThreadHost {
+pub struct ThreadRuntime {
     pool: Arc<Pool>,
     timer: Arc<Timer>,
 }
 
-impl ThreadHost {
-    /// A host of at most 512 threads, none of which is started yet.
+impl ThreadRuntime {
+    /// A runtime of at most 512 threads, none of which is started yet.
     pub fn new() -> Self {
         Self { pool: Pool::new(MAX_THREADS, KEEP, start_thread), timer: Timer::new(start_thread) }
     }
 
     /// The one of the process, for all who need no other.
     pub fn shared() -> Arc<Self> {
-        static SHARED: LazyLock<Arc<ThreadHost>> = LazyLock::new(Arc::default);
+        static SHARED: LazyLock<Arc<ThreadRuntime>> = LazyLock::new(Arc::default);
         Arc::clone(&SHARED)
     }
 
@@ -58,23 +58,23 @@ impl ThreadHost {
     }
 }
 
-impl Default for ThreadHost {
+impl Default for ThreadRuntime {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Host for ThreadHost {
+impl Runtime for ThreadRuntime {
     fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()> {
         Box::pin(self.timer.sleep_until(deadline))
     }
 
-    fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+    fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
         self.pool.spawn(job)
     }
 }
 
-impl Drop for ThreadHost {
+impl Drop for ThreadRuntime {
     fn drop(&mut self) {
         self.pool.close();
         self.timer.close();
@@ -90,23 +90,23 @@ mod tests {
 
     use mcp_core::__private::block_on;
 
-    use super::ThreadHost;
-    use crate::runtime::Host;
+    use super::ThreadRuntime;
+    use crate::runtime::Runtime;
 
     #[test]
     fn dropping_the_host_ends_its_threads() {
-        let host = ThreadHost::new();
-        let (pool, timer) = (Arc::downgrade(&host.pool), Arc::downgrade(&host.timer));
+        let runtime = ThreadRuntime::new();
+        let (pool, timer) = (Arc::downgrade(&runtime.pool), Arc::downgrade(&runtime.timer));
         let barrier = Arc::new(Barrier::new(5));
         for _ in 0..4 {
             let barrier = Arc::clone(&barrier);
-            host.spawn_blocking(Box::new(move || _ = barrier.wait())).unwrap();
+            runtime.spawn_blocking(Box::new(move || _ = barrier.wait())).unwrap();
         }
         barrier.wait();
-        block_on(host.sleep_until(Instant::now() + Duration::from_millis(5)));
+        block_on(runtime.sleep_until(Instant::now() + Duration::from_millis(5)));
         let begun = Instant::now();
-        drop(host);
-        // Each thread holds its share of the host, long before it would have idled enough.
+        drop(runtime);
+        // Each thread holds its share of the runtime, long before it would have idled enough.
         while Weak::strong_count(&pool) + Weak::strong_count(&timer) > 0 {
             assert!(begun.elapsed() < Duration::from_secs(8), "the threads live on");
             thread::sleep(Duration::from_millis(1));
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn jobs_and_sleeps_outlive_the_host() {
-        let host = ThreadHost::new().max_threads(1);
+        let runtime = ThreadRuntime::new().max_threads(1);
         let (send, receive) = channel();
         for n in 0..10 {
             let send = send.clone();
@@ -123,12 +123,12 @@ mod tests {
                 thread::sleep(Duration::from_millis(1));
                 send.send(n).unwrap();
             };
-            host.spawn_blocking(Box::new(job)).unwrap();
+            runtime.spawn_blocking(Box::new(job)).unwrap();
         }
         drop(send);
         let deadline = Instant::now() + Duration::from_millis(50);
-        let sleep = host.sleep_until(deadline);
-        drop(host);
+        let sleep = runtime.sleep_until(deadline);
+        drop(runtime);
         assert_eq!(receive.iter().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
         block_on(sleep);
         assert!(Instant::now() >= deadline);
@@ -136,37 +136,37 @@ mod tests {
 
     #[test]
     fn the_last_owner_may_be_a_job() {
-        let host = Arc::new(ThreadHost::new());
+        let runtime = Arc::new(ThreadRuntime::new());
         let (send, receive) = channel();
-        let own = Arc::clone(&host);
+        let own = Arc::clone(&runtime);
         let (drop_now, told) = channel::<()>();
         let job = move || {
             told.recv().unwrap_err();
             drop(own);
             send.send(()).unwrap();
         };
-        host.spawn_blocking(Box::new(job)).unwrap();
-        drop(host);
+        runtime.spawn_blocking(Box::new(job)).unwrap();
+        drop(runtime);
         drop(drop_now);
         receive.recv().unwrap();
     }
 
     #[test]
     fn no_threads_means_one() {
-        let host = ThreadHost::new().max_threads(0);
+        let runtime = ThreadRuntime::new().max_threads(0);
         let (send, receive) = channel();
-        host.spawn_blocking(Box::new(move || send.send(()).unwrap())).unwrap();
+        runtime.spawn_blocking(Box::new(move || send.send(()).unwrap())).unwrap();
         receive.recv().unwrap();
     }
 
     #[test]
     fn one_host_is_shared_by_the_process() {
-        assert!(Arc::ptr_eq(&ThreadHost::shared(), &ThreadHost::shared()));
-        let host: Arc<dyn Host> = ThreadHost::shared();
+        assert!(Arc::ptr_eq(&ThreadRuntime::shared(), &ThreadRuntime::shared()));
+        let runtime: Arc<dyn Runtime> = ThreadRuntime::shared();
         let (send, receive) = channel();
-        host.spawn_blocking(Box::new(move || send.send(()).unwrap())).unwrap();
+        runtime.spawn_blocking(Box::new(move || send.send(()).unwrap())).unwrap();
         receive.recv().unwrap();
-        let shown = format!("{:?}", ThreadHost::new().max_threads(3));
+        let shown = format!("{:?}", ThreadRuntime::new().max_threads(3));
         assert!(shown.contains("max_threads: 3") && shown.contains("sleeping: 0"), "{shown}");
     }
 }

@@ -1,4 +1,4 @@
-//! The host that takes tokio's timers and threads.
+//! The runtime that takes tokio's timers and threads.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -13,50 +13,50 @@ use ::tokio::runtime::Handle;
 use ::tokio::time::{self, Sleep};
 use mcp_core::BoxFuture;
 
-use super::{Host, HostError, Job, ThreadHost, discard, guarded, lock};
+use super::{Job, Runtime, RuntimeError, ThreadRuntime, discard, guarded, lock};
 
 /// Further than this nobody sleeps; tokio adds to an instant, which must not be the last one there is.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 10);
 
 /// Time and threads of a tokio runtime: its timers, and its blocking pool.
 ///
-/// Calls may be made outside the runtime too, and their tools run inside it. Deadlines ring by tokio's timers and by those of [`ThreadHost::shared`],
+/// Calls may be made outside the runtime too, and their tools run inside it. Deadlines ring by tokio's timers and by those of [`ThreadRuntime::shared`],
 /// whichever are first, so that they ring also while the runtime is blocked or gone. When the runtime shuts down, jobs
 /// that it has not begun are dropped.
 ///
 /// ```
-/// use mcp_registry::{Host, TokioHost};
+/// use mcp_registry::{Runtime, TokioRuntime};
 ///
-/// let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-/// let host = TokioHost::new(runtime.handle().clone())?;
+/// let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+/// let runtime = TokioRuntime::new(tokio.handle().clone())?;
 /// let (send, receive) = std::sync::mpsc::channel();
-/// host.spawn_blocking(Box::new(move || send.send("done").unwrap()))?;
+/// runtime.spawn_blocking(Box::new(move || send.send("done").unwrap()))?;
 /// assert_eq!(receive.recv(), Ok("done"));
 ///
-/// let error = TokioHost::current().unwrap_err();
+/// let error = TokioRuntime::current().unwrap_err();
 /// assert!(error.to_string().starts_with("there is no tokio runtime here"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct TokioHost {
+pub struct TokioRuntime {
     handle: Handle,
 }
 
-impl TokioHost {
+impl TokioRuntime {
     /// The runtime that this thread is in.
-    pub fn current() -> Result<Self, HostError> {
-        Handle::try_current().map_err(|_| HostError::NoRuntime).and_then(Self::new)
+    pub fn current() -> Result<Self, RuntimeError> {
+        Handle::try_current().map_err(|_| RuntimeError::NoRuntime).and_then(Self::new)
     }
 
     /// The runtime of the handle; fails if it was built without timers. (Tokio has no other way to ask than to sleep, so
     /// that in this case a panic message comes before the error; and where panics abort, it is all that comes.)
-    pub fn new(handle: Handle) -> Result<Self, HostError> {
-        let host = Self { handle };
-        match catch_unwind(AssertUnwindSafe(|| drop(host.sleep(Instant::now())))) {
-            Ok(()) => Ok(host),
+    pub fn new(handle: Handle) -> Result<Self, RuntimeError> {
+        let runtime = Self { handle };
+        match catch_unwind(AssertUnwindSafe(|| drop(runtime.sleep(Instant::now())))) {
+            Ok(()) => Ok(runtime),
             Err(payload) => {
                 discard(payload);
-                Err(HostError::NoTimers)
+                Err(RuntimeError::NoTimers)
             }
         }
     }
@@ -67,7 +67,7 @@ impl TokioHost {
     }
 }
 
-impl Host for TokioHost {
+impl Runtime for TokioRuntime {
     fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()> {
         let sleep = self.sleep(deadline);
         Box::pin(async move {
@@ -75,7 +75,7 @@ impl Host for TokioHost {
             let mut is_gone = false;
             // A call that blocks a thread of the runtime may be what keeps tokio's timers from being looked at: std's
             // ring beside them. (Tokio's may be ahead, where a test has stopped its clock.)
-            let mut beside = ThreadHost::shared().sleep_until(deadline);
+            let mut beside = ThreadRuntime::shared().sleep_until(deadline);
             poll_fn(move |cx| {
                 // Tokio's own panics when its runtime is gone.
                 match catch_unwind(AssertUnwindSafe(|| !is_gone && sleep.as_mut().poll(cx).is_ready())) {
@@ -92,7 +92,7 @@ impl Host for TokioHost {
         })
     }
 
-    fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+    fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
         // Tokio does not give back what it cannot run, so it is lent the job.
         let slot = Arc::new(Mutex::new(Some(job)));
         let lent = Arc::clone(&slot);
@@ -103,7 +103,7 @@ impl Host for TokioHost {
             }
         };
         let error = match catch_unwind(AssertUnwindSafe(|| self.handle.spawn_blocking(run))) {
-            Ok(task) if task.is_finished() => HostError::ShutDown,
+            Ok(task) if task.is_finished() => RuntimeError::ShutDown,
             Ok(_) => return Ok(()),
             Err(payload) => no_thread(payload),
         };
@@ -124,10 +124,10 @@ impl Host for TokioHost {
 }
 
 /// The error that tokio panics with.
-fn no_thread(payload: Box<dyn Any + Send>) -> HostError {
+fn no_thread(payload: Box<dyn Any + Send>) -> RuntimeError {
     let text = payload.downcast_ref::<String>().cloned();
     discard(payload);
-    HostError::NoThread(io::Error::other(text.unwrap_or_else(|| "tokio gave no reason".to_owned())))
+    RuntimeError::NoThread(io::Error::other(text.unwrap_or_else(|| "tokio gave no reason".to_owned())))
 }
 
 #[cfg(test)]
@@ -137,18 +137,18 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use ::tokio::runtime::{Builder, Runtime};
+    use ::tokio::runtime::{self, Builder};
     use mcp_core::__private::block_on;
 
-    use super::TokioHost;
-    use crate::runtime::{Host, HostError, Job};
+    use super::TokioRuntime;
+    use crate::runtime::{Job, Runtime, RuntimeError};
 
-    fn runtime() -> Runtime {
+    fn tokio() -> runtime::Runtime {
         Builder::new_current_thread().enable_time().build().unwrap()
     }
 
-    fn host(runtime: &Runtime) -> TokioHost {
-        TokioHost::new(runtime.handle().clone()).unwrap()
+    fn on(tokio: &runtime::Runtime) -> TokioRuntime {
+        TokioRuntime::new(tokio.handle().clone()).unwrap()
     }
 
     /// A job that does nothing but own a sender.
@@ -158,54 +158,54 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_host_inside_a_runtime_only() {
-        assert!(matches!(TokioHost::current(), Err(HostError::NoRuntime)));
-        runtime().block_on(async { TokioHost::current().map(drop) }).unwrap();
+    fn there_is_a_current_runtime_inside_tokio_only() {
+        assert!(matches!(TokioRuntime::current(), Err(RuntimeError::NoRuntime)));
+        tokio().block_on(async { TokioRuntime::current().map(drop) }).unwrap();
     }
 
     #[test]
     fn a_runtime_without_timers_is_refused() {
         let runtime = Builder::new_current_thread().build().unwrap();
-        let refused = TokioHost::new(runtime.handle().clone());
-        assert!(matches!(refused, Err(HostError::NoTimers)), "{refused:?}");
+        let refused = TokioRuntime::new(runtime.handle().clone());
+        assert!(matches!(refused, Err(RuntimeError::NoTimers)), "{refused:?}");
         let error = refused.unwrap_err().to_string();
         assert_eq!(error, "the tokio runtime has no timers; build it with `enable_time()` or `enable_all()`");
     }
 
     #[test]
     fn sleeps_end_not_before_their_instant() {
-        let runtime = runtime();
-        let host = host(&runtime);
+        let tokio = tokio();
+        let runtime = on(&tokio);
         for millis in [0, 1, 20] {
             let deadline = Instant::now() + Duration::from_millis(millis);
             // Made outside the runtime.
-            runtime.block_on(host.sleep_until(deadline));
+            tokio.block_on(runtime.sleep_until(deadline));
             assert!(Instant::now() >= deadline);
         }
     }
 
     #[test]
     fn a_sleep_far_away_does_not_end() {
-        let runtime = runtime();
-        let host = host(&runtime);
+        let tokio = tokio();
+        let runtime = on(&tokio);
         // Nearly the last instant there is.
         let far = (0..64)
             .rev()
             .fold(Instant::now(), |far, bit| far.checked_add(Duration::from_secs(1 << bit)).unwrap_or(far));
-        let short = host.sleep_until(Instant::now() + Duration::from_millis(20));
-        let long = runtime.spawn(host.sleep_until(far));
-        runtime.block_on(short);
+        let short = runtime.sleep_until(Instant::now() + Duration::from_millis(20));
+        let long = tokio.spawn(runtime.sleep_until(far));
+        tokio.block_on(short);
         assert!(!long.is_finished());
     }
 
     #[test]
     fn jobs_run_side_by_side() {
-        let runtime = runtime();
-        let host = host(&runtime);
+        let tokio = tokio();
+        let runtime = on(&tokio);
         let barrier = Arc::new(Barrier::new(9));
         for _ in 0..8 {
             let barrier = Arc::clone(&barrier);
-            host.spawn_blocking(Box::new(move || _ = barrier.wait())).unwrap();
+            runtime.spawn_blocking(Box::new(move || _ = barrier.wait())).unwrap();
         }
         barrier.wait();
     }
@@ -220,33 +220,33 @@ mod tests {
             }
         }
 
-        let runtime = runtime();
-        let host = host(&runtime);
-        host.spawn_blocking(Box::new(|| std::panic::panic_any(Bomb))).unwrap();
+        let tokio = tokio();
+        let runtime = on(&tokio);
+        runtime.spawn_blocking(Box::new(|| std::panic::panic_any(Bomb))).unwrap();
         let (job, ran) = job();
-        host.spawn_blocking(job).unwrap();
+        runtime.spawn_blocking(job).unwrap();
         ran.recv().unwrap();
     }
 
     #[test]
     fn after_the_runtime_is_gone_jobs_are_refused_and_sleeps_go_on() {
-        let runtime = runtime();
-        let host = host(&runtime);
+        let tokio = tokio();
+        let runtime = on(&tokio);
         let deadline = Instant::now() + Duration::from_millis(400);
-        let (early, late) = (host.sleep_until(deadline), host.sleep_until(deadline));
+        let (early, late) = (runtime.sleep_until(deadline), runtime.sleep_until(deadline));
         let early = thread::spawn(move || {
             block_on(early);
             Instant::now()
         });
         thread::sleep(Duration::from_millis(50));
-        drop(runtime);
+        drop(tokio);
         let (job, ran) = job();
-        let refused = host.spawn_blocking(job);
-        assert!(matches!(refused, Err(HostError::ShutDown)), "{refused:?}");
+        let refused = runtime.spawn_blocking(job);
+        assert!(matches!(refused, Err(RuntimeError::ShutDown)), "{refused:?}");
         ran.recv().unwrap_err();
         block_on(late);
         assert!(Instant::now() >= deadline);
         assert!(early.join().unwrap() >= deadline);
-        block_on(host.sleep_until(Instant::now() + Duration::from_millis(5)));
+        block_on(runtime.sleep_until(Instant::now() + Duration::from_millis(5)));
     }
 }

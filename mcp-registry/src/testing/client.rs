@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_core::{CallOptions, CallToolResult, Era, RpcError, ToolEvent, code};
+use mcp_core::{CallOptions, CallToolResult, ProtocolVersion, RpcError, ToolEvent, code};
 use serde_json::{Value, json};
 
 use crate::protocol::{Peer, Server};
@@ -13,7 +13,7 @@ use crate::protocol::{Peer, Server};
 /// ```standalone_crate
 /// use mcp_registry::serde_json::json;
 /// use mcp_registry::testing::{Client, assert_progress, block_on};
-/// use mcp_registry::{Era, Registry, Server, ToolContext, mcp_tool};
+/// use mcp_registry::{ProtocolVersion, Registry, Server, ToolContext, mcp_tool};
 ///
 /// /// Counts.
 /// #[mcp_tool(module = "calc")]
@@ -24,7 +24,7 @@ use crate::protocol::{Peer, Server};
 ///
 /// # fn main() -> mcp_registry::Result<()> {
 /// let server = Server::new(Registry::linked()?);
-/// for era in [Era::V2026_07_28, Era::V2025_11_25] {
+/// for era in [ProtocolVersion::V2026_07_28, ProtocolVersion::V2025_11_25] {
 ///     let client = block_on(Client::connect(server.clone(), era))?;
 ///     assert_eq!(block_on(client.list_tools())?[0]["name"], "calc_count");
 ///     let result = block_on(client.call_tool("calc_count", json!({ "to": 3 })))?;
@@ -38,7 +38,7 @@ use crate::protocol::{Peer, Server};
 pub struct Client {
     server: Server,
     peer: Peer,
-    era: Era,
+    era: ProtocolVersion,
     next_id: AtomicU64,
     told: Arc<Mutex<Vec<Value>>>,
 }
@@ -46,16 +46,16 @@ pub struct Client {
 impl Client {
     /// A client of the newest version, which needs no set-up.
     pub fn new(server: Server) -> Self {
-        Self::with(server, Era::V2026_07_28, CallOptions::new())
+        Self::with(server, ProtocolVersion::V2026_07_28, CallOptions::new())
     }
 
     /// A client of some version, set up as that version asks for.
-    pub async fn connect(server: Server, era: Era) -> Result<Self, RpcError> {
+    pub async fn connect(server: Server, era: ProtocolVersion) -> Result<Self, RpcError> {
         Self::connect_with(server, era, CallOptions::new()).await
     }
 
     /// As [`connect`](Self::connect), with what each call brings along: caller, trust, extensions.
-    pub async fn connect_with(server: Server, era: Era, options: CallOptions) -> Result<Self, RpcError> {
+    pub async fn connect_with(server: Server, era: ProtocolVersion, options: CallOptions) -> Result<Self, RpcError> {
         let client = Self::with(server, era, options);
         if !era.is_stateless() {
             let info = json!({ "name": "in memory", "version": "1.0.0" });
@@ -66,7 +66,7 @@ impl Client {
         Ok(client)
     }
 
-    fn with(server: Server, era: Era, options: CallOptions) -> Self {
+    fn with(server: Server, era: ProtocolVersion, options: CallOptions) -> Self {
         let told = Arc::new(Mutex::new(Vec::new()));
         let of_sink = Arc::clone(&told);
         let peer = Peer::new().options(options).notify(move |message| {

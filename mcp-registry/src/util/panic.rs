@@ -88,7 +88,7 @@ impl std::error::Error for PanicError {}
 fn lack_of(message: &str) -> Option<(&'static str, &'static str)> {
     if message.contains("there is no reactor running") {
         let remedy = if cfg!(feature = "tokio") {
-            "call it inside a runtime, or remove `inline`: all other tools run in that of `TokioHost`, or in one that is \
+            "call it inside a runtime, or remove `inline`: all other tools run in that of `TokioRuntime`, or in one that is \
              started for them"
         } else {
             "call it inside a runtime, or enable the feature `tokio` of `mcp-registry`, so that one is started for it"
@@ -137,7 +137,7 @@ mod tests {
         let error = |run: fn()| guard(run).unwrap_err().of("calc.add").to_string();
         let lost = error(|| drop(tokio::runtime::Handle::current()));
         assert!(lost.contains("`calc.add` needs a tokio runtime"), "{lost}");
-        assert_eq!(lost.contains("`TokioHost`"), cfg!(feature = "tokio"), "{lost}");
+        assert_eq!(lost.contains("`TokioRuntime`"), cfg!(feature = "tokio"), "{lost}");
         assert_eq!(lost.contains("feature `tokio`"), !cfg!(feature = "tokio"), "{lost}");
         let layer = guard(|| tokio::runtime::Handle::current()).unwrap_err().by("a layer").of("calc.add").to_string();
         assert!(layer.contains("`calc.add` was called, and a layer needs a tokio runtime"), "{layer}");

@@ -11,7 +11,7 @@ use axum::http::header::{ALLOW, CONNECTION};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Body;
-use mcp_core::{BoxError, BoxFuture, CallOptions, CancelToken, Era};
+use mcp_core::{BoxError, BoxFuture, CallOptions, CancelToken, ProtocolVersion};
 use tower_service::Service;
 
 use super::accept::{Accepted, EVENTS, JSON, content_type, is_json};
@@ -266,9 +266,9 @@ impl Endpoint {
         }
         match (&session, headers.version()) {
             (Some(session), _) => session.set_up(&peer),
-            (None, Version::Spoken(era)) if !era.is_stateless() => peer.set_era(era),
+            (None, Version::Spoken(era)) if !era.is_stateless() => peer.set_protocol_version(era),
             // Newer clients send their version. With sessions, so do those of 2025-03-26, by their session.
-            (None, Version::None) if self.sessions.is_none() => peer.set_era(Era::V2025_03_26),
+            (None, Version::None) if self.sessions.is_none() => peer.set_protocol_version(ProtocolVersion::V2025_03_26),
             _ => {}
         }
         let answering =
@@ -348,7 +348,7 @@ impl Endpoint {
         let outlet = Arc::new(Outlet::default());
         let told = Arc::clone(&outlet);
         let peer = Peer::new().notify(move |message| told.tell(message));
-        peer.set_era(era.unwrap_or(Era::V2025_11_25));
+        peer.set_protocol_version(era.unwrap_or(ProtocolVersion::V2025_11_25));
         let over = self.stopping.child();
         if let Some(session) = &session {
             session.set_up(&peer);
@@ -361,7 +361,7 @@ impl Endpoint {
     }
 
     /// The version of a request that only the older versions have.
-    fn older_version(&self, request: &Parts, headers: &Headers<'_>) -> Result<Option<Era>, Box<Reply>> {
+    fn older_version(&self, request: &Parts, headers: &Headers<'_>) -> Result<Option<ProtocolVersion>, Box<Reply>> {
         match headers.version() {
             Version::Spoken(era) if era.is_stateless() => Err(Box::new(self.no_method(&request.method))),
             Version::Spoken(era) => Ok(Some(era)),
@@ -418,7 +418,7 @@ impl Answering<'_> {
             Outcome::Refused | Outcome::OlderRefused => StatusCode::BAD_REQUEST,
             Outcome::NoMethod => StatusCode::NOT_FOUND,
             Outcome::Initialized => {
-                let sessions = self.endpoint.sessions.as_ref().zip(self.peer.era());
+                let sessions = self.endpoint.sessions.as_ref().zip(self.peer.protocol_version());
                 session = sessions.and_then(|(sessions, era)| {
                     let id = sessions.begin(&caller(self.options, self.sender), era)?;
                     HeaderValue::try_from(id).ok()

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use mcp_core::__private::cut;
-use mcp_core::{Era, RpcError};
+use mcp_core::{ProtocolVersion, RpcError};
 use serde_json::Value;
 
 use crate::catalog::header::HeaderArgument;
@@ -19,7 +19,7 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The oldest version that is served over HTTP: 2024-11-05 has another HTTP transport.
-pub(super) const OLDEST: Era = Era::V2025_03_26;
+pub(super) const OLDEST: ProtocolVersion = ProtocolVersion::V2025_03_26;
 
 /// The headers of a message.
 pub(super) struct Headers<'a> {
@@ -31,7 +31,7 @@ pub(super) struct Headers<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version<'a> {
     None,
-    Spoken(Era),
+    Spoken(ProtocolVersion),
     /// None that is spoken here.
     Other(&'a str),
     /// None that can be read.
@@ -43,7 +43,7 @@ impl<'a> Headers<'a> {
         let version = match one(all, VERSION.as_str()) {
             Ok(None) => Version::None,
             Ok(Some(text)) => {
-                Era::named(text).filter(|era| *era >= OLDEST).map_or(Version::Other(text), Version::Spoken)
+                ProtocolVersion::named(text).filter(|era| *era >= OLDEST).map_or(Version::Other(text), Version::Spoken)
             }
             Err(_) => Version::Broken,
         };
@@ -56,7 +56,7 @@ impl<'a> Headers<'a> {
 }
 
 impl Envelope for Headers<'_> {
-    fn oldest(&self) -> Era {
+    fn oldest(&self) -> ProtocolVersion {
         OLDEST
     }
 
@@ -199,7 +199,7 @@ fn same(header: &str, said: &str, what: &str, meant: &str) -> Result<(), RpcErro
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderMap, HeaderValue};
-    use mcp_core::{Era, code};
+    use mcp_core::{ProtocolVersion, code};
     use serde_json::{Value, json};
 
     use super::{HeaderArgument, Headers, Version, decoded};
@@ -218,7 +218,10 @@ mod tests {
         let version = |values: &[(&'static str, &[u8])]| format!("{:?}", Headers::of(&headers(values)).version());
         let name = "mcp-protocol-version";
         assert_eq!(version(&[]), format!("{:?}", Version::None));
-        assert_eq!(version(&[(name, b" 2025-06-18\t")]), format!("{:?}", Version::Spoken(Era::V2025_06_18)));
+        assert_eq!(
+            version(&[(name, b" 2025-06-18\t")]),
+            format!("{:?}", Version::Spoken(ProtocolVersion::V2025_06_18))
+        );
         assert_eq!(version(&[(name, b"1.0")]), format!("{:?}", Version::Other("1.0")));
         assert_eq!(version(&[(name, b"\xff")]), "Broken");
         assert_eq!(version(&[(name, b"2025-06-18"), (name, b"2025-06-18")]), "Broken");

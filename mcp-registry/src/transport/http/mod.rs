@@ -35,7 +35,7 @@ use self::serve::Site;
 use self::session::Sessions;
 pub use self::stream::HttpBody;
 use crate::protocol::Server;
-use crate::runtime::TokioHost;
+use crate::runtime::TokioRuntime;
 
 /// How many requests may be under way.
 const IN_FLIGHT: usize = 4096;
@@ -403,7 +403,7 @@ impl Http {
     async fn run(self, listener: TcpListener, signal: impl AsyncFnMut()) -> Result<(), TransportError> {
         self.check(&listener)?;
         // Without timers, every connection would end in a panic.
-        TokioHost::current().map_err(std::io::Error::other)?;
+        TokioRuntime::current().map_err(std::io::Error::other)?;
         let (path, health_path) = (self.path.clone(), self.health_path.clone());
         let (stopping, most) = (self.stopping.clone(), listen::most(self.max_connections));
         let site = Site::new(&path, health_path.as_deref(), self.service());

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mcp_core::{CancelToken, Era, LogLevel};
+use mcp_core::{CancelToken, LogLevel, ProtocolVersion};
 
 use crate::protocol::{Peer, WeakPeer};
 
@@ -69,7 +69,7 @@ struct Entry {
 pub(super) struct Session(Mutex<State>);
 
 struct State {
-    era: Era,
+    era: ProtocolVersion,
     level: LogLevel,
     /// The requests that are under way.
     peers: Vec<WeakPeer>,
@@ -80,7 +80,7 @@ struct State {
 
 impl Sessions {
     /// Begins a session of a caller; none if the system has no randomness to give.
-    pub(super) fn begin(&self, caller: &Caller, era: Era) -> Option<String> {
+    pub(super) fn begin(&self, caller: &Caller, era: ProtocolVersion) -> Option<String> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).ok()?;
         let id = u128::from_be_bytes(bytes);
@@ -88,7 +88,7 @@ impl Sessions {
         Some(format!("{id:032x}"))
     }
 
-    fn insert(&self, id: u128, caller: &Caller, era: Era, now: Instant) {
+    fn insert(&self, id: u128, caller: &Caller, era: ProtocolVersion, now: Instant) {
         let level = LogLevel::Info;
         let session = Session(Mutex::new(State { era, level, peers: Vec::new(), listening: None, over: false }));
         let forgotten = {
@@ -237,7 +237,7 @@ impl Session {
     /// Has a request speak as was agreed on.
     pub(super) fn set_up(&self, peer: &Peer) {
         let mut state = self.lock();
-        peer.set_era(state.era);
+        peer.set_protocol_version(state.era);
         peer.set_log_level(state.level);
         state.peers.retain(WeakPeer::is_there);
         state.peers.push(peer.downgrade());
@@ -282,12 +282,12 @@ impl Session {
 mod tests {
     use std::time::Instant;
 
-    use mcp_core::{CancelToken, Era, LogLevel};
+    use mcp_core::{CancelToken, LogLevel, ProtocolVersion};
 
     use super::{Caller, EXPIRED_AT_ONCE, IDLE, MOST, NoSession, Sessions};
     use crate::protocol::Peer;
 
-    const ERA: Era = Era::V2025_11_25;
+    const ERA: ProtocolVersion = ProtocolVersion::V2025_11_25;
 
     fn caller(name: &str) -> Caller {
         Caller { name: Some(name.to_owned()), token: None }
@@ -304,13 +304,13 @@ mod tests {
     #[test]
     fn a_session_remembers_what_was_agreed_on() {
         let (sessions, nobody) = (Sessions::default(), Caller::default());
-        let id = sessions.begin(&nobody, Era::V2025_06_18).unwrap();
+        let id = sessions.begin(&nobody, ProtocolVersion::V2025_06_18).unwrap();
         assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
         let session = sessions.get(&id, &nobody).unwrap();
         session.set_level(LogLevel::Error);
         let peer = Peer::new();
         session.set_up(&peer);
-        assert_eq!((peer.era(), peer.log_level()), (Some(Era::V2025_06_18), LogLevel::Error));
+        assert_eq!((peer.protocol_version(), peer.log_level()), (Some(ProtocolVersion::V2025_06_18), LogLevel::Error));
         assert_eq!(session.peers().len(), 1);
         drop(peer);
         assert_eq!(session.peers().len(), 0, "it is over");

@@ -59,7 +59,7 @@ impl<'a> Drain<'a> {
             }
             Step::Serving | Step::Over => return Poll::Pending,
         };
-        let host = server.registry().settings().host();
+        let host = server.registry().settings().runtime();
         self.timer = Instant::now().checked_add(time).map(|end| host.sleep_until(end));
         self.step = next;
         Poll::Ready(())

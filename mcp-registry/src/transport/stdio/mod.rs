@@ -22,7 +22,7 @@ use self::outbox::Outbox;
 
 pub use self::stream::serve_lines;
 use crate::protocol::Server;
-use crate::runtime::HostError;
+use crate::runtime::RuntimeError;
 use crate::transport::signals::Signals;
 
 /// Serves the client that started this program: one message a line from stdin, one a line to stdout. Calls run side by
@@ -40,7 +40,7 @@ use crate::transport::signals::Signals;
 ///
 /// It is to run in a tokio runtime with everything enabled, as `#[tokio::main]` makes one. The registry runs plain
 /// functions on threads of its own, which do not keep the program from ending. If its builder was given a
-/// [`TokioHost`](crate::TokioHost), the runtime waits for them when it is dropped: end it with `shutdown_background`, as
+/// [`TokioRuntime`](crate::TokioRuntime), the runtime waits for them when it is dropped: end it with `shutdown_background`, as
 /// `cli::main` does.
 ///
 /// ```no_run
@@ -73,7 +73,7 @@ pub async fn serve_stdio(server: Server) -> Result<(), TransportError> {
 
 /// The runtime that this task is in.
 fn runtime() -> io::Result<Handle> {
-    Handle::try_current().map_err(|_| io::Error::other(HostError::NoRuntime))
+    Handle::try_current().map_err(|_| io::Error::other(RuntimeError::NoRuntime))
 }
 
 /// Serves streams that block, each with a thread: one hop less for each message than tokio's own.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_registry::{Host, HostError, Job, Registry, ThreadHost, TokioHost, ToolCall, mcp_tool, tools};
+use mcp_registry::{Job, Registry, Runtime, RuntimeError, ThreadRuntime, TokioRuntime, ToolCall, mcp_tool, tools};
 use serde_json::json;
 
 use crate::{build, call, failure, of};
@@ -57,7 +57,7 @@ fn calls_run_on_tokio() {
     ] {
         runtime.block_on(async {
             let tools = tools![thread, here, block, sleep, has_runtime];
-            checked(&build(of(tools).host(TokioHost::current().unwrap()))).await;
+            checked(&build(of(tools).runtime(TokioRuntime::current().unwrap()))).await;
             // And on std's threads beside it.
             checked(&build(of(tools))).await;
         });
@@ -67,7 +67,7 @@ fn calls_run_on_tokio() {
 #[test]
 fn a_host_of_tokio_serves_calls_from_outside() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
-    let registry = build(of(tools![block, thread]).host(TokioHost::new(runtime.handle().clone()).unwrap()));
+    let registry = build(of(tools![block, thread]).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
     assert_eq!(failure(&call(&registry, "host.block", json!({}))).0, "TimeoutError");
     assert!(!call(&registry, "host.thread", json!({})).is_failure());
     runtime.shutdown_background();
@@ -83,7 +83,7 @@ fn a_deadline_rings_while_the_runtime_is_blocked() {
     ] {
         let result = runtime.block_on(async {
             let task = tokio::spawn(async {
-                let registry = build(of(tools![block]).host(TokioHost::current().unwrap()));
+                let registry = build(of(tools![block]).runtime(TokioRuntime::current().unwrap()));
                 registry.call_blocking(&ToolCall::new("host.block", json!({})))
             });
             task.await.unwrap()
@@ -94,20 +94,20 @@ fn a_deadline_rings_while_the_runtime_is_blocked() {
 
 #[test]
 fn plain_functions_run_on_threads_of_the_pool() {
-    let registry = build(of(tools![thread]).host(ThreadHost::new()));
+    let registry = build(of(tools![thread]).runtime(ThreadRuntime::new()));
     let name = call(&registry, "host.thread", json!({})).data.unwrap()["result"].as_str().unwrap().to_owned();
     assert!(name.starts_with("mcp-tool-"), "{name}");
 }
 
 /// Has no threads to give.
-struct Poor(Arc<ThreadHost>);
+struct Poor(Arc<ThreadRuntime>);
 
-impl Host for Poor {
+impl Runtime for Poor {
     fn sleep_until(&self, deadline: Instant) -> mcp_registry::BoxFuture<'static, ()> {
         self.0.sleep_until(deadline)
     }
 
-    fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+    fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
         drop(job);
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Host for Poor {
 
 #[test]
 fn a_job_that_the_host_loses_is_an_error_and_no_hang() {
-    let registry = build(of(tools![thread]).no_timeout().host(Poor(ThreadHost::shared())));
+    let registry = build(of(tools![thread]).no_timeout().runtime(Poor(ThreadRuntime::shared())));
     let result = call(&registry, "host.thread", json!({}));
     assert!(failure(&result).1.contains("given up by the host"), "{}", result.to_json());
 }
@@ -125,22 +125,22 @@ struct Broken {
     sleeps: bool,
 }
 
-impl Host for Broken {
+impl Runtime for Broken {
     fn sleep_until(&self, deadline: Instant) -> mcp_registry::BoxFuture<'static, ()> {
         assert!(self.sleeps, "no time");
-        ThreadHost::shared().sleep_until(deadline)
+        ThreadRuntime::shared().sleep_until(deadline)
     }
 
-    fn spawn_blocking(&self, job: Job) -> Result<(), HostError> {
+    fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
         assert!(!self.sleeps, "no threads");
-        ThreadHost::shared().spawn_blocking(job)
+        ThreadRuntime::shared().spawn_blocking(job)
     }
 }
 
 #[test]
 fn a_host_that_panics_is_an_error_of_the_call() {
     for (sleeps, message) in [(true, "no threads"), (false, "no time")] {
-        let registry = build(of(tools![block]).host(Broken { sleeps }));
+        let registry = build(of(tools![block]).runtime(Broken { sleeps }));
         let result = call(&registry, "host.block", json!({}));
         assert_eq!(failure(&result).0, "ToolExecutionError");
         assert!(failure(&result).1.contains(message), "{}", result.to_json());

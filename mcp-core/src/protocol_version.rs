@@ -3,10 +3,10 @@
 use std::fmt;
 
 /// A version of MCP. Up to 2025-11-25 a connection begins with `initialize`; from 2026-07-28 on each request carries its
-/// version. Versions are ordered by date: `era >= Era::V2025_06_18` asks for what that version introduced.
+/// version. Versions are ordered by date: `version >= ProtocolVersion::V2025_06_18` asks for what that version introduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Era {
+pub enum ProtocolVersion {
     /// 2024-11-05. Its HTTP transport (HTTP with SSE) is not served; other transports are.
     V2024_11_05,
     /// 2025-03-26: tool annotations, audio, batches.
@@ -19,7 +19,7 @@ pub enum Era {
     V2026_07_28,
 }
 
-impl Era {
+impl ProtocolVersion {
     /// All of them, newest first.
     pub const ALL: [Self; 5] =
         [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
@@ -37,7 +37,7 @@ impl Era {
 
     /// The version of a name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|era| era.as_str() == name)
+        Self::ALL.into_iter().find(|version| version.as_str() == name)
     }
 
     /// Whether each request carries its version, and no connection is set up first.
@@ -46,7 +46,7 @@ impl Era {
     }
 }
 
-impl fmt::Display for Era {
+impl fmt::Display for ProtocolVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
