@@ -1,4 +1,4 @@
-//! The floors of `mcp-registry`: a folder uses only itself and the folders before it.
+//! The floors of `mcp-core` and `mcp-registry`: a folder uses only itself and the folders before it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,8 +7,14 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
+/// The folders and files of `mcp-core/src`, lowest first. `private` is what the macro's expansion uses.
+const FLOORS_OF_CORE: [&str; 13] = [
+    "util", "name", "error", "message", "rpc", "mcp", "context", "schema", "param", "output", "entry", "support",
+    "private",
+];
+
 /// The folders of `mcp-registry/src`, lowest first.
-const FLOORS: [&str; 11] =
+const FLOORS_OF_REGISTRY: [&str; 11] =
     ["util", "runtime", "validate", "catalog", "call", "registry", "protocol", "transport", "rmcp", "cli", "testing"];
 
 /// The first of the floors that nothing may use.
@@ -156,13 +162,17 @@ fn sources(root: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn each_folder_of_mcp_registry_uses_only_lower_floors() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp-registry/src");
-    let mut sources = sources(&root);
-    assert!(sources.len() > 80, "the sources are where the test looks");
-    sources.retain(|(path, _)| path != "lib.rs");
-    let forbidden: Vec<String> = forbidden(&FLOORS, &sources).into_iter().collect();
-    assert!(forbidden.is_empty(), "{}", forbidden.join("\n"));
+fn each_folder_uses_only_lower_floors() {
+    for (folder, floors, files) in
+        [("../mcp-core/src", &FLOORS_OF_CORE[..], 45), ("../mcp-registry/src", &FLOORS_OF_REGISTRY[..], 80)]
+    {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let mut sources = sources(&root);
+        assert!(sources.len() > files, "the sources are where the test looks");
+        sources.retain(|(path, _)| path != "lib.rs");
+        let forbidden: Vec<String> = forbidden(floors, &sources).into_iter().collect();
+        assert!(forbidden.is_empty(), "{folder}: {}", forbidden.join("\n"));
+    }
 }
 
 /// What is found in a tree of one file.

@@ -573,7 +573,7 @@ fn c26_a_flattened_struct_takes_what_its_schema_says() {
     let call = |name: &str, json: &str| {
         let entry = mcp_core::entries().find(|entry| entry.name == name).unwrap();
         let mcp_core::Call::Sync(run) = entry.call else { panic!("not sync") };
-        let closed = mcp_core::schema::input_of(entry)["additionalProperties"] == false;
+        let closed = entry.generate_input_schema()["additionalProperties"] == false;
         let mut out = Vec::new();
         let result = run(&mcp_core::ToolContext::for_test(), mcp_core::Input::new(json), &mut out);
         (closed, result.map(|_| String::from_utf8(out).unwrap()).map_err(|error| error.into_error(name).to_string()))

@@ -29,7 +29,7 @@ mod words;
 
 use mcp_core::__private::block_on;
 use mcp_core::serde_json::{Value, from_slice};
-use mcp_core::{Call, CallError, Returned, ToolContext, ToolEntry, ToolError, entries, schema};
+use mcp_core::{Call, CallError, Returned, ToolContext, ToolEntry, ToolError, entries};
 
 /// The one tool of the name.
 fn entry(name: &str) -> &'static ToolEntry {
@@ -73,5 +73,5 @@ fn faults(name: &str, arguments: &str) -> Vec<(String, String)> {
 }
 
 fn input(name: &str) -> Value {
-    schema::input_of(entry(name))
+    entry(name).generate_input_schema()
 }

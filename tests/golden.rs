@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use cases::{Case, cases};
 use jsonschema::Validator;
 use mcp_core::serde_json::{self, Value, json};
-use mcp_core::{Call, CallError, Returned, ToolContext, ToolEntry, entries, schema};
+use mcp_core::{Call, CallError, Returned, ToolContext, ToolEntry, entries};
 
 /// A tool of this file.
 pub(crate) fn entry(name: &str) -> &'static ToolEntry {
@@ -48,7 +48,7 @@ pub(crate) fn validator(schema: &Value) -> Validator {
 
 fn check(case: &Case) -> Result<(), String> {
     let entry = entry(case.name);
-    let input = validator(&schema::input_of(entry));
+    let input = validator(&entry.generate_input_schema());
     let output = (entry.output_schema)().map(|output| validator(&output.schema));
     let mut wrong = String::new();
     let lists = [
@@ -104,8 +104,7 @@ fn each_schema_is_the_one_that_is_kept() {
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();
     let mut wrong = String::new();
     for entry in entries() {
-        let schemas =
-            json!({ "input": schema::input_of(entry), "output": (entry.output_schema)().map(|output| output.schema) });
+        let schemas = json!({ "input": entry.generate_input_schema(), "output": (entry.output_schema)().map(|output| output.schema) });
         let made = format!("{schemas:#}\n");
         let path = golden(entry.name);
         if update {
@@ -146,8 +145,9 @@ fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 #[test]
 fn each_reference_resolves_and_each_definition_is_used() {
     for entry in entries() {
-        for schema in
-            [Some(schema::input_of(entry)), (entry.output_schema)().map(|output| output.schema)].into_iter().flatten()
+        for schema in [Some(entry.generate_input_schema()), (entry.output_schema)().map(|output| output.schema)]
+            .into_iter()
+            .flatten()
         {
             let mut found = Vec::new();
             references(&schema, &mut found);
@@ -165,7 +165,7 @@ fn each_reference_resolves_and_each_definition_is_used() {
 #[test]
 fn each_schema_is_one() {
     for entry in entries() {
-        validator(&schema::input_of(entry));
+        validator(&entry.generate_input_schema());
         if let Some(output) = (entry.output_schema)() {
             validator(&output.schema);
         }

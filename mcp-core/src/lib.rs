@@ -15,23 +15,18 @@ pub mod message;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
-mod call_result;
-mod content;
-mod context;
-mod dialect;
-mod doc;
-mod entry;
-mod error;
-mod name;
-mod output;
-mod panics;
-mod param;
-mod protocol_version;
-mod rpc;
+pub mod context;
+pub mod entry;
+pub mod error;
+pub mod mcp;
+pub mod name;
+pub mod output;
+pub mod param;
+pub mod rpc;
 pub mod schema;
-mod text;
-mod trust;
-mod version;
+#[doc(hidden)]
+pub mod support;
+mod util;
 
 #[doc = include_str!("mcp_tool.md")]
 pub use mcp_macros::mcp_tool;
@@ -43,29 +38,25 @@ pub use mcp_macros::tools;
 pub use schemars;
 pub use serde_json;
 
-pub use self::call_result::CallToolResult;
-pub use self::content::{Content, Resource, ResourceBody};
 pub use self::context::{
-    Amount, BoxFuture, CallOptions, CancelToken, Cancelled, Extensions, FromContext, LogLevel, Remark, ToolContext,
-    ToolEvent, Total,
+    Amount, BoxFuture, CallOptions, CancelToken, Cancelled, Extensions, FromContext, LogLevel, Remark, StateType,
+    ToolContext, ToolEvent, Total, TrustLevel,
 };
-pub use self::dialect::{Dialect, Incoming};
-pub use self::entry::{
-    Call, CallError, Hints, Input, MetaValue, Pending, Registration, StateType, Timeout, ToolEntry, entries,
-};
+pub use self::entry::{Call, Hints, Input, MetaValue, Pending, Registration, Timeout, ToolEntry, entries};
 pub use self::error::{
-    BoxError, CodeProfile, Conflict, Contender, Error, ErrorKind, Fault, MAX_DEPTH, Origin, RegistrationError,
-    RegistrationProblem, ResultTooLargeError, Rule, SchemaError, SerializationError, TimeoutError, ToolError,
-    ToolNotFoundError, TransportError, ValidationError, Violation,
+    BoxError, CallError, CodeProfile, Conflict, Contender, Error, ErrorKind, Fault, MAX_DEPTH, Origin,
+    RegistrationError, RegistrationProblem, ResultTooLargeError, Rule, SchemaError, SerializationError, TimeoutError,
+    ToolError, ToolNotFoundError, TransportError, ValidationError, Violation,
 };
-pub use self::message::{ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolCall, ToolResult};
-pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolicy, ToolName};
+pub use self::mcp::{CallToolResult, Dialect, Incoming, ProtocolVersion};
+pub use self::message::{
+    Content, ErrorDetail, ErrorType, JsonObject, MESSAGE_FORMAT_VERSION, Resource, ResourceBody, Status, Strictness,
+    ToolCall, ToolResult,
+};
+pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolicy, ToolName, Version, VersionError};
 pub use self::output::{Json, OutputSchema, Returned, ToolFailure, ToolOutput};
 pub use self::param::{Bound, Constraint, Param, ToolParam};
-pub use self::protocol_version::ProtocolVersion;
 pub use self::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
-pub use self::trust::TrustLevel;
-pub use self::version::{MESSAGE_FORMAT_VERSION, Version, VersionError};
 
 /// What a tool may return to use `?` on anything.
 pub type Result<T, E = BoxError> = std::result::Result<T, E>;

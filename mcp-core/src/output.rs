@@ -14,9 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::content::Content;
-use crate::entry::CallError;
-use crate::error::{BoxError, SerializationError, ToolError};
+use crate::error::{BoxError, CallError, SerializationError, ToolError};
+use crate::message::Content;
 use crate::message::ToolResult;
 use crate::schema::{self, Shape, output_shape};
 
@@ -353,17 +352,5 @@ fn write_json(value: &impl Serialize, out: &mut Vec<u8>) -> Written {
             out.truncate(start);
             Err(CallError::Serialization(SerializationError::new("what the tool returned", error)))
         }
-    }
-}
-
-impl From<ToolError> for CallError {
-    fn from(error: ToolError) -> Self {
-        Self::Tool(error)
-    }
-}
-
-impl From<Vec<crate::error::Fault>> for CallError {
-    fn from(faults: Vec<crate::error::Fault>) -> Self {
-        Self::Arguments(faults)
     }
 }

@@ -2,14 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::future::Future;
 use std::marker::PhantomData;
 use std::num::{NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
-use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::sync::OnceLock;
 
 pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
@@ -20,33 +15,27 @@ pub use std::vec::Vec;
 pub use inventory;
 pub use serde_json::Value;
 
-pub use crate::context::{BoxFuture, FromContext, ToolContext};
-pub use crate::entry::{Call, CallError, Input, MetaValue, Registration, StateType, Timeout, ToolEntry};
-pub use crate::error::{Origin, ToolError};
-pub use crate::message::parse_arguments;
+pub use crate::context::{BoxFuture, FromContext, StateType, ToolContext};
+pub use crate::entry::{Call, Input, MetaValue, Registration, Timeout, ToolEntry};
+pub use crate::error::{CallError, Origin, ToolError};
 pub use crate::output::{
     AnyFailure, AnyOutcome, AnySuccess, NoSchema, NoShape, Outcome, OutputSchema, ReadSuccess, Returned, SchemaSuccess,
     Success,
 };
-pub use crate::panics::discard;
 pub use crate::param::{AnyLent, AnySlot, ArgSlot, Bound, Constraint, Lent, Param, RefParam, lend, read_arguments};
-pub use crate::text::{cut, similarity};
+pub use crate::support::{block_on, cut, discard, parse_arguments, similarity};
 pub use std::time::Duration;
 
 use crate::context::missing_state;
-use crate::param::{ToolParam, unknown_arguments, whole};
-use crate::schema;
+use crate::param::{ToolParam, fields_of, unknown_arguments, whole};
 pub use crate::schema::Shape;
 
 /// Doc comments that a macro writes.
 pub mod docs {
-    pub use crate::doc::{argument, count, description, sections, trimmed};
+    pub use crate::util::docs::{argument, count, description, sections, trimmed};
 }
 
-/// How the faults of arguments are worded, for those who find more of them.
-pub mod words {
-    pub use crate::param::{ALTERNATIVES, ARGUMENTS, Document, RESULT, counted, escaped, formatted, listed, matching};
-}
+pub use crate::support::faults as words;
 
 /// What the compiler falls back on where a type has no method of its own. Without names, which users may have for types.
 pub mod traits {
@@ -135,7 +124,7 @@ impl<T: ToolParam> Flattened<T> {
     /// The struct. What its schema does not name is refused, also where serde would pass it over.
     pub fn read(&self, json: &str, param: &Param, allow_unknown: bool, fields: &Fields) -> Result<T, CallError> {
         let read = serde_json::from_str(json);
-        let fields = fields.0.get_or_init(schema::fields_of::<T>).as_deref();
+        let fields = fields.0.get_or_init(fields_of::<T>).as_deref();
         let unknown = fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields));
         let mut faults = unknown.unwrap_or_default();
         match read {
@@ -238,43 +227,6 @@ pub fn json<T: serde::Serialize>(value: T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// Waits for a future on this thread.
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    /// Remembers that it was woken: whoever blocks inside of the future may take the thread's token away.
-    struct Unpark {
-        thread: Thread,
-        woken: AtomicBool,
-    }
-
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.wake_by_ref();
-        }
-
-        fn wake_by_ref(self: &Arc<Self>) {
-            self.woken.store(true, Ordering::Release);
-            self.thread.unpark();
-        }
-    }
-
-    let mut future = pin!(future);
-    // What is there at once costs no waker.
-    if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        return output;
-    }
-    let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
-    let waker = Waker::from(Arc::clone(&unpark));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return output;
-        }
-        while !unpark.woken.swap(false, Ordering::Acquire) {
-            thread::park();
-        }
-    }
-}
-
 /// What a parameter's type is, as far as the compiler can tell while it compiles.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TypeKind {
@@ -355,53 +307,5 @@ impl TypeKind {
     /// Whether a constraint for one kind can be on a type of this kind.
     pub const fn fits(self, wanted: Self) -> bool {
         matches!(self, Self::Unknown) || self as u8 == wanted as u8
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::future::poll_fn;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::mpsc::channel;
-    use std::task::Poll;
-    use std::thread;
-    use std::time::Duration;
-
-    use super::block_on;
-
-    #[test]
-    fn who_blocks_inside_takes_no_wakeup_away() {
-        let (send, done) = channel();
-        thread::spawn(move || {
-            let mut polls = 0;
-            block_on(poll_fn(|outer| {
-                polls += 1;
-                // The first poll has a waker that does nothing; in the second the thread waits for something else.
-                if polls == 2 {
-                    outer.waker().wake_by_ref();
-                    wait_elsewhere();
-                }
-                if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
-            }));
-            send.send(()).unwrap();
-        });
-        done.recv_timeout(Duration::from_secs(5)).expect("the wakeup was lost");
-    }
-
-    fn wait_elsewhere() {
-        let is_over = Arc::new(AtomicBool::new(false));
-        block_on(poll_fn(|inner| {
-            if is_over.load(Ordering::SeqCst) {
-                return Poll::Ready(());
-            }
-            let (is_over, waker) = (Arc::clone(&is_over), inner.waker().clone());
-            thread::spawn(move || {
-                thread::sleep(Duration::from_millis(50));
-                is_over.store(true, Ordering::SeqCst);
-                waker.wake();
-            });
-            Poll::Pending
-        }));
     }
 }

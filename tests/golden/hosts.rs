@@ -135,7 +135,7 @@ fn unions_are_any_of_and_constants_are_enums() {
         }
     });
     for (name, tag) in [("enum_internal", "kind"), ("enum_adjacent", "t")] {
-        let schema = schema::input_of(entry(&format!("golden.{name}")));
+        let schema = entry(&format!("golden.{name}")).generate_input_schema();
         let alternatives = schema["properties"]["value"]["anyOf"].as_array().unwrap();
         let mut tags = BTreeSet::new();
         for alternative in alternatives {
@@ -151,7 +151,7 @@ fn unions_are_any_of_and_constants_are_enums() {
 /// hosts.md §3.3.
 #[test]
 fn variants_without_data_are_one_enum_with_their_documents_in_its_description() {
-    let schema = schema::input_of(entry("golden.enum_documented"));
+    let schema = entry("golden.enum_documented").generate_input_schema();
     let value = &schema["properties"]["value"];
     assert_eq!((&value["type"], &value["anyOf"]), (&json!("string"), &Value::Null));
     assert!(value["enum"].as_array().unwrap().len() > 1, "{value}");
@@ -175,7 +175,7 @@ fn input_is_an_object_with_properties() {
         let schema = &tool["inputSchema"];
         assert!(has_kind(schema, "object") && schema["properties"].is_object(), "{}: {schema}", tool["name"]);
     }
-    let nothing = schema::input_of(entry("golden.no_arguments"));
+    let nothing = entry("golden.no_arguments").generate_input_schema();
     assert_eq!(nothing, json!({ "type": "object", "properties": {}, "additionalProperties": false }));
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mcp_core::schemars::schema_for;
 use mcp_core::serde_json::{Value, json};
-use mcp_core::{Content, Json, ToolResult, mcp_tool, schema};
+use mcp_core::{Content, Json, ToolResult, mcp_tool};
 
 use crate::types::{
     Expression, FlattenedEnum, FlattenedMap, FlattenedTwice, Internal, Mode, Node, Point, Search, Settings,
@@ -128,7 +128,7 @@ fn flatten_root_untagged(#[arg(flatten)] value: UntaggedObjects) -> UntaggedObje
 
 fn agree(name: &str, good: &[Value], bad: &[Value]) {
     let entry = entry(name);
-    let schema = validator(&schema::input_of(entry));
+    let schema = validator(&entry.generate_input_schema());
     for (values, taken) in [(good, true), (bad, false)] {
         for value in values {
             assert_eq!(schema.is_valid(value), taken, "the schema of {name}: {value}");
@@ -140,10 +140,10 @@ fn agree(name: &str, good: &[Value], bad: &[Value]) {
 #[test]
 fn a_flattened_struct_does_not_describe_the_arguments() {
     for name in ["golden.flatten_root_twice", "golden.flatten_root_enum"] {
-        assert_eq!(schema::input_of(entry(name)).get("description"), None, "{name}");
+        assert_eq!(entry(name).generate_input_schema().get("description"), None, "{name}");
     }
     // What is said of the type itself stays.
-    assert_eq!(schema::input_of(entry("golden.flatten_root_tagged"))["description"], "Named inside.");
+    assert_eq!(entry("golden.flatten_root_tagged").generate_input_schema()["description"], "Named inside.");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn variants_are_published_in_the_order_in_which_they_are_written() {
         ("golden.enum_mixed", "/properties/value"),
         ("golden.enum_mixed_within", "/properties/value/additionalProperties/items"),
     ] {
-        let schema = schema::input_of(entry(name));
+        let schema = entry(name).generate_input_schema();
         let published = schema.pointer(path).expect("the enum");
         assert_eq!(published["enum"], names);
         let words = published["description"].as_str().expect("a description");
@@ -168,7 +168,7 @@ fn variants_are_published_in_the_order_in_which_they_are_written() {
 
 #[test]
 fn unions_written_by_hand_stay_as_they_are_written() {
-    let schema = schema::input_of(entry("golden.explicit_union"));
+    let schema = entry("golden.explicit_union").generate_input_schema();
     let properties = &schema["properties"];
     assert_eq!(properties["value"], json!({ "oneOf": [{ "$ref": "#/$defs/Named" }, { "type": "integer" }] }));
     assert_eq!(schema["$defs"], json!({ "Named": { "oneOf": [{ "const": "a" }, { "const": "b" }] } }));
@@ -248,7 +248,7 @@ fn constraints_are_kept_to_as_the_schema_says() {
 
 #[test]
 fn a_default_keeps_to_its_schema() {
-    let schema = schema::input_of(entry("golden.defaulted"));
+    let schema = entry("golden.defaulted").generate_input_schema();
     for (name, property) in schema["properties"].as_object().expect("properties") {
         if let Some(default) = property.get("default") {
             assert!(validator(property).is_valid(default), "{name}: {property:#}");

@@ -135,7 +135,7 @@ fn p2_a_conflict_that_an_edit_makes_is_told_by_the_name_that_the_builder_knows()
 #[test]
 fn p2_three_tools_of_one_name_are_three_conflicts() {
     let [a, b] = tools![dup_a::echo, dup_b::echo];
-    let schema = a.input_schema.map_or_else(|| mcp_registry::schema::input_of(a), |schema| schema());
+    let schema = a.input_schema.map_or_else(|| a.generate_input_schema(), |schema| schema());
     let made = Tool::new("notes.echo", schema, |_, _| async {});
     let error = Registry::builder_of([a, b]).tool(made).build().unwrap_err();
     assert_eq!(conflicts(&error).len(), 3, "{error}");

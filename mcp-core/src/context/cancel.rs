@@ -177,7 +177,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::__private::block_on;
+    use crate::util::block_on::block_on;
 
     #[derive(Default)]
     struct Count(AtomicUsize);

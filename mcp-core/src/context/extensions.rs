@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::entry::StateType;
+use super::StateType;
 
 /// Values by their type; cheap to clone, and free while it is empty.
 #[derive(Clone, Default)]

@@ -5,12 +5,13 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
+use super::TrustLevel;
 use super::cancel::CancelToken;
 use super::event::ToolEvent;
 use super::extensions::Extensions;
 use crate::error::ValidationError;
-use crate::message::{JsonObject, entries_of, parse};
-use crate::trust::TrustLevel;
+use crate::message::{entries_of, parse};
+use crate::util::JsonObject;
 
 /// Takes what tools tell while they run.
 pub(super) type Sink = Arc<dyn Fn(ToolEvent) + Send + Sync>;
@@ -115,14 +116,14 @@ impl CallOptions {
         Ok(self.with(|inner| inner.meta = Meta { json: Some(json.into()), object: OnceLock::new() }))
     }
 
-    /// Adds what a tool finds under [`ToolContext::extensions`](crate::ToolContext::extensions).
+    /// Adds what a tool finds under [`ToolContext::extensions`](super::ToolContext::extensions).
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(self, extension: T) -> Self {
         self.with(|inner| inner.extensions.insert(extension))
     }
 
     /// The request by which the call comes: a tool finds its extensions, headers and parts under
-    /// [`ToolContext::extensions`](crate::ToolContext::extensions).
+    /// [`ToolContext::extensions`](super::ToolContext::extensions).
     #[cfg(feature = "http")]
     #[must_use]
     pub fn http_request(self, request: http::request::Parts) -> Self {

@@ -1,7 +1,6 @@
 //! The one table of errors: kind, `error_type`, JSON-RPC code, HTTP status.
 
-use crate::message::ErrorType;
-use crate::rpc::code;
+use super::{ErrorType, code};
 
 /// What went wrong, as one row of the table that every error of this crate is mapped by.
 ///

@@ -1,5 +1,9 @@
 //! Errors: one enum a concern, united in [`Error`], mapped to the wire by one table ([`ErrorKind`]).
 
+mod call;
+pub mod code;
+mod detail;
+mod error_type;
 mod kind;
 mod registration;
 mod tool;
@@ -11,14 +15,15 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use self::call::CallError;
+pub use self::detail::ErrorDetail;
+pub use self::error_type::ErrorType;
 pub use self::kind::{CodeProfile, ErrorKind};
 pub use self::registration::{Conflict, Contender, Origin, RegistrationError, RegistrationProblem};
 pub use self::tool::{BoxError, ToolError};
 pub use self::validation::{MAX_DEPTH, Rule, ValidationError, Violation};
 pub(crate) use self::validation::{Violations, join};
-use crate::message::{ErrorDetail, ErrorType, ToolResult};
-use crate::rpc::RpcError;
-use crate::text::{shortened, shown};
+use crate::util::text::{shortened, shown};
 
 /// Any failure of a call or of the registry.
 #[derive(Debug, thiserror::Error)]
@@ -89,13 +94,6 @@ impl Error {
         self.kind().http_status()
     }
 
-    /// As a JSON-RPC error; its `data` carries the `error_type` and the details.
-    pub fn to_rpc(&self, profile: CodeProfile) -> RpcError {
-        let mut error = RpcError::from_detail(&self.to_detail(), profile);
-        error.code = self.code(profile);
-        error
-    }
-
     /// As the error of a flat result. Bad arguments are a `ValidationError` there, with `"kind": "SchemaError"` among the
     /// details, and the path of every fault, what is expected there and what came; the message has its sentence.
     pub fn to_detail(&self) -> ErrorDetail {
@@ -156,12 +154,6 @@ impl From<Error> for ErrorDetail {
             Error::Tool(error) => error.into(),
             error => error.to_detail(),
         }
-    }
-}
-
-impl From<Error> for ToolResult {
-    fn from(error: Error) -> Self {
-        Self::failure(error)
     }
 }
 

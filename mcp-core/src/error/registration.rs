@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::name::NameError;
-use crate::version::VersionError;
+use crate::name::{NameError, VersionError};
 
 /// Where a tool was defined.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

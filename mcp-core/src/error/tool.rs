@@ -8,11 +8,10 @@ use std::io;
 use serde_json::Value;
 
 use super::{
-    Error, RegistrationError, ResultTooLargeError, SchemaError, SerializationError, TimeoutError, ToolNotFoundError,
-    TransportError, ValidationError,
+    Error, ErrorDetail, ErrorType, RegistrationError, ResultTooLargeError, SchemaError, SerializationError,
+    TimeoutError, ToolNotFoundError, TransportError, ValidationError,
 };
-use crate::message::{ErrorDetail, ErrorType};
-use crate::text::shortened;
+use crate::util::text::shortened;
 
 /// Any error that can cross threads; what `?` makes of a failure in a tool that returns [`crate::Result`].
 pub type BoxError = Box<dyn StdError + Send + Sync>;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::name::NameError;
-use crate::text::{cut, shown};
+use crate::util::text::{cut, shown};
 
 /// How deep a message may nest.
 pub const MAX_DEPTH: usize = 100;

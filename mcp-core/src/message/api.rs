@@ -6,14 +6,14 @@ macro_rules! message_api {
     ($message:ident, $what:literal) => {
         impl $message {
             #[doc = concat!("Reads ", $what, " from JSON text or bytes, keeping fields that it does not know.")]
-            pub fn parse(json: impl AsRef<[u8]>) -> Result<Self, $crate::ValidationError> {
+            pub fn parse(json: impl AsRef<[u8]>) -> Result<Self, $crate::error::ValidationError> {
                 let entries = $crate::message::parse_entries(json.as_ref(), &FIELDS, DEPTH)?;
-                Self::read(entries, $crate::Strictness::Lenient)
+                Self::read(entries, $crate::message::Strictness::Lenient)
             }
 
             #[doc = concat!("Reads ", $what, " from a JSON value, keeping fields that it does not know.")]
-            pub fn from_value(value: ::serde_json::Value) -> Result<Self, $crate::ValidationError> {
-                Self::read($crate::message::entries_of(value)?, $crate::Strictness::Lenient)
+            pub fn from_value(value: ::serde_json::Value) -> Result<Self, $crate::error::ValidationError> {
+                Self::read($crate::message::entries_of(value)?, $crate::message::Strictness::Lenient)
             }
 
             /// As a JSON value.
@@ -33,7 +33,7 @@ macro_rules! message_api {
         }
 
         impl ::std::str::FromStr for $message {
-            type Err = $crate::ValidationError;
+            type Err = $crate::error::ValidationError;
 
             fn from_str(json: &str) -> Result<Self, Self::Err> {
                 Self::parse(json)
@@ -41,7 +41,7 @@ macro_rules! message_api {
         }
 
         impl TryFrom<::serde_json::Value> for $message {
-            type Error = $crate::ValidationError;
+            type Error = $crate::error::ValidationError;
 
             fn try_from(value: ::serde_json::Value) -> Result<Self, Self::Error> {
                 Self::from_value(value)
@@ -64,12 +64,15 @@ macro_rules! message_rules {
     ($message:ident) => {
         impl $message {
             /// Checks every rule of the message. What was read is valid; what was put together may not be.
-            pub fn validate(&self) -> Result<(), $crate::ValidationError> {
-                self.validate_with($crate::Strictness::Lenient)
+            pub fn validate(&self) -> Result<(), $crate::error::ValidationError> {
+                self.validate_with($crate::message::Strictness::Lenient)
             }
 
             /// Checks every rule of the message, in strict mode also those of the exact form.
-            pub fn validate_with(&self, strictness: $crate::Strictness) -> Result<(), $crate::ValidationError> {
+            pub fn validate_with(
+                &self,
+                strictness: $crate::message::Strictness,
+            ) -> Result<(), $crate::error::ValidationError> {
                 let mut violations = $crate::error::Violations::default();
                 self.check(strictness, &mut violations);
                 violations.finish(Some(()))
@@ -78,23 +81,23 @@ macro_rules! message_rules {
             /// Reads the message from JSON text or bytes, as strictly as you say.
             pub fn parse_with(
                 json: impl AsRef<[u8]>,
-                strictness: $crate::Strictness,
-            ) -> Result<Self, $crate::ValidationError> {
+                strictness: $crate::message::Strictness,
+            ) -> Result<Self, $crate::error::ValidationError> {
                 Self::read($crate::message::parse_entries(json.as_ref(), &FIELDS, DEPTH)?, strictness)
             }
 
             /// Reads the message from a JSON value, as strictly as you say.
             pub fn from_value_with(
                 value: ::serde_json::Value,
-                strictness: $crate::Strictness,
-            ) -> Result<Self, $crate::ValidationError> {
+                strictness: $crate::message::Strictness,
+            ) -> Result<Self, $crate::error::ValidationError> {
                 Self::read($crate::message::entries_of(value)?, strictness)
             }
 
             fn read(
                 entries: $crate::message::Entries,
-                strictness: $crate::Strictness,
-            ) -> Result<Self, $crate::ValidationError> {
+                strictness: $crate::message::Strictness,
+            ) -> Result<Self, $crate::error::ValidationError> {
                 let mut violations = $crate::error::Violations::default();
                 let message = Self::read_fields(entries, strictness, &mut violations);
                 message.check(strictness, &mut violations);

@@ -3,6 +3,7 @@
 #[macro_use]
 mod api;
 mod call;
+mod content;
 mod detail;
 mod read;
 mod result;
@@ -10,7 +11,8 @@ pub mod schema;
 mod status;
 
 pub use self::call::ToolCall;
-pub use self::detail::{ErrorDetail, ErrorType};
+pub use self::content::{Content, Resource, ResourceBody};
+pub(crate) use self::content::{read_blocks, unwrapped, wrapped};
 pub use self::read::parse_arguments;
 pub(crate) use self::read::{
     Entries, check_extra, entries_of, expect, kind_of, parse, parse_entries, serialize_with_extra, syntax, utf8,
@@ -18,6 +20,11 @@ pub(crate) use self::read::{
 };
 pub use self::result::ToolResult;
 pub use self::status::Status;
+pub use crate::error::{ErrorDetail, ErrorType};
+pub use crate::util::JsonObject;
+
+/// The version of the message format that [`ToolCall`], [`ToolResult`] and [`ErrorDetail`] follow.
+pub const MESSAGE_FORMAT_VERSION: &str = "1.0.0";
 
 /// The specification's name of [`ToolCall`].
 pub type MCPToolCall = ToolCall;
@@ -25,9 +32,6 @@ pub type MCPToolCall = ToolCall;
 pub type MCPToolResult = ToolResult;
 /// The specification's name of [`ErrorDetail`].
 pub type MCPErrorDetail = ErrorDetail;
-
-/// A JSON object; its keys stay in the order in which they came.
-pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
 /// How a message is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ use serde_json::{Number, Value};
 
 use super::{JsonObject, Strictness};
 use crate::error::{MAX_DEPTH, Rule, ValidationError, Violation, Violations, join};
-use crate::text::shown;
+use crate::util::text::shown;
 
 /// The fields of a message, each once, in the order in which they came.
 pub(crate) type Entries = Vec<(Cow<'static, str>, Value)>;

@@ -3,9 +3,9 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::{Entries, ErrorDetail, JsonObject, Status, Strictness, check_extra, expect, kind_of, serialize_with_extra};
-use crate::content::{self, Content};
-use crate::error::{Error, MAX_DEPTH, Rule, SerializationError, Violations};
+use super::content::{self, Content};
+use super::{Entries, JsonObject, Status, Strictness, check_extra, expect, kind_of, serialize_with_extra};
+use crate::error::{Error, ErrorDetail, MAX_DEPTH, Rule, SerializationError, Violations};
 
 /// The fields of the specified form, then the two that carry what it cannot express.
 const FIELDS: [&str; 6] = ["status", "data", "error", "explanation", "content", "_meta"];
@@ -167,6 +167,12 @@ impl ToolResult {
                 violations.add(key, Rule::Unknown { message: MESSAGE });
             }
         }
+    }
+}
+
+impl From<Error> for ToolResult {
+    fn from(error: Error) -> Self {
+        Self::failure(error)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::name::MAX_NAME_LENGTH;
 
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 
-/// The schema of a [`ToolCall`](crate::ToolCall).
+/// The schema of a [`ToolCall`](super::ToolCall).
 pub fn tool_call(strictness: Strictness) -> Value {
     let pattern = match strictness {
         Strictness::Lenient => r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$",
@@ -48,7 +48,7 @@ pub fn tool_call(strictness: Strictness) -> Value {
     schema
 }
 
-/// The schema of a [`ToolResult`](crate::ToolResult).
+/// The schema of a [`ToolResult`](super::ToolResult).
 pub fn tool_result(strictness: Strictness) -> Value {
     let error = json!({ "$ref": "#/definitions/MCPErrorDetail" });
     let mut schema = json!({
@@ -97,7 +97,7 @@ pub fn tool_result(strictness: Strictness) -> Value {
     schema
 }
 
-/// The schema of an [`ErrorDetail`](crate::ErrorDetail).
+/// The schema of an [`ErrorDetail`](super::ErrorDetail).
 pub fn error_detail(strictness: Strictness) -> Value {
     let mut schema = json!({
         "$schema": DRAFT,
@@ -117,7 +117,7 @@ fn error_object(strictness: Strictness) -> Value {
             "error_type": {
                 "type": "string",
                 "description": "A unique code or type for the error (e.g., ValidationError, FileNotFoundError).",
-                "examples": crate::ErrorType::STANDARD,
+                "examples": crate::error::ErrorType::STANDARD,
             },
             "error_message": {
                 "type": "string",

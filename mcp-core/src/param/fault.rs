@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::place::{Place, bounded, escaped, locate, offset};
+use super::place::{Place, bounded, locate, offset};
 use super::{Param, read};
 use crate::error::Fault;
-use crate::text::{cut, shown, similarity};
+use crate::util::text::{cut, escaped, shown, similarity};
 
 /// The most bytes of a list of names, or of a type's own words.
 const WORDS: usize = 120;

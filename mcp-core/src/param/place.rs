@@ -1,5 +1,7 @@
 //! Where in an argument a fault is: serde knows the position in the text, a caller wants the path.
 
+use crate::util::text::escaped;
+
 /// The longest path that is given; what lies deeper is blamed on what it lies in.
 const LONGEST: usize = 160;
 
@@ -123,11 +125,6 @@ pub(super) fn bounded(path: &str) -> &str {
     }
     let steps = path.match_indices('/').map(|(start, _)| start);
     steps.take_while(|start| *start <= end.min(LONGEST)).last().map_or("", |start| &path[..start])
-}
-
-/// A step of a JSON Pointer.
-pub fn escaped(step: &str) -> String {
-    step.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

@@ -8,21 +8,31 @@ use serde_json::value::RawValue;
 
 use super::read::invalid;
 use super::{RpcRejection, code};
-use crate::error::{CodeProfile, ErrorKind};
-use crate::message::{ErrorDetail, JsonObject, read_value};
+use crate::error::{CodeProfile, Error, ErrorDetail, ErrorKind};
+use crate::message::read_value;
+use crate::util::JsonObject;
 
 /// The error of a request.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, thiserror::Error)]
 #[error("{message} ({code})")]
 #[non_exhaustive]
 pub struct RpcError {
-    /// The number; see [`code`](crate::code).
+    /// The number; see [`code`](crate::error::code).
     pub code: i64,
     /// What went wrong, in a sentence.
     pub message: String,
     /// More on it; `error_type` among it, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_value")]
     pub data: Option<Value>,
+}
+
+impl Error {
+    /// As a JSON-RPC error; its `data` carries the `error_type` and the details.
+    pub fn to_rpc(&self, profile: CodeProfile) -> RpcError {
+        let mut error = RpcError::from_detail(&self.to_detail(), profile);
+        error.code = self.code(profile);
+        error
+    }
 }
 
 impl RpcError {

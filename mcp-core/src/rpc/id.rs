@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::RpcError;
 use super::read::{Text, invalid};
-use crate::text::shown;
+use crate::util::text::shown;
 
 /// The id of a request: an integer or a string, never null.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

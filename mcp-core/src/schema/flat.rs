@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::profile::document;
 use super::refs;
-use crate::message::JsonObject;
+use crate::util::JsonObject;
 
 /// How deep alternatives are looked at; a type can be an alternative of itself.
 const DEPTH: usize = 16;
@@ -20,7 +20,7 @@ struct Flat {
 }
 
 /// Replaces alternatives by the properties of all of them.
-pub(super) fn without_alternatives(root: JsonObject, definitions: &JsonObject) -> JsonObject {
+pub(crate) fn without_alternatives(root: JsonObject, definitions: &JsonObject) -> JsonObject {
     let combines = ["allOf", "$ref"].iter().chain(&ALTERNATIVES).any(|key| root.contains_key(*key));
     if !combines {
         return root;

@@ -2,30 +2,22 @@
 
 use serde_json::{Value, json};
 
-use crate::message::JsonObject;
-use crate::param::Param;
+use crate::util::JsonObject;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Input,
     Output,
 }
 
 /// What a schema is for, and what is known about its types.
 #[derive(Clone, Copy)]
-pub(super) struct Profile<'a> {
-    pub(super) side: Side,
+pub(crate) struct Profile<'a> {
+    pub(crate) side: Side,
     /// The variants of the enums, as they are declared.
-    pub(super) enums: &'a [&'static [&'static str]],
+    pub(crate) enums: &'a [&'static [&'static str]],
     /// The schema was written by hand: its unions and constants stay as they are.
-    pub(super) written: bool,
-}
-
-impl Profile<'_> {
-    /// The profile of a parameter.
-    pub(super) fn of(self, param: &Param) -> Self {
-        Self { written: param.explicit_schema.is_some(), ..self }
-    }
+    pub(crate) written: bool,
 }
 
 /// The keywords under which one schema stands.
@@ -48,7 +40,7 @@ const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "dependent
 const NOTES: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
 
 /// Brings a schema into the form that most hosts take.
-pub(super) fn host_safe(schema: &mut Value, profile: Profile<'_>) {
+pub(crate) fn host_safe(schema: &mut Value, profile: Profile<'_>) {
     match schema {
         Value::Bool(true) => *schema = json!({}),
         Value::Bool(false) => *schema = json!({ "not": {} }),
@@ -277,7 +269,7 @@ fn hoist_only(object: &mut JsonObject, key: &str) {
 }
 
 /// The value without the members that are null, which are left out where they are optional.
-pub(super) fn without_nulls(value: Value) -> Value {
+pub(crate) fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(object) => {
             let members = object.into_iter().filter(|(_, value)| !value.is_null());
@@ -339,14 +331,14 @@ fn declared<'a>(constants: &[(Value, Option<String>)], enums: &[&'a [&'a str]]) 
 const DOCUMENT: &str = "- `";
 
 /// The line that describes one constant.
-pub(super) fn document(value: &Value, alternative: &Value) -> Option<String> {
+pub(crate) fn document(value: &Value, alternative: &Value) -> Option<String> {
     let words: Vec<&str> = alternative.get("description")?.as_str()?.split_whitespace().collect();
     let name = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Some(format!("{DOCUMENT}{name}`: {}", words.join(" ")))
 }
 
 /// Describes what has a description already: what was said of an enum's constants stays.
-pub(super) fn describe(object: &mut JsonObject, description: &str) {
+pub(crate) fn describe(object: &mut JsonObject, description: &str) {
     let own = object.get("description").and_then(Value::as_str).filter(|_| object.contains_key("enum"));
     let documents = own.into_iter().flat_map(str::lines).filter(|line| line.starts_with(DOCUMENT));
     let lines: Vec<&str> = std::iter::once(description).chain(documents).collect();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::message::JsonObject;
+use crate::util::JsonObject;
 
 /// Where inlining makes a schema larger than this and more than twice as large, `$defs` are kept.
 const INLINE_LIMIT: usize = 4096;
@@ -12,7 +12,7 @@ const INLINE_LIMIT: usize = 4096;
 const PREFIX: &str = "#/$defs/";
 
 /// The schema with its subschemas in place, unless that is too large.
-pub(super) fn inlined_if_small(build: impl Fn(bool) -> Value) -> Value {
+pub(crate) fn inlined_if_small(build: impl Fn(bool) -> Value) -> Value {
     let referring = build(false);
     let Some(definitions) = referring.get("$defs").and_then(Value::as_object) else { return referring };
     // Types that refer to each other can be inlined into exponentially many places: count before it is done.
@@ -87,17 +87,17 @@ fn decoded(name: &str) -> String {
 }
 
 /// What a reference refers to.
-pub(super) fn target<'a>(schema: &Value, definitions: &'a JsonObject) -> Option<&'a Value> {
+pub(crate) fn target<'a>(schema: &Value, definitions: &'a JsonObject) -> Option<&'a Value> {
     definitions.get(&*reference(schema)?)
 }
 
 /// What a reference at the root of a schema refers to, or the schema.
-pub(super) fn resolved(schema: Value, definitions: &JsonObject) -> Value {
+pub(crate) fn resolved(schema: Value, definitions: &JsonObject) -> Value {
     target(&schema, definitions).cloned().unwrap_or(schema)
 }
 
 /// Lets the references of a schema that was a document lead to the property that it becomes.
-pub(super) fn move_under(schema: &mut Value, property: &str) {
+pub(crate) fn move_under(schema: &mut Value, property: &str) {
     match schema {
         Value::Object(object) => {
             if let Some(Value::String(path)) = object.get_mut("$ref") {
@@ -114,7 +114,7 @@ pub(super) fn move_under(schema: &mut Value, property: &str) {
 }
 
 /// Removes the definitions that nothing refers to.
-pub(super) fn keep_used(root: &JsonObject, definitions: &mut JsonObject) {
+pub(crate) fn keep_used(root: &JsonObject, definitions: &mut JsonObject) {
     let mut used: Vec<String> = Vec::new();
     let mut next: Vec<String> = Vec::new();
     root.values().for_each(|value| references(value, &mut |name| next.push(name.into_owned())));

@@ -1,6 +1,6 @@
 //! What can be wrong with a tool by itself. Schemas are made only where there is something to check.
 
-use mcp_core::{Constraint, Param, RegistrationProblem, Version, schema};
+use mcp_core::{Constraint, Param, RegistrationProblem, Version};
 use serde_json::Value;
 
 use crate::catalog::tool::{RegisteredTool, Source};
@@ -120,7 +120,7 @@ fn param_faults(param: &Param) -> Vec<String> {
 
 /// The constraints that do not fit the type, by its schema.
 fn misfits(param: &Param) -> Vec<String> {
-    let schema = schema::lone_param_schema(param);
+    let schema = param.generate_schema();
     let kinds: Vec<&str> = match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),

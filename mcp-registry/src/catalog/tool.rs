@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
     Contender, Hints, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout, ToolEntry,
-    ToolName, schema,
+    ToolName,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
@@ -382,7 +382,7 @@ impl RegisteredTool {
     pub fn input_schema(&self) -> &ToolSchema {
         self.0.input.get_or_init(|| {
             ToolSchema(Arc::new(match &self.0.source {
-                Source::Linked(entry) => schema::input_of(entry),
+                Source::Linked(entry) => entry.generate_input_schema(),
                 Source::Made(tool) => tool.input_schema.clone(),
             }))
         })

@@ -3,7 +3,7 @@
 //! Most are found by looking at the type. Where serde buffers a value before it looks at the type (`flatten`, `untagged`,
 //! tags), integers and booleans cannot be keys either: there a value with one key is read for each map of the schema.
 
-use mcp_core::schema::{self, KeyFault};
+use mcp_core::schema::KeyFault;
 use mcp_core::{JsonObject, Param};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) fn unreadable(param: &Param) -> Vec<KeyFault> {
     let shape = (param.shape)();
     let (is_buffered, mut faults) = (shape.is_buffered(), shape.keys);
     if is_buffered && param.explicit_schema.is_none() {
-        let schema = schema::lone_param_schema(param);
+        let schema = param.generate_schema();
         for map in (Search { document: Document(&schema), left: SCHEMAS }).maps(&schema, 0) {
             if faults.iter().all(|fault| fault.path != map.path) {
                 faults.extend(map.refused(param));

@@ -6,7 +6,6 @@
 
 use std::collections::HashSet;
 
-use mcp_core::schema;
 use serde_json::Value;
 
 use super::sample::Document;
@@ -26,7 +25,7 @@ pub(crate) fn slow_type(subject: &dyn Subject) -> Option<String> {
                 return None;
             }
             // The published schema does not say which enums have a tag that serde looks at first.
-            written.push(schema::types_of(entry));
+            written.push(entry.generate_type_schemas());
             written
         }
     };

@@ -1,18 +1,16 @@
 //! What the attribute writes down of a tool: a plain `static`, gathered by the linker.
 
-use std::any::TypeId;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::__private::block_on;
-use crate::context::{BoxFuture, CallOptions, Extensions, ToolContext};
-use crate::error::{Error, Fault, Origin, SchemaError, SerializationError, ToolError};
+use crate::context::{BoxFuture, CallOptions, Extensions, StateType, ToolContext};
+use crate::error::{CallError, Fault, Origin};
 use crate::output::{OutputSchema, Returned};
-use crate::param::Param;
+use crate::param::{Param, input_schema, type_schemas};
 use crate::schema::Shape;
+use crate::util::block_on::block_on;
 
 /// A tool as it was defined: data and one function pointer.
 ///
@@ -140,29 +138,6 @@ impl fmt::Debug for Input<'_> {
 /// A call that is under way.
 pub type Pending<'a> = BoxFuture<'a, Result<Returned, CallError>>;
 
-/// Why a call brought no result.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum CallError {
-    /// The arguments do not fit.
-    Arguments(Vec<Fault>),
-    /// The tool said no.
-    Tool(ToolError),
-    /// The result cannot become JSON.
-    Serialization(SerializationError),
-}
-
-impl CallError {
-    /// The error of a call of the tool.
-    pub fn into_error(self, tool: &str) -> Error {
-        match self {
-            Self::Arguments(faults) => SchemaError::new(tool, faults).into(),
-            Self::Tool(error) => error.into(),
-            Self::Serialization(error) => error.into(),
-        }
-    }
-}
-
 /// What a tool does to the world; none of it is said unless its author says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -211,29 +186,6 @@ impl From<MetaValue> for Value {
     }
 }
 
-/// A type of application state that a tool needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StateType {
-    /// The type.
-    pub id: TypeId,
-    /// Its name, for errors.
-    pub name: &'static str,
-    /// An `Arc` of the type.
-    arc: TypeId,
-}
-
-impl StateType {
-    /// The type of some state.
-    pub fn of<T: 'static>() -> Self {
-        Self { id: TypeId::of::<T>(), name: std::any::type_name::<T>(), arc: TypeId::of::<Arc<T>>() }
-    }
-
-    /// Whether this is an `Arc` of the other type.
-    pub fn is_arc_of(&self, other: Self) -> bool {
-        self.id == other.arc
-    }
-}
-
 impl ToolEntry {
     /// A tool of a name, with nothing else said of it.
     pub const fn new(name: &'static str, origin: Origin, call: Call) -> Self {
@@ -270,6 +222,19 @@ impl ToolEntry {
 }
 
 impl ToolEntry {
+    /// The schema of what the tool takes, before it is checked: the one that the author wrote, or one made of the parameters.
+    pub fn generate_input_schema(&self) -> Value {
+        match self.input_schema {
+            Some(explicit) => explicit(),
+            None => input_schema(self.params, self.flatten, self.allow_unknown_arguments),
+        }
+    }
+
+    /// The schemas of the types of the parameters, whatever the author wrote in their place.
+    pub fn generate_type_schemas(&self) -> Value {
+        type_schemas(self.params)
+    }
+
     /// Every fault of some arguments, as far as the types and `#[arg]` see them. The tool is not run.
     pub fn check(&self, json: &str) -> Result<(), Vec<Fault>> {
         let cx = ToolContext::new(self.name, Extensions::new(), CallOptions::new());

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::call_result::CallToolResult;
+use super::CallToolResult;
 use crate::error::{CodeProfile, Error, SerializationError, TransportError, ValidationError};
 use crate::message::{ErrorDetail, ErrorType, Strictness, ToolCall, ToolResult, parse};
 use crate::rpc::{Id, Members, RpcError, RpcMessage, RpcRejection, RpcRequest, RpcResponse};

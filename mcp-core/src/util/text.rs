@@ -54,6 +54,11 @@ pub fn similarity(known: &str, name: &str) -> Option<f64> {
     (alike > 0.85 || strsim::osa_distance(known, name) <= slips).then_some(alike)
 }
 
+/// A step of a JSON Pointer.
+pub fn escaped(step: &str) -> String {
+    step.replace('~', "~0").replace('/', "~1")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{cut, shown};

@@ -4,6 +4,7 @@ mod check;
 mod fault;
 mod place;
 mod read;
+mod schema;
 mod value;
 
 use std::marker::PhantomData;
@@ -18,12 +19,12 @@ use serde_json::Value;
 pub use self::check::{counted, formatted, listed, matching};
 pub(crate) use self::fault::whole;
 pub use self::fault::{ALTERNATIVES, ARGUMENTS, Document, RESULT};
-pub use self::place::escaped;
 pub use self::read::read_arguments;
 pub(crate) use self::read::unknown_arguments;
+pub(crate) use self::schema::{fields_of, input_schema, type_schemas};
 use self::value::FirstValue;
-use crate::panics::discard;
 use crate::schema::{Shape, input_shape};
+use crate::util::panics::discard;
 
 /// A parameter as it was defined.
 #[derive(Debug)]

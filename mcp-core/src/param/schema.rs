@@ -1,109 +1,67 @@
-//! The schemas of tools, in a form that most hosts and model providers take.
-//!
-//! Subschemas stand where they are used, without `$ref`; what may be left out is not required and has no null type;
-//! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`; other enums are an `anyOf` whose
-//! tags are an `enum` of one name.
-
-mod flat;
-mod profile;
-mod refs;
-mod shape;
+//! From parameters to the schema of what a tool takes.
 
 use std::cmp::Ordering;
 
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-#[doc(hidden)]
-pub use self::profile::each_subschema;
-use self::profile::{Profile, Side, describe, host_safe, without_nulls};
-#[doc(hidden)]
-pub use self::shape::{KeyFault, Shape, input_shape, output_shape};
-use crate::entry::ToolEntry;
-use crate::message::JsonObject;
-use crate::param::{Bound, Constraint, Param, ToolParam};
+use super::{Bound, Constraint, Param, ToolParam};
+use crate::schema::profile::{Profile, Side, describe, host_safe, without_nulls};
+use crate::schema::{Shape, finish, flat, host_safe_definitions, object, refs, settings, with_definitions};
+use crate::util::JsonObject;
 
-/// The schema of what a tool takes, before anything is checked of it.
-pub fn input_of(entry: &ToolEntry) -> Value {
-    if let Some(explicit) = entry.input_schema {
-        return explicit();
-    }
-    let shapes: Vec<Shape> = entry.params.iter().map(|param| (param.shape)()).collect();
-    refs::inlined_if_small(|inline| assemble(entry, &shapes, inline))
+/// The schema of an object with these parameters, or of the struct that is the only one of them.
+pub(crate) fn input_schema(params: &[Param], flatten: bool, allow_unknown: bool) -> Value {
+    let shapes: Vec<Shape> = params.iter().map(|param| (param.shape)()).collect();
+    refs::inlined_if_small(|inline| assemble(params, flatten, allow_unknown, &shapes, inline))
 }
 
-/// The schema of a return type: an object, or `{"result": …}`.
-pub fn output_of<T: JsonSchema>(shape: &Shape) -> Value {
-    let profile = Profile { side: Side::Output, enums: &shape.enums, written: false };
-    refs::inlined_if_small(|inline| {
-        let mut generator = settings(inline).for_serialize().into_generator();
-        let mut schema = refs::resolved(generator.subschema_for::<T>().to_value(), generator.definitions());
-        let wraps = !is_object(&schema, generator.definitions(), 0);
-        host_safe(&mut schema, profile);
-        let root = match schema {
-            Value::Object(object) if !wraps => object,
-            schema => object([("properties", json!({ "result": schema })), ("required", json!(["result"]))]),
-        };
-        finish(root, generator, profile, &[])
-    })
-}
-
-/// Whether a value of the type is no object and stands in a result as `{"result": …}`.
-pub fn wraps<T: JsonSchema>() -> bool {
-    let mut generator = settings(false).for_serialize().into_generator();
-    let schema = generator.subschema_for::<T>().to_value();
-    !is_object(&schema, generator.definitions(), 0)
-}
-
-/// The schemas of the types of a tool's parameters, whatever its author wrote in their place.
-pub fn types_of(entry: &ToolEntry) -> Value {
+/// The schemas of the types of parameters, whatever their author wrote in their place.
+pub(crate) fn type_schemas(params: &[Param]) -> Value {
     let mut generator = settings(false).for_deserialize().into_generator();
-    let types: Vec<Value> = entry.params.iter().map(|param| (param.schema)(&mut generator).to_value()).collect();
+    let types: Vec<Value> = params.iter().map(|param| (param.schema)(&mut generator).to_value()).collect();
     json!({ "prefixItems": types, "$defs": generator.definitions() })
 }
 
-/// The schema of a parameter alone, for checks.
-pub fn lone_param_schema(param: &Param) -> Value {
-    let shape = (param.shape)();
-    let profile = Profile { side: Side::Input, enums: &shape.enums, written: false };
-    refs::inlined_if_small(|inline| {
-        let mut generator = settings(inline).for_deserialize().into_generator();
-        match param_schema(param, &mut generator, profile) {
-            Value::Object(root) => with_definitions(root, generator, profile, std::slice::from_ref(param)),
-            other => other,
-        }
-    })
+impl Param {
+    /// The schema of this parameter alone, for checks.
+    pub fn generate_schema(&self) -> Value {
+        let shape = (self.shape)();
+        let profile = Profile { side: Side::Input, enums: &shape.enums, written: false };
+        refs::inlined_if_small(|inline| {
+            let mut generator = settings(inline).for_deserialize().into_generator();
+            match param_schema(self, &mut generator, profile) {
+                Value::Object(root) => {
+                    with_definitions(root, generator, profile, &explicit_schemas(std::slice::from_ref(self)))
+                }
+                other => other,
+            }
+        })
+    }
 }
 
-fn settings(inline: bool) -> SchemaSettings {
-    SchemaSettings::draft2020_12().with(|settings| {
-        settings.meta_schema = None;
-        settings.inline_subschemas = inline;
-    })
+/// The schemas that the author wrote for parameters.
+fn explicit_schemas(params: &[Param]) -> Vec<Value> {
+    params.iter().filter_map(|param| Some(param.explicit_schema?())).collect()
 }
 
-fn object<const N: usize>(members: [(&str, Value); N]) -> JsonObject {
-    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-}
-
-fn assemble(entry: &ToolEntry, shapes: &[Shape], inline: bool) -> Value {
+fn assemble(params: &[Param], flatten: bool, allow_unknown: bool, shapes: &[Shape], inline: bool) -> Value {
     let mut generator = settings(inline).for_deserialize().into_generator();
     let enums: Vec<&[&str]> = shapes.iter().flat_map(|shape| &shape.enums).copied().collect();
     let profile = Profile { side: Side::Input, enums: &enums, written: false };
-    let mut root = match entry.params {
-        [whole] if entry.flatten => flattened(whole, &mut generator, profile),
+    let mut root = match params {
+        [only] if flatten => flattened(only, &mut generator, profile),
         params => listed(params, &mut generator, profile),
     };
     // schemars takes over what is said of a flattened struct where nothing is said of the one around it.
-    if entry.flatten && shapes.iter().any(|shape| shape.flattens) {
+    if flatten && shapes.iter().any(|shape| shape.flattens) {
         root.shift_remove("description");
     }
     root.entry("properties").or_insert_with(|| json!({}));
-    if !entry.allow_unknown_arguments {
+    if !allow_unknown {
         root.entry("additionalProperties").or_insert(Value::Bool(false));
     }
-    finish(root, generator, profile, entry.params)
+    finish(root, generator, profile, &explicit_schemas(params))
 }
 
 fn listed(params: &[Param], generator: &mut SchemaGenerator, profile: Profile<'_>) -> JsonObject {
@@ -147,39 +105,6 @@ pub(crate) fn fields_of<T: ToolParam>() -> Option<Vec<String>> {
     Some(properties.into_iter().flat_map(JsonObject::keys).cloned().collect())
 }
 
-/// The root as an object, with what it refers to.
-fn finish(mut root: JsonObject, generator: SchemaGenerator, profile: Profile<'_>, params: &[Param]) -> Value {
-    root.shift_remove("title");
-    if !root.contains_key("type") {
-        root.shift_insert(0, "type".into(), "object".into());
-    }
-    with_definitions(root, generator, profile, params)
-}
-
-fn with_definitions(
-    mut root: JsonObject,
-    mut generator: SchemaGenerator,
-    profile: Profile<'_>,
-    params: &[Param],
-) -> Value {
-    let mut definitions = host_safe_definitions(generator.take_definitions(true), profile, params);
-    refs::keep_used(&root, &mut definitions);
-    if !definitions.is_empty() {
-        root.insert("$defs".into(), definitions.into());
-    }
-    Value::Object(root)
-}
-
-/// The definitions of types, and those of the schemas that were written for parameters.
-fn host_safe_definitions(mut definitions: JsonObject, profile: Profile<'_>, params: &[Param]) -> JsonObject {
-    let written: Vec<Value> = params.iter().filter_map(|param| Some(param.explicit_schema?())).collect();
-    for (name, schema) in &mut definitions {
-        let written = written.iter().any(|schema| schema["$defs"].get(name).is_some());
-        host_safe(schema, Profile { written, ..profile });
-    }
-    definitions
-}
-
 /// The schema of a parameter's type, or the one that its author wrote.
 fn type_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
     let Some(explicit) = param.explicit_schema else {
@@ -200,7 +125,7 @@ fn type_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
 /// The schema of a parameter with all that its author says of it.
 fn param_schema(param: &Param, generator: &mut SchemaGenerator, profile: Profile<'_>) -> Value {
     let mut schema = type_schema(param, generator);
-    host_safe(&mut schema, profile.of(param));
+    host_safe(&mut schema, Profile { written: param.explicit_schema.is_some(), ..profile });
     let Value::Object(object) = &mut schema else { return schema };
     for constraint in param.constraints {
         constrain(object, constraint);
@@ -249,24 +174,4 @@ fn number(bound: Bound) -> Value {
             .unwrap_or_else(|_| Value::from(bound as f64)),
         Bound::Float(bound) => bound.into(),
     }
-}
-
-/// How deep alternatives are looked at; a type can be an alternative of itself.
-const ALTERNATIVES: usize = 16;
-
-/// Whether every value that the schema accepts is an object.
-fn is_object(schema: &Value, definitions: &JsonObject, depth: usize) -> bool {
-    if depth > ALTERNATIVES {
-        return false;
-    }
-    if let Some(referred) = refs::target(schema, definitions) {
-        return is_object(referred, definitions, depth + 1);
-    }
-    let alternatives = |key: &str| {
-        let schemas = schema.get(key).and_then(Value::as_array);
-        schemas.is_some_and(|schemas| {
-            !schemas.is_empty() && schemas.iter().all(|schema| is_object(schema, definitions, depth + 1))
-        })
-    };
-    schema.get("type").is_some_and(|kind| kind == "object") || alternatives("oneOf") || alternatives("anyOf")
 }

@@ -4,6 +4,8 @@ mod cancel;
 mod event;
 mod extensions;
 mod options;
+mod state;
+mod trust;
 
 use std::any::Any;
 use std::future::Future;
@@ -15,10 +17,10 @@ pub use self::cancel::{CancelToken, Cancelled};
 pub use self::event::{Amount, LogLevel, Remark, ToolEvent, Total};
 pub use self::extensions::Extensions;
 pub use self::options::CallOptions;
-use crate::entry::StateType;
-use crate::error::ToolError;
-use crate::message::{ErrorType, JsonObject};
-use crate::trust::TrustLevel;
+pub use self::state::StateType;
+pub use self::trust::TrustLevel;
+use crate::error::{ErrorType, ToolError};
+use crate::util::JsonObject;
 
 /// A future on the heap, which may move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -131,7 +133,7 @@ impl ToolContext {
     }
 
     /// What the client says that it can do, in the versions of MCP in which each request says so. A tool that needs more
-    /// fails with [`ToolError::client_lacks`](crate::ToolError::client_lacks).
+    /// fails with [`ToolError::client_lacks`](ToolError::client_lacks).
     pub fn client_capabilities(&self) -> Option<&JsonObject> {
         self.meta().get("io.modelcontextprotocol/clientCapabilities")?.as_object()
     }

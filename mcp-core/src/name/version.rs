@@ -5,11 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::text::shown;
-
-/// The version of the message format that [`ToolCall`](crate::ToolCall), [`ToolResult`](crate::ToolResult) and
-/// [`ErrorDetail`](crate::ErrorDetail) follow.
-pub const MESSAGE_FORMAT_VERSION: &str = "1.0.0";
+use crate::util::text::shown;
 
 /// A tool's version, `major.minor.patch`, by the rules of [semantic versioning](https://semver.org).
 ///

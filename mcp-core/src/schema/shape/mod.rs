@@ -18,7 +18,7 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
-use crate::panics::discard;
+use crate::util::panics::discard;
 
 use self::key::{Key, SAMPLE};
 use super::profile::Side;
@@ -35,11 +35,11 @@ const ITEMS: usize = 16;
 #[non_exhaustive]
 pub struct Shape {
     /// The names of each enum's variants, in the order of their declaration.
-    pub(super) enums: Vec<&'static [&'static str]>,
+    pub(crate) enums: Vec<&'static [&'static str]>,
     /// The maps whose keys JSON cannot hold.
     pub keys: Vec<KeyFault>,
     /// Whether the type itself is a struct with a flattened field.
-    pub(super) flattens: bool,
+    pub(crate) flattens: bool,
     buffered: bool,
 }
 
@@ -155,7 +155,7 @@ impl Walk {
     }
 
     fn fault(&self, key: impl Into<String>) -> KeyFault {
-        let path = self.path.iter().flat_map(|step| ["/".into(), crate::param::escaped(step)]).collect();
+        let path = self.path.iter().flat_map(|step| ["/".into(), crate::util::text::escaped(step)]).collect();
         KeyFault { path, key: key.into() }
     }
 

@@ -1,4 +1,6 @@
-//! Tool names: what a name may be, and how it is written on the wire.
+//! Tool names (what a name may be, and how it is written on the wire) and versions.
+
+mod version;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::text::shown;
+pub use self::version::{Version, VersionError};
+use crate::util::text::shown;
 
 /// The longest canonical name, in characters.
 pub const MAX_NAME_LENGTH: usize = 128;

@@ -3,11 +3,11 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use crate::content::{Content, read_blocks, unwrapped, wrapped};
-use crate::error::{MAX_DEPTH, Rule, ValidationError, Violations};
+use crate::error::{ErrorDetail, ErrorType, MAX_DEPTH, Rule, ValidationError, Violations};
 use crate::message::{
-    Entries, ErrorDetail, ErrorType, JsonObject, Status, Strictness, ToolResult, expect, serialize_with_extra,
+    Content, Entries, Status, Strictness, ToolResult, expect, read_blocks, serialize_with_extra, unwrapped, wrapped,
 };
+use crate::util::JsonObject;
 
 const FIELDS: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
 /// A little more than a flat result may nest, which may travel inside this one.

@@ -1,0 +1,38 @@
+//! Why a call of a tool's function returned no result.
+
+use super::{Error, Fault, SchemaError, SerializationError, ToolError};
+
+/// Why a call brought no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The arguments do not fit.
+    Arguments(Vec<Fault>),
+    /// The tool said no.
+    Tool(ToolError),
+    /// The result cannot become JSON.
+    Serialization(SerializationError),
+}
+
+impl CallError {
+    /// The error of a call of the tool.
+    pub fn into_error(self, tool: &str) -> Error {
+        match self {
+            Self::Arguments(faults) => SchemaError::new(tool, faults).into(),
+            Self::Tool(error) => error.into(),
+            Self::Serialization(error) => error.into(),
+        }
+    }
+}
+
+impl From<ToolError> for CallError {
+    fn from(error: ToolError) -> Self {
+        Self::Tool(error)
+    }
+}
+
+impl From<Vec<Fault>> for CallError {
+    fn from(faults: Vec<Fault>) -> Self {
+        Self::Arguments(faults)
+    }
+}

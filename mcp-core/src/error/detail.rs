@@ -1,0 +1,47 @@
+//! The error in a result; `message` reads and writes it.
+
+use serde_json::{Value, json};
+
+use super::ErrorType;
+use crate::util::JsonObject;
+
+/// The error in a result: a machine-readable type, a message for people and models, and details.
+///
+/// ```
+/// use mcp_core::ErrorDetail;
+/// use serde_json::json;
+///
+/// let detail = ErrorDetail::new("ResourceNotFound", "The requested resource could not be located.")
+///     .details(json!({ "resource_id": "xyz-123" }));
+/// assert!(detail.validate().is_ok());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ErrorDetail {
+    /// The category, such as `FileNotFoundError`.
+    pub error_type: ErrorType,
+    /// What went wrong, for people and models.
+    pub error_message: String,
+    /// An object or a text that says more.
+    pub error_details: Option<Value>,
+    /// Fields beside those, kept as they came.
+    pub extra: JsonObject,
+}
+
+impl ErrorDetail {
+    /// An error of a type with a message.
+    pub fn new(error_type: impl Into<ErrorType>, error_message: impl Into<String>) -> Self {
+        Self { error_type: error_type.into(), error_message: error_message.into(), ..Self::default() }
+    }
+
+    /// Adds details: an object, or a text. Null takes them away; another value becomes `{"value": …}`.
+    #[must_use]
+    pub fn details(mut self, details: impl Into<Value>) -> Self {
+        self.error_details = match details.into() {
+            Value::Null => None,
+            details @ (Value::Object(_) | Value::String(_)) => Some(details),
+            other => Some(json!({ "value": other })),
+        };
+        self
+    }
+}

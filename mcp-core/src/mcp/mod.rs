@@ -1,0 +1,9 @@
+//! MCP's own form of a result, the dialects of a call and the versions of the protocol.
+
+mod call_result;
+mod dialect;
+mod protocol_version;
+
+pub use self::call_result::CallToolResult;
+pub use self::dialect::{Dialect, Incoming};
+pub use self::protocol_version::ProtocolVersion;

@@ -1,0 +1,14 @@
+//! What `mcp-registry` uses of this crate beside its public API. Not for others: it may change in any version.
+
+pub use inventory;
+
+pub use crate::message::parse_arguments;
+pub use crate::util::block_on::block_on;
+pub use crate::util::panics::discard;
+pub use crate::util::text::{cut, similarity};
+
+/// How the faults of arguments are worded, for those who find more of them.
+pub mod faults {
+    pub use crate::param::{ALTERNATIVES, ARGUMENTS, Document, RESULT, counted, formatted, listed, matching};
+    pub use crate::util::text::escaped;
+}
