@@ -67,7 +67,7 @@ pub struct Json<T>(pub T);
     message = "`{Self}` cannot be returned by a tool",
     label = "needs `Serialize` and `JsonSchema`",
     note = "derive both: `#[derive(serde::Serialize, schemars::JsonSchema)]`",
-    note = "for a type of `chrono`, `uuid`, `url` or another crate that schemars supports: enable the feature of that name, as in `mcp-registry = {{ features = [\"chrono\"] }}`, and `serde` of that crate",
+    note = "for a type of `chrono`, `uuid`, `url` or another crate that schemars supports: enable the feature of that name, as in `mcp-core = {{ features = [\"chrono\"] }}`, and `serde` of that crate",
     note = "or return `Json<T>` for a value without a schema, `Content`, `ToolResult` or `()`"
 )]
 pub trait ToolOutput: Serialize + JsonSchema {}

@@ -98,7 +98,7 @@ pub enum Bound {
     message = "`{Self}` cannot be a tool's parameter",
     label = "needs `Deserialize` and `JsonSchema`",
     note = "for input: `#[derive(serde::Deserialize, schemars::JsonSchema)]` on the type",
-    note = "for a type of `chrono`, `uuid`, `url` or another crate that schemars supports: enable the feature of that name, as in `mcp-registry = {{ features = [\"chrono\"] }}`, and `serde` of that crate",
+    note = "for a type of `chrono`, `uuid`, `url` or another crate that schemars supports: enable the feature of that name, as in `mcp-core = {{ features = [\"chrono\"] }}`, and `serde` of that crate",
     note = "for application state or the context: mark the parameter with `#[ctx]`"
 )]
 pub trait ToolParam: DeserializeOwned + JsonSchema {}
