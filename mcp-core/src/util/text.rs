@@ -18,7 +18,7 @@ pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
 }
 
 /// The text, or its first `limit` bytes and a note.
-pub(crate) fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
+pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
     }

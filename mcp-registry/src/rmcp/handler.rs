@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ::rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
@@ -23,6 +23,7 @@ use super::{Tools, convert, tell};
 use crate::catalog::Catalog;
 use crate::protocol::program;
 use crate::registry::Watcher;
+use crate::util::lock::lock;
 use crate::util::panic::guard;
 
 /// The tools as an rmcp server: list, call, progress, log, and word of changes. Tools that come and go at run time are
@@ -237,10 +238,6 @@ impl ServerHandler for Handler {
         }
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Clone for Handler {

@@ -2,7 +2,7 @@
 
 #![allow(deprecated, reason = "log lines are asked for as long as there are clients that know them")]
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ::rmcp::RoleServer;
 use ::rmcp::model::{
@@ -12,6 +12,8 @@ use ::rmcp::model::{
 use ::rmcp::service::Peer;
 use mcp_core::{LogLevel, ToolEvent};
 use tokio::sync::mpsc::{self, Receiver, Sender};
+
+use crate::util::lock::lock;
 
 /// How much may wait for a client that does not read; what comes then is left out.
 const WAITING: usize = 1024;
@@ -65,7 +67,7 @@ impl Teller {
     }
 
     pub(super) fn tell(&self, event: ToolEvent) {
-        let mut queue = self.queue();
+        let mut queue = lock(&self.queue);
         let Queue { send: Some(send), done: told } = &mut *queue else { return };
         let notification = match (event, &self.wanted) {
             // It only ever goes on.
@@ -90,11 +92,7 @@ impl Teller {
 
     /// The call is over: what was told is still sent, and nothing more.
     pub(super) fn end(&self) {
-        self.queue().send = None;
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue).send = None;
     }
 }
 

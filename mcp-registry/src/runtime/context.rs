@@ -11,7 +11,8 @@ mod imp {
     use ::tokio::runtime::{Builder, Handle, RuntimeFlavor};
     use ::tokio::task::{self, coop};
 
-    use crate::runtime::{Runtime, lock};
+    use crate::runtime::Runtime;
+    use crate::util::lock::lock;
 
     thread_local! {
         /// Whether a call blocks this thread until it is over.

@@ -8,7 +8,7 @@ mod timer;
 mod tokio;
 
 use std::error::Error as StdError;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use std::{fmt, io};
 
@@ -135,11 +135,6 @@ impl StdError for RuntimeError {
 fn guarded(run: impl FnOnce()) {
     // Nobody waits for it who could be told.
     let _ = guard(run);
-}
-
-/// The lock. Nothing panics while it is held.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-use super::{Job, RuntimeError, discard, guarded, lock};
+use super::{Job, RuntimeError, discard, guarded};
+use crate::util::lock::lock;
 
 /// Starts a thread of a name that runs a job.
 pub(super) type Start = fn(String, Job) -> io::Result<()>;
@@ -127,7 +128,8 @@ mod tests {
     use std::{io, thread};
 
     use super::{Pool, Start, start_thread};
-    use crate::runtime::{Job, RuntimeError, lock};
+    use crate::runtime::{Job, RuntimeError};
+    use crate::util::lock::lock;
 
     const LONG: Duration = Duration::from_secs(60);
 

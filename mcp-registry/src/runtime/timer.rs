@@ -9,8 +9,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use std::{fmt, io, thread};
 
+use super::guarded;
 use super::pool::Start;
-use super::{guarded, lock};
+use crate::util::lock::lock;
 
 /// How long a poll waits where the timer's thread cannot be started.
 const NAP: Duration = Duration::from_millis(5);
@@ -185,8 +186,8 @@ mod tests {
     use mcp_core::__private::block_on;
 
     use super::{Sleep, Timer};
-    use crate::runtime::lock;
     use crate::runtime::pool::{Start, start_thread};
+    use crate::util::lock::lock;
 
     const LONG: Duration = Duration::from_secs(60);
 

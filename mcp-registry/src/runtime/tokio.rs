@@ -13,7 +13,8 @@ use ::tokio::runtime::Handle;
 use ::tokio::time::{self, Sleep};
 use mcp_core::BoxFuture;
 
-use super::{Job, Runtime, RuntimeError, ThreadRuntime, discard, guarded, lock};
+use super::{Job, Runtime, RuntimeError, ThreadRuntime, discard, guarded};
+use crate::util::lock::lock;
 
 /// Further than this nobody sleeps; tokio adds to an instant, which must not be the last one there is.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 10);

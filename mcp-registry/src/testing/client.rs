@@ -1,12 +1,13 @@
 //! The real protocol, in memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_core::{CallOptions, CallToolResult, ProtocolVersion, RpcError, ToolEvent, code};
 use serde_json::{Value, json};
 
 use crate::protocol::{Peer, Server};
+use crate::util::lock::lock;
 
 /// A client of a server, in memory: it speaks the real protocol, and keeps what it is told meanwhile.
 ///
@@ -71,7 +72,7 @@ impl Client {
         let of_sink = Arc::clone(&told);
         let peer = Peer::new().options(options).notify(move |message| {
             let message = serde_json::from_slice(&message).unwrap_or_default();
-            of_sink.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+            lock(&of_sink).push(message);
         });
         Self { server, peer, era, next_id: AtomicU64::new(1), told }
     }
@@ -138,7 +139,7 @@ impl Client {
 
     /// The notifications that came since this was last asked.
     pub fn notifications(&self) -> Vec<Value> {
-        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.told))
     }
 
     /// What tools have told since this or [`notifications`](Self::notifications) was last asked: progress and log.

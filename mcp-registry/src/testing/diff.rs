@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use mcp_core::__private::cut;
 use serde_json::Value;
 
 /// The most differences that are told one by one.
 const LINES: usize = 20;
-/// The most characters that are shown of a value.
+/// The most bytes that are shown of a value.
 const SHOWN: usize = 200;
 /// How many characters of a long text are shown before the place where it differs.
 const BEFORE: usize = 20;
@@ -30,15 +31,7 @@ pub(crate) fn bounded(lines: impl ExactSizeIterator<Item = String>) -> Vec<Strin
 
 /// The value as JSON on one line, cut if it is long.
 pub(crate) fn shown(value: &Value) -> String {
-    cut(&value.to_string(), SHOWN)
-}
-
-/// The text, or its first characters and its size.
-pub(crate) fn cut(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
-        None => text.to_owned(),
-    }
+    cut(&value.to_string(), SHOWN).into_owned()
 }
 
 #[derive(Default)]
@@ -110,14 +103,14 @@ fn items(count: usize) -> String {
 
 /// How two texts differ; of long ones, the part that does.
 fn texts(expected: &str, got: &str) -> String {
-    let long = |text: &str| text.chars().nth(SHOWN).is_some();
-    let quoted = |text: &str| shown(&Value::from(text));
-    if !long(expected) && !long(got) {
-        return format!("expected {}, got {}", quoted(expected), quoted(got));
+    let quoted = |text: &str| Value::from(text).to_string();
+    let (quoted_expected, quoted_got) = (quoted(expected), quoted(got));
+    if quoted_expected.len().max(quoted_got.len()) <= SHOWN {
+        return format!("expected {quoted_expected}, got {quoted_got}");
     }
     let same = expected.chars().zip(got.chars()).take_while(|(expected, got)| expected == got).count();
     let from = same.saturating_sub(BEFORE);
-    let part = |text: &str| quoted(&text.chars().skip(from).take(SHOWN / 2).collect::<String>());
+    let part = |text: &str| shown(&text.chars().skip(from).take(SHOWN / 2).collect::<String>().into());
     format!("after {same} equal characters, from {from} on: expected {}, got {}", part(expected), part(got))
 }
 
@@ -180,8 +173,8 @@ mod tests {
         let lines = differences(&json!(1), &long);
         assert!(lines[0].chars().count() < 250, "{lines:?}");
         assert!(lines[0].ends_with("… (5001 bytes)"), "{lines:?}");
-        assert_eq!(cut("ééé", 3), "ééé");
-        assert_eq!(cut("éééa", 3), "ééé… (7 bytes)");
+        assert_eq!(cut("ééé", 6), "ééé");
+        assert_eq!(cut("éééa", 6), "ééé… (7 bytes)");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Calls in memory, and what tools tell meanwhile.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_core::{CallOptions, RegistrationError, ToolCall, ToolEntry, ToolEvent, ToolResult, TrustLevel};
 use serde_json::Value;
@@ -10,6 +10,7 @@ use crate::call::settings::OutputCheck;
 use crate::registry::Registry;
 use crate::registry::builder::RegistryBuilder;
 use crate::runtime::context::block_on;
+use crate::util::lock::lock;
 
 /// Calls tools in memory, for their tests.
 ///
@@ -118,11 +119,11 @@ impl Recorder {
     /// What takes the events.
     pub fn sink(&self) -> impl Fn(ToolEvent) + Send + Sync + 'static {
         let events = Arc::clone(&self.0);
-        move |event| events.lock().unwrap_or_else(PoisonError::into_inner).push(event)
+        move |event| lock(&events).push(event)
     }
 
     /// What was told since this was last asked.
     pub fn take(&self) -> Vec<ToolEvent> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.0))
     }
 }

@@ -71,15 +71,16 @@ mod harness;
 
 use std::future::Future;
 
+use mcp_core::__private::{cut, shortened};
 use mcp_core::{CallToolResult, Content, ErrorDetail, ErrorType, ToolEvent, ToolResult};
 use serde_json::{Value, json};
 
 pub use self::client::Client;
-use self::diff::{bounded, cut, differences, shown};
+use self::diff::{bounded, differences, shown};
 pub use self::harness::{Harness, Recorder};
 use crate::runtime::context;
 
-/// The most characters of a result that a message shows.
+/// The most bytes of a result that a message shows.
 const WHOLE: usize = 4000;
 
 /// Waits for a future on this thread, in a test without an async runtime.
@@ -216,7 +217,7 @@ fn told(result: &ToolResult) -> String {
 
 #[track_caller]
 fn fail(wanted: &str, lines: &[String], whole: &Value) -> ! {
-    panic!("{wanted}\n{}\nin all:\n{}", lines.join("\n"), cut(&format!("{whole:#}"), WHOLE));
+    panic!("{wanted}\n{}\nin all:\n{}", lines.join("\n"), shortened(&format!("{whole:#}"), WHOLE));
 }
 
 #[cfg(test)]

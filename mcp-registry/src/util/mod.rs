@@ -1,3 +1,4 @@
 //! What several floors need and no crate provides.
 
+pub(crate) mod lock;
 pub(crate) mod panic;
