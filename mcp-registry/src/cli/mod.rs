@@ -36,9 +36,9 @@
 
 mod args;
 mod output;
-mod paint;
 mod setup;
 mod show;
+mod style;
 mod words;
 
 #[cfg(feature = "http")]
@@ -62,8 +62,8 @@ use tokio::runtime;
 use self::args::HttpArguments;
 use self::args::{Arguments, Command};
 use self::output::{Failure, pretty, print, say, tell};
-use self::paint::Paint;
 pub use self::setup::Setup;
+use self::style::Styles;
 use self::words::Words;
 use crate::catalog::Catalog;
 use crate::catalog::lint::Severity;
@@ -304,7 +304,7 @@ impl<'a> Cli<'a> {
 
     fn overview(self) -> Result<ExitCode, Failure> {
         let name = self.name();
-        print(&show::overview(&name, &self.catalog()?, Paint::of(&io::stdout())))
+        print(&show::overview(&name, &self.catalog()?, Styles::for_stream(&io::stdout())))
     }
 
     fn list(self, json: bool, tag: Option<&str>, module: Option<&str>) -> Result<ExitCode, Failure> {
@@ -320,7 +320,7 @@ impl<'a> Cli<'a> {
         if tools.is_empty() && !catalog.is_empty() {
             say("no tool is like that; `list` without options shows all of them");
         }
-        print(&if json { pretty(&tools) } else { show::list(&tools, Paint::of(&io::stdout())) })
+        print(&if json { pretty(&tools) } else { show::list(&tools, Styles::for_stream(&io::stdout())) })
     }
 
     fn schema(self, name: &str, output: bool) -> Result<ExitCode, Failure> {
@@ -341,7 +341,7 @@ impl<'a> Cli<'a> {
     fn lint(self, strict: bool) -> Result<ExitCode, Failure> {
         let catalog = self.catalog()?;
         let findings = catalog.lint();
-        let code = print(&show::findings(&findings, Paint::of(&io::stdout())))?;
+        let code = print(&show::findings(&findings, Styles::for_stream(&io::stdout())))?;
         let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
         say(&show::count(catalog.len(), errors, warnings));

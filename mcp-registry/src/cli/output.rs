@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use mcp_core::{BoxError, ToolEvent};
 
-use super::paint::Paint;
+use super::style::{Styles, styled};
 
 /// Why a command did not come to its end.
 pub(super) enum Failure {
@@ -43,7 +43,8 @@ impl Failure {
                 return if error.use_stderr() { Self::USAGE.into() } else { ExitCode::SUCCESS };
             }
         };
-        say(&format!("{} {message}", Paint::of(&io::stderr()).error("error:")));
+        let label = styled(Styles::for_stream(&io::stderr()).error, "error:");
+        say(&format!("{label} {message}"));
         code
     }
 }

@@ -4,20 +4,20 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::paint::Paint;
+use super::style::{Styles, styled};
 use crate::catalog::Catalog;
 use crate::catalog::lint::{Finding, Severity};
 use crate::catalog::tool::RegisteredTool;
 
 /// The tools, one a line.
-pub(super) fn list(tools: &[&RegisteredTool], paint: Paint) -> String {
+pub(super) fn list(tools: &[&RegisteredTool], styles: Styles) -> String {
     let width = tools.iter().map(|tool| tool.name().len()).max().unwrap_or_default();
     let mut text = String::new();
     for tool in tools {
-        let name = paint.name(&format!("{:<width$}", tool.name()));
+        let name = styled(styles.name, format_args!("{:<width$}", tool.name()));
         let mut line = format!("{name}  {}", summary(tool.description()));
         for remark in remarks(tool) {
-            let _ = write!(line, " {}", paint.aside(&format!("({remark})")));
+            let _ = write!(line, " {}", styled(styles.note, format_args!("({remark})")));
         }
         text.push_str(line.trim_end());
         text.push('\n');
@@ -47,10 +47,10 @@ fn summary(description: &str) -> String {
 }
 
 /// The tools, and how to go on.
-pub(super) fn overview(program: &str, catalog: &Catalog, paint: Paint) -> String {
+pub(super) fn overview(program: &str, catalog: &Catalog, styles: Styles) -> String {
     let tools: Vec<&RegisteredTool> = catalog.list_registered_tools().iter().collect();
-    let mut text = format!("{} has {}:\n\n", paint.name(program), many(tools.len(), "tool"));
-    for line in list(&tools, paint).lines() {
+    let mut text = format!("{} has {}:\n\n", styled(styles.name, program), many(tools.len(), "tool"));
+    for line in list(&tools, styles).lines() {
         let _ = writeln!(text, "  {line}");
     }
     text.push_str("\nGo on with\n\n");
@@ -62,7 +62,7 @@ pub(super) fn overview(program: &str, catalog: &Catalog, paint: Paint) -> String
     let hints: Vec<_> = hints.chain(others.map(|(words, what)| (words.to_owned(), what))).collect();
     let width = hints.iter().map(|(words, _)| words.chars().count()).max().unwrap_or_default();
     for (words, what) in hints {
-        let _ = writeln!(text, "  {program} {words:<width$}  {}", paint.aside(what));
+        let _ = writeln!(text, "  {program} {words:<width$}  {}", styled(styles.note, what));
     }
     let _ = write!(
         text,
@@ -87,17 +87,17 @@ fn host(program: &str) -> Value {
 }
 
 /// What the lint found.
-pub(super) fn findings(findings: &[Finding], paint: Paint) -> String {
+pub(super) fn findings(findings: &[Finding], styles: Styles) -> String {
     let mut text = String::new();
     for finding in findings {
         let shown = finding.to_string();
         let (head, rest) = shown.split_once(": ").unwrap_or((&shown, ""));
-        let head = match finding.severity {
-            Severity::Error => paint.error(head),
-            Severity::Warning => paint.warning(head),
-            Severity::Note => paint.aside(head),
+        let style = match finding.severity {
+            Severity::Error => styles.error,
+            Severity::Warning => styles.warning,
+            Severity::Note => styles.note,
         };
-        let _ = writeln!(text, "{head}: {rest}");
+        let _ = writeln!(text, "{}: {rest}", styled(style, head));
     }
     text
 }
@@ -114,7 +114,7 @@ fn many(count: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{call, count, list, overview, summary};
-    use crate::cli::paint::Paint;
+    use crate::cli::style::Styles;
     use crate::registry::Registry;
     use crate::{mcp_tool, tools};
 
@@ -134,11 +134,11 @@ mod tests {
         let catalog = Registry::builder_of(tools![add, forget]).catalog().unwrap();
         let tools: Vec<_> = catalog.list_registered_tools().iter().collect();
         assert_eq!(
-            list(&tools, Paint::always(false)),
+            list(&tools, Styles::PLAIN),
             "show.add     Adds two numbers.\n\
              show.forget  Forgets everything. (destructive) (hidden) (deprecated: use show.add)\n"
         );
-        assert!(list(&tools, Paint::always(true)).starts_with("\u{1b}[1mshow.add   \u{1b}[0m  Adds"));
+        assert!(list(&tools, Styles::COLORED).starts_with("\u{1b}[1mshow.add   \u{1b}[0m  Adds"));
         assert_eq!(call(tools[0]), "call show.add a=… b=…");
     }
 
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_overview_says_how_to_go_on() {
         let catalog = Registry::builder_of(tools![add]).catalog().unwrap();
-        let text = overview("show", &catalog, Paint::always(false));
+        let text = overview("show", &catalog, Styles::PLAIN);
         assert!(text.starts_with("show has 1 tool:\n\n  show.add  Adds two numbers.\n"), "{text}");
         assert!(text.contains("  show call show.add a=… b=…  call it\n"), "{text}");
         assert!(text.contains(r#"{"mcpServers":{"show":{"command":"#), "{text}");
