@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The grammar of the command line.
 
 use std::time::Duration;
 
@@ -13,26 +13,26 @@ pub(super) struct Arguments {
     pub(super) command: Option<Command>,
 }
 
-/// What to do.
+/// The subcommand.
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 pub(super) enum Command {
     /// Lists the tools
     List {
-        /// As JSON, with schemas and all that is known of each
+        /// Prints JSON, with schemas and metadata
         #[arg(long)]
         json: bool,
         /// Only tools with this tag
         #[arg(long)]
         tag: Option<String>,
-        /// Only tools of this module: `notes` takes `notes.add` and `notes.old.add`
+        /// Only tools of this module: `notes` matches `notes.add` and `notes.old.add`
         #[arg(long)]
         module: Option<String>,
     },
-    /// Shows what a tool takes, as a JSON schema
+    /// Prints the JSON schema of a tool's arguments
     Schema {
         /// The tool
         name: String,
-        /// Shows what it returns instead
+        /// Prints the schema of its result instead
         #[arg(long)]
         output: bool,
     },
@@ -40,30 +40,30 @@ pub(super) enum Command {
     Call {
         /// The tool
         name: String,
-        /// One JSON object; or words: `key=value`, which is read as the tool's schema asks, or `key:=json`
+        /// One JSON object, or pairs: `key=value`, which is parsed by the tool's schema, or `key:=json`
         #[arg(value_name = "JSON | KEY=VALUE")]
         arguments: Vec<String>,
-        /// How far you are trusted; tools that may destroy something ask for `trusted`
-        #[arg(long, value_name = "LEVEL", value_parser = level())]
+        /// Your trust level; destructive tools require `trusted`
+        #[arg(long, value_name = "LEVEL", value_parser = trust_level())]
         trust: Option<TrustLevel>,
     },
-    /// Serves the tools to a host, by the Model Context Protocol
+    /// Serves the tools to a host over the Model Context Protocol
     Serve {
-        /// Over stdin and stdout, one message a line; this is so without saying
+        /// Serves over stdin and stdout, one message per line (default)
         #[arg(long)]
         stdio: bool,
         #[cfg(feature = "http")]
         #[command(flatten)]
         http: HttpArguments,
-        /// How far clients are trusted; tools that may destroy something ask for `trusted`
-        #[arg(long, value_name = "LEVEL", value_parser = level())]
+        /// The trust level of clients; destructive tools require `trusted`
+        #[arg(long, value_name = "LEVEL", value_parser = trust_level())]
         trust: Option<TrustLevel>,
-        /// How long calls in flight may go on when the server shuts down, such as `30s` or `500ms` (default: 5s)
+        /// How long the server waits for calls in flight when it shuts down, such as `30s` or `500ms` (default: 5s)
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
         #[cfg_attr(feature = "http", arg(conflicts_with = "address"))]
         drain_timeout: Option<Duration>,
     },
-    /// Says what hosts and models could stumble over; fails if some hosts refuse a tool
+    /// Reports what hosts and models could stumble over; fails if some hosts reject a tool
     Lint {
         /// Fails on warnings too
         #[arg(long)]
@@ -71,14 +71,14 @@ pub(super) enum Command {
     },
 }
 
-/// How to serve over HTTP.
+/// The flags of `serve` over HTTP.
 #[cfg(feature = "http")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub(super) struct HttpArguments {
-    /// Over HTTP at this address, such as `127.0.0.1:3000`; a port alone is one of this machine
+    /// Serves over HTTP at this address, such as `127.0.0.1:3000`; a port alone is bound on 127.0.0.1
     #[arg(long = "http", value_name = "ADDRESS", conflicts_with = "stdio")]
     pub(super) address: Option<String>,
-    /// Serves only clients that know this token. Better said in the variable `MCP_TOKEN`, where nobody sees it
+    /// Serves only clients that send this token. Prefer the variable `MCP_TOKEN`, which process lists do not show
     #[arg(long, requires = "address")]
     pub(super) token: Option<String>,
     /// Someone in front knows who asks: serves at any address without a token, under the hosts that are allowed
@@ -87,17 +87,17 @@ pub(super) struct HttpArguments {
     /// Also serves requests to this host, such as `tools.example.com`
     #[arg(long, value_name = "HOST", requires = "address")]
     pub(super) allow_host: Vec<String>,
-    /// Also serves web pages of this origin, such as `https://app.example.com`: their browsers let them send requests and
-    /// read the answers
+    /// Also serves web pages of this origin, such as `https://app.example.com`: browsers let them send requests and read
+    /// the responses
     #[arg(long, value_name = "ORIGIN", requires = "address", value_parser = crate::transport::http::parse_origin)]
     pub(super) allow_origin: Vec<String>,
-    /// Gives clients of versions before 2026-07-28 no session, so that any of several servers behind a load balancer can
-    /// answer any request. Such clients can then neither cancel a call nor set the level of log messages
+    /// Creates no sessions for clients of versions before 2026-07-28, so that any of several servers behind a load
+    /// balancer can answer any request. Such clients can then neither cancel a call nor set the log level
     #[arg(long, requires = "address")]
     pub(super) no_sessions: bool,
 }
 
-fn level() -> impl TypedValueParser<Value = TrustLevel> {
+fn trust_level() -> impl TypedValueParser<Value = TrustLevel> {
     let names = [TrustLevel::Trusted, TrustLevel::Verified, TrustLevel::Untrusted].map(TrustLevel::as_str);
     PossibleValuesParser::new(names).try_map(|name| TrustLevel::named(&name).ok_or("no such level"))
 }
@@ -131,8 +131,8 @@ pub(super) fn command(program: &str, version: Option<&str>) -> clap::Command {
         .name(program.to_owned())
         .about(format!("The tools of {program}: lists, calls and serves them"))
         .after_help(
-            "Without a command it shows an overview on a terminal; otherwise it serves over stdin and stdout, since that \
-             is how hosts start it.\nExit codes: 0 fine, 1 the tool or the check failed, 2 the command line is wrong.",
+            "Without a command, prints an overview on a terminal and serves over stdin and stdout otherwise, since that \
+             is how hosts start it.\nExit codes: 0 success, 1 the tool or the check failed, 2 the command line is wrong.",
         );
     let command = match version {
         Some(version) => command.version(version.to_owned()),
@@ -155,7 +155,7 @@ mod tests {
 
     use super::{Arguments, Command, EXAMPLES, command};
 
-    fn read(line: &[&str]) -> Result<Option<Command>, ErrorKind> {
+    fn parse(line: &[&str]) -> Result<Option<Command>, ErrorKind> {
         let words = ["notes"].iter().chain(line);
         let matches = command("notes", Some("1.2.3")).try_get_matches_from(words);
         let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
@@ -168,16 +168,19 @@ mod tests {
     }
 
     #[test]
-    fn each_command_is_read() {
+    fn each_command_is_parsed() {
         let text = |text: &str| text.to_owned();
-        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(parse(&[]), Ok(None));
         assert_eq!(
-            read(&["list", "--json", "--tag", "a", "--module=b"]),
+            parse(&["list", "--json", "--tag", "a", "--module=b"]),
             Ok(Some(Command::List { json: true, tag: Some(text("a")), module: Some(text("b")) }))
         );
-        assert_eq!(read(&["schema", "a.b", "--output"]), Ok(Some(Command::Schema { name: text("a.b"), output: true })));
         assert_eq!(
-            read(&["call", "a.b", "x=1", "--trust", "trusted", "y:=-2"]),
+            parse(&["schema", "a.b", "--output"]),
+            Ok(Some(Command::Schema { name: text("a.b"), output: true }))
+        );
+        assert_eq!(
+            parse(&["call", "a.b", "x=1", "--trust", "trusted", "y:=-2"]),
             Ok(Some(Command::Call {
                 name: text("a.b"),
                 arguments: vec![text("x=1"), text("y:=-2")],
@@ -185,7 +188,7 @@ mod tests {
             }))
         );
         assert_eq!(
-            read(&["serve", "--stdio", "--trust=untrusted", "--drain-timeout", "1m 30s"]),
+            parse(&["serve", "--stdio", "--trust=untrusted", "--drain-timeout", "1m 30s"]),
             Ok(Some(Command::Serve {
                 stdio: true,
                 #[cfg(feature = "http")]
@@ -194,35 +197,42 @@ mod tests {
                 drain_timeout: Some(Duration::from_secs(90)),
             }))
         );
-        assert_eq!(read(&["lint", "--strict"]), Ok(Some(Command::Lint { strict: true })));
+        assert_eq!(parse(&["lint", "--strict"]), Ok(Some(Command::Lint { strict: true })));
     }
 
     #[cfg(feature = "http")]
     #[test]
-    fn http_is_read() {
+    fn http_is_parsed() {
         let line = ["serve", "--http", "3000", "--token=t", "--allow-host", "a", "--allow-host=b", "--auth-outside"];
-        let Ok(Some(Command::Serve { http, stdio: false, trust: None, .. })) = read(&line) else {
-            panic!("it is read")
+        let Ok(Some(Command::Serve { http, stdio: false, trust: None, .. })) = parse(&line) else {
+            panic!("it is parsed")
         };
         assert_eq!((http.address.as_deref(), http.token.as_deref()), (Some("3000"), Some("t")));
         assert_eq!((http.allow_host, http.auth_outside), (vec!["a".to_owned(), "b".to_owned()], true));
         assert!(!http.no_sessions);
-        let Ok(Some(Command::Serve { http, .. })) = read(&["serve", "--http", "3000", "--no-sessions"]) else {
-            panic!("it is read")
+        let Ok(Some(Command::Serve { http, .. })) = parse(&["serve", "--http", "3000", "--no-sessions"]) else {
+            panic!("it is parsed")
         };
         assert!(http.no_sessions);
-        assert_eq!(read(&["serve", "--http", "3000", "--stdio"]), Err(ErrorKind::ArgumentConflict));
-        assert_eq!(read(&["serve", "--token", "t"]), Err(ErrorKind::MissingRequiredArgument));
+        assert_eq!(parse(&["serve", "--http", "3000", "--stdio"]), Err(ErrorKind::ArgumentConflict));
+        assert_eq!(parse(&["serve", "--token", "t"]), Err(ErrorKind::MissingRequiredArgument));
     }
 
     #[test]
-    fn what_is_wrong_is_refused() {
-        assert_eq!(read(&["lst"]), Err(ErrorKind::InvalidSubcommand));
-        assert_eq!(read(&["schema"]), Err(ErrorKind::MissingRequiredArgument));
-        assert_eq!(read(&["list", "--yaml"]), Err(ErrorKind::UnknownArgument));
-        assert_eq!(read(&["serve", "--trust", "fully"]), Err(ErrorKind::InvalidValue));
-        assert_eq!(read(&["serve", "--drain-timeout", "soon"]), Err(ErrorKind::ValueValidation));
-        assert_eq!(read(&["--version"]), Err(ErrorKind::DisplayVersion));
+    fn mistakes_are_rejected() {
+        assert_eq!(parse(&["lst"]), Err(ErrorKind::InvalidSubcommand));
+        assert_eq!(parse(&["schema"]), Err(ErrorKind::MissingRequiredArgument));
+        assert_eq!(parse(&["list", "--yaml"]), Err(ErrorKind::UnknownArgument));
+        assert_eq!(parse(&["serve", "--trust", "fully"]), Err(ErrorKind::InvalidValue));
+        assert_eq!(parse(&["serve", "--drain-timeout", "soon"]), Err(ErrorKind::ValueValidation));
+        assert_eq!(parse(&["--version"]), Err(ErrorKind::DisplayVersion));
+    }
+
+    #[test]
+    fn the_command_line_keeps_to_its_budget() {
+        let command = command("notes", None);
+        assert!(command.get_subcommands().count() <= 12);
+        assert!(command.find_subcommand("serve").unwrap().get_arguments().count() <= 13);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a command prints, and how it says that it failed.
+//! What a command prints, and how it reports a failure.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -8,15 +8,15 @@ use mcp_core::{BoxError, ToolEvent};
 
 use super::style::{Styles, styled};
 
-/// Why a command did not come to its end.
+/// Why a command stopped.
 pub(super) enum Failure {
-    /// What was asked for cannot be done.
+    /// The command failed.
     Failed(String),
-    /// The command line cannot be understood.
+    /// The command line is wrong.
     Usage(String),
-    /// The same, found by clap; or help, which was asked for.
+    /// An error of clap's, or the help that was requested.
     Clap(clap::Error),
-    /// Nobody reads what is printed.
+    /// Stdout cannot be written.
     Output(io::Error),
 }
 
@@ -31,20 +31,20 @@ impl Failure {
         Self::Failed(chain(&*error.into()))
     }
 
-    /// Says it on stderr.
-    pub(super) fn tell(self) -> ExitCode {
+    /// Prints the failure to stderr.
+    pub(super) fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::Output(error) => (format!("stdout cannot be written: {error}"), ExitCode::FAILURE),
             Self::Failed(message) => (message, ExitCode::FAILURE),
             Self::Usage(message) => (message, Self::USAGE.into()),
             Self::Clap(error) => {
-                // Nobody is left to be told.
+                // There is nowhere to report that stderr fails.
                 let _ = error.print();
                 return if error.use_stderr() { Self::USAGE.into() } else { ExitCode::SUCCESS };
             }
         };
         let label = styled(Styles::for_stream(&io::stderr()).error, "error:");
-        say(&format!("{label} {message}"));
+        print_note(&format!("{label} {message}"));
         code
     }
 }
@@ -55,43 +55,43 @@ impl From<clap::Error> for Failure {
     }
 }
 
-/// An error with all that is behind it.
+/// An error with its sources.
 fn chain(error: &dyn std::error::Error) -> String {
-    let behind = std::iter::successors(error.source(), |error| error.source());
-    behind.fold(error.to_string(), |text, error| format!("{text}: {error}"))
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, error| format!("{text}: {error}"))
 }
 
 pub(super) fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_else(|error| error.to_string())
 }
 
-/// Prints what was asked for.
+/// Prints the result of a command to stdout.
 pub(super) fn print(text: &str) -> Result<ExitCode, Failure> {
     let mut stdout = io::stdout().lock();
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
-        // As when `head` has seen enough.
+        // The reader has closed the pipe, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         Err(error) => Err(Failure::Output(error)),
         Ok(()) => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Says something beside it.
-pub(super) fn say(text: &str) {
-    // Nobody is left to be told.
+/// Prints a note to stderr.
+pub(super) fn print_note(text: &str) {
+    // There is nowhere to report that stderr fails.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Says what a tool tells while it runs.
-pub(super) fn tell(event: &ToolEvent) {
+/// Prints an event of a running tool to stderr.
+pub(super) fn print_event(event: &ToolEvent) {
     match event {
         ToolEvent::Progress { done, total, message } => {
             let total = total.map_or_else(String::new, |total| format!("/{total}"));
             let message = message.as_ref().map_or_else(String::new, |message| format!(" {message}"));
-            say(&format!("{done}{total}{message}"));
+            print_note(&format!("{done}{total}{message}"));
         }
-        ToolEvent::Log { level, message } => say(&format!("{}: {message}", level.as_str())),
+        ToolEvent::Log { level, message } => print_note(&format!("{}: {message}", level.as_str())),
         _ => {}
     }
 }
@@ -103,7 +103,7 @@ mod tests {
     use super::chain;
 
     #[test]
-    fn an_error_is_told_with_what_is_behind_it() {
+    fn an_error_is_printed_with_its_sources() {
         #[derive(Debug)]
         struct Outer(io::Error);
 

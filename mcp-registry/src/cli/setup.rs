@@ -3,33 +3,31 @@
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
-use std::pin::Pin;
 
 use mcp_core::{BoxError, RegistrationError, TrustLevel};
 
+use super::SetupFuture;
 use crate::catalog::Catalog;
 use crate::registry::Registry;
 use crate::registry::builder::RegistryBuilder;
 use crate::runtime::TokioRuntime;
 
-/// The tools as [`Cli`](super::Cli) was told to set them up. Each command builds what it needs.
+/// The tools as [`Cli`](super::Cli) is configured to set them up. Each command builds what it needs.
 pub struct Setup<'a> {
-    /// Where the command line was made, for errors.
-    place: &'static Location<'static>,
+    /// Where the command line was created, for errors.
+    location: &'static Location<'static>,
     builder: Box<dyn FnOnce(RegistryBuilder) -> RegistryBuilder + 'a>,
-    state: Box<dyn FnOnce(RegistryBuilder) -> Later<'a, RegistryBuilder> + 'a>,
-    start: Box<dyn FnOnce(Registry) -> Later<'a, ()> + 'a>,
+    state: Box<dyn FnOnce(RegistryBuilder) -> SetupFuture<'a, RegistryBuilder> + 'a>,
+    on_start: Box<dyn FnOnce(Registry) -> SetupFuture<'a, ()> + 'a>,
 }
 
-type Later<'a, T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + 'a>>;
-
 impl<'a> Setup<'a> {
-    pub(super) fn new(place: &'static Location<'static>) -> Self {
+    pub(super) fn new(location: &'static Location<'static>) -> Self {
         Self {
-            place,
+            location,
             builder: Box::new(|builder| builder),
             state: Box::new(|builder| Box::pin(async { Ok(builder) })),
-            start: Box::new(|_| Box::pin(async { Ok(()) })),
+            on_start: Box::new(|_| Box::pin(async { Ok(()) })),
         }
     }
 
@@ -52,8 +50,8 @@ impl<'a> Setup<'a> {
         F: FnOnce(Registry) -> Fut + 'a,
         Fut: Future<Output = Result<(), BoxError>> + 'a,
     {
-        let before = std::mem::replace(&mut self.start, Box::new(|_| Box::pin(async { Ok(()) })));
-        self.start = Box::new(|registry| {
+        let before = std::mem::replace(&mut self.on_start, Box::new(|_| Box::pin(async { Ok(()) })));
+        self.on_start = Box::new(|registry| {
             Box::pin(async {
                 before(registry.clone()).await?;
                 start(registry).await
@@ -63,7 +61,7 @@ impl<'a> Setup<'a> {
 
     /// Builds the catalog: lists and schemas, which need no state.
     pub fn catalog(self) -> Result<Catalog, RegistrationError> {
-        (self.builder)(Registry::builder()).catalog_at(self.place)
+        (self.builder)(Registry::builder()).catalog_at(self.location)
     }
 
     /// Builds the registry with its state, and runs [`Cli::on_start`](super::Cli::on_start). It has to be awaited inside a
@@ -72,23 +70,23 @@ impl<'a> Setup<'a> {
         self.registry_with(None).await
     }
 
-    /// The same, with the trust that the command line asks for.
+    /// Builds the registry with the trust level of the command line.
     pub(super) async fn registry_with(self, trust: Option<TrustLevel>) -> Result<Registry, BoxError> {
-        let Self { place, builder, state, start } = self;
+        let Self { location, builder, state, on_start } = self;
         let builder = builder(Registry::builder().runtime(TokioRuntime::current()?));
         let builder = state(builder).await?;
         let builder = match trust {
             Some(trust) => builder.trust(trust),
             None => builder,
         };
-        let registry = builder.build_at(place)?;
-        start(registry.clone()).await?;
+        let registry = builder.build_at(location)?;
+        on_start(registry.clone()).await?;
         Ok(registry)
     }
 }
 
 impl fmt::Debug for Setup<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Setup").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Setup").field("location", &self.location).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! What the commands show.
+//! The texts that commands print.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ pub(super) fn list(tools: &[&RegisteredTool], styles: Styles) -> String {
     text
 }
 
-/// What is worth knowing before a call.
+/// What to know before calling a tool.
 fn remarks(tool: &RegisteredTool) -> Vec<String> {
     let destructive = tool.is_destructive().then(|| "destructive".to_owned());
     let hidden = tool.is_hidden().then(|| "hidden".to_owned());
@@ -46,74 +46,74 @@ fn summary(description: &str) -> String {
     }
 }
 
-/// The tools, and how to go on.
+/// The tools, and what to do next.
 pub(super) fn overview(program: &str, catalog: &Catalog, styles: Styles) -> String {
     let tools: Vec<&RegisteredTool> = catalog.list_registered_tools().iter().collect();
-    let mut text = format!("{} has {}:\n\n", styled(styles.name, program), many(tools.len(), "tool"));
+    let mut text = format!("{} has {}:\n\n", styled(styles.name, program), counted(tools.len(), "tool"));
     for line in list(&tools, styles).lines() {
         let _ = writeln!(text, "  {line}");
     }
     text.push_str("\nGo on with\n\n");
     let hints = tools.iter().find(|tool| !tool.is_destructive()).or(tools.first()).into_iter().flat_map(|tool| {
         let name = tool.name();
-        [(format!("schema {name}"), "what a tool takes"), (call(tool), "call it")]
+        [(format!("schema {name}"), "what a tool takes"), (call_example(tool), "call it")]
     });
     let others = [("lint", "what hosts could stumble over"), ("--help", "all commands")];
-    let hints: Vec<_> = hints.chain(others.map(|(words, what)| (words.to_owned(), what))).collect();
-    let width = hints.iter().map(|(words, _)| words.chars().count()).max().unwrap_or_default();
-    for (words, what) in hints {
-        let _ = writeln!(text, "  {program} {words:<width$}  {}", styled(styles.note, what));
+    let hints: Vec<_> = hints.chain(others.map(|(command, purpose)| (command.to_owned(), purpose))).collect();
+    let width = hints.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default();
+    for (command, purpose) in hints {
+        let _ = writeln!(text, "  {program} {command:<width$}  {}", styled(styles.note, purpose));
     }
     let _ = write!(
         text,
         "\nA host starts it without arguments, and speaks MCP over stdin and stdout:\n\n  {}\n",
-        host(program)
+        host_config(program)
     );
     text
 }
 
-/// How a tool is called, without the values.
-fn call(tool: &RegisteredTool) -> String {
+/// How to call a tool, without the values.
+fn call_example(tool: &RegisteredTool) -> String {
     let required = tool.input_schema().get("required").and_then(Value::as_array);
     let keys = required.into_iter().flatten().filter_map(Value::as_str);
     keys.fold(format!("call {}", tool.name()), |line, key| format!("{line} {key}=…"))
 }
 
-/// What a host has to know.
-fn host(program: &str) -> Value {
+/// The configuration entry that makes a host start this program.
+fn host_config(program: &str) -> Value {
     let path = std::env::current_exe().ok();
     let command = path.map_or_else(|| program.to_owned(), |path| path.to_string_lossy().into_owned());
     json!({ "mcpServers": { program: { "command": command } } })
 }
 
-/// What the lint found.
+/// The findings of the lint, one per line.
 pub(super) fn findings(findings: &[Finding], styles: Styles) -> String {
     let mut text = String::new();
     for finding in findings {
-        let shown = finding.to_string();
-        let (head, rest) = shown.split_once(": ").unwrap_or((&shown, ""));
+        let line = finding.to_string();
+        let (label, message) = line.split_once(": ").unwrap_or((&line, ""));
         let style = match finding.severity {
             Severity::Error => styles.error,
             Severity::Warning => styles.warning,
             Severity::Note => styles.note,
         };
-        let _ = writeln!(text, "{}: {rest}", styled(style, head));
+        let _ = writeln!(text, "{}: {message}", styled(style, label));
     }
     text
 }
 
-/// How much the lint found.
-pub(super) fn count(tools: usize, errors: usize, warnings: usize) -> String {
-    format!("{}: {}, {}", many(tools, "tool"), many(errors, "error"), many(warnings, "warning"))
+/// How many findings there are.
+pub(super) fn lint_summary(tools: usize, errors: usize, warnings: usize) -> String {
+    format!("{}: {}, {}", counted(tools, "tool"), counted(errors, "error"), counted(warnings, "warning"))
 }
 
-fn many(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{call, count, list, overview, summary};
+    use super::{call_example, lint_summary, list, overview, summary};
     use crate::cli::style::Styles;
     use crate::registry::Registry;
     use crate::{mcp_tool, tools};
@@ -130,7 +130,7 @@ mod tests {
     fn forget() {}
 
     #[test]
-    fn a_line_has_the_first_sentence_and_what_is_worth_knowing() {
+    fn a_line_has_the_first_sentence_and_remarks() {
         let catalog = Registry::builder_of(tools![add, forget]).catalog().unwrap();
         let tools: Vec<_> = catalog.list_registered_tools().iter().collect();
         assert_eq!(
@@ -139,7 +139,7 @@ mod tests {
              show.forget  Forgets everything. (destructive) (hidden) (deprecated: use show.add)\n"
         );
         assert!(list(&tools, Styles::COLORED).starts_with("\u{1b}[1mshow.add   \u{1b}[0m  Adds"));
-        assert_eq!(call(tools[0]), "call show.add a=… b=…");
+        assert_eq!(call_example(tools[0]), "call show.add a=… b=…");
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overview_says_how_to_go_on() {
+    fn the_overview_says_what_to_do_next() {
         let catalog = Registry::builder_of(tools![add]).catalog().unwrap();
         let text = overview("show", &catalog, Styles::PLAIN);
         assert!(text.starts_with("show has 1 tool:\n\n  show.add  Adds two numbers.\n"), "{text}");
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn things_are_counted() {
-        assert_eq!(count(5, 1, 0), "5 tools: 1 error, 0 warnings");
+    fn findings_are_counted() {
+        assert_eq!(lint_summary(5, 1, 0), "5 tools: 1 error, 0 warnings");
     }
 }

@@ -1,61 +1,61 @@
-//! The arguments of a call, as they are typed.
+//! The arguments of a call, as typed on the command line.
 
 use mcp_core::JsonObject;
 use serde_json::Value;
 
 use crate::catalog::tool::RegisteredTool;
 
-/// The arguments of a call, as they are typed: one JSON object, or words.
+/// The arguments of a call, as typed: one JSON object, or pairs.
 ///
 /// ```text
-/// {"a": 1}     all of them
-/// key=value    read as the schema asks
-/// key:=json    JSON, whatever the schema asks
+/// {"a": 1}     all arguments
+/// key=value    text, or JSON where the schema asks for another type
+/// key:=json    always JSON
 /// ```
 #[derive(Debug, PartialEq)]
-pub(super) enum Words {
+pub(super) enum CallArguments {
     Object(JsonObject),
-    Pairs(Vec<(String, Given)>),
+    Pairs(Vec<(String, ArgumentValue)>),
 }
 
-/// The value of a word.
+/// The value of a pair.
 #[derive(Debug, PartialEq)]
-pub(super) enum Given {
+pub(super) enum ArgumentValue {
     Text(String),
     Json(Value),
 }
 
-impl Words {
-    /// Takes the words apart; the tool need not be known yet.
-    pub(super) fn read(words: &[String]) -> Result<Self, String> {
+impl CallArguments {
+    /// Parses the words; the tool need not be known yet.
+    pub(super) fn parse(words: &[String]) -> Result<Self, String> {
         if let [object] = words {
             if object.trim_start().starts_with('{') {
                 let object = serde_json::from_str(object);
                 return object.map(Self::Object).map_err(|error| format!("the arguments are no JSON object: {error}"));
             }
         }
-        let mut pairs: Vec<(String, Given)> = Vec::with_capacity(words.len());
+        let mut pairs: Vec<(String, ArgumentValue)> = Vec::with_capacity(words.len());
         for word in words {
-            let (key, given) = pair(word)?;
-            if pairs.iter().any(|(known, _)| *known == key) {
+            let (key, value) = parse_pair(word)?;
+            if pairs.iter().any(|(earlier, _)| *earlier == key) {
                 return Err(format!("`{key}` is given twice; write a list as JSON: `{key}:='[…]'`"));
             }
-            pairs.push((key, given));
+            pairs.push((key, value));
         }
         Ok(Self::Pairs(pairs))
     }
 
-    /// The arguments that the tool gets.
-    pub(super) fn arguments(self, tool: &RegisteredTool) -> Result<Value, String> {
+    /// The arguments as the tool gets them.
+    pub(super) fn into_value(self, tool: &RegisteredTool) -> Result<Value, String> {
         let pairs = match self {
             Self::Object(object) => return Ok(object.into()),
             Self::Pairs(pairs) => pairs,
         };
         let mut arguments = JsonObject::new();
-        for (key, given) in pairs {
-            let value = match given {
-                Given::Json(value) => value,
-                Given::Text(text) => read_by(property(tool, &key), &key, text)?,
+        for (key, value) in pairs {
+            let value = match value {
+                ArgumentValue::Json(value) => value,
+                ArgumentValue::Text(text) => parse_by_schema(property(tool, &key), &key, text)?,
             };
             arguments.insert(key, value);
         }
@@ -64,51 +64,51 @@ impl Words {
 }
 
 /// `key=value` or `key:=json`.
-fn pair(word: &str) -> Result<(String, Given), String> {
+fn parse_pair(word: &str) -> Result<(String, ArgumentValue), String> {
     let Some((key, text)) = word.split_once('=').filter(|(key, _)| !matches!(*key, "" | ":")) else {
         return Err(format!("`{word}` is no argument; write `key=value`, `key:=json`, or one JSON object"));
     };
     match key.strip_suffix(':') {
-        None => Ok((key.to_owned(), Given::Text(text.to_owned()))),
-        Some(key) => Ok((key.to_owned(), Given::Json(json(key, text)?))),
+        None => Ok((key.to_owned(), ArgumentValue::Text(text.to_owned()))),
+        Some(key) => Ok((key.to_owned(), ArgumentValue::Json(parse_json(key, text)?))),
     }
 }
 
-fn json(key: &str, text: &str) -> Result<Value, String> {
+fn parse_json(key: &str, text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| format!("`{key}` is no JSON: {error}; put strings in quotes"))
 }
 
-/// The schema of an argument, also by an older name.
+/// The schema of an argument, by its name or an alias.
 fn property<'a>(tool: &'a RegisteredTool, key: &str) -> Option<&'a Value> {
     let param = tool.params().iter().find(|param| param.aliases.contains(&key));
     let name = param.map_or(key, |param| param.name);
     tool.input_schema().get("properties")?.get(name)
 }
 
-/// The text as the schema asks: JSON where it does not take a string. What is no JSON stays a string where a short one
-/// is wanted, and the tool says what is wrong with it, together with all else.
-fn read_by(schema: Option<&Value>, key: &str, text: String) -> Result<Value, String> {
-    let kinds = schema.map(kinds).unwrap_or_default();
-    if kinds.is_empty() || kinds.contains(&"string") {
+/// The text, parsed as JSON if the schema takes no string. Text that is not JSON is an error where the schema takes an
+/// array or an object; otherwise it stays a string, which the tool rejects together with all other faults.
+fn parse_by_schema(schema: Option<&Value>, key: &str, text: String) -> Result<Value, String> {
+    let types = schema.map(types_of).unwrap_or_default();
+    if types.is_empty() || types.contains(&"string") {
         return Ok(text.into());
     }
-    match json(key, &text) {
-        Err(error) if kinds.iter().any(|kind| matches!(*kind, "array" | "object")) => Err(error),
+    match parse_json(key, &text) {
+        Err(error) if types.iter().any(|name| matches!(*name, "array" | "object")) => Err(error),
         Err(_) => Ok(text.into()),
-        read => read,
+        parsed => parsed,
     }
 }
 
-/// The types that a schema takes; none if it does not say.
-fn kinds(schema: &Value) -> Vec<&str> {
+/// The types that a schema takes; empty if it takes any.
+fn types_of(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
-        Some(Value::String(kind)) => vec![kind],
-        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
         _ => {
-            let any = ["anyOf", "oneOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
-            let all: Vec<Vec<&str>> = any.into_iter().flatten().map(kinds).collect();
-            // One that takes anything takes strings.
-            if all.iter().any(Vec::is_empty) { Vec::new() } else { all.concat() }
+            let alternatives = ["anyOf", "oneOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
+            let types: Vec<Vec<&str>> = alternatives.into_iter().flatten().map(types_of).collect();
+            // An alternative that takes any type makes the schema take any.
+            if types.iter().any(Vec::is_empty) { Vec::new() } else { types.concat() }
         }
     }
 }
@@ -117,12 +117,13 @@ fn kinds(schema: &Value) -> Vec<&str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Words, read_by};
+    use super::{CallArguments, parse_by_schema};
+    use crate::catalog::dynamic::Tool;
     use crate::registry::Registry;
-    use crate::{Tool, mcp_tool, tools};
+    use crate::{mcp_tool, tools};
 
-    fn words(words: &[&str]) -> Result<Words, String> {
-        Words::read(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    fn parse(words: &[&str]) -> Result<CallArguments, String> {
+        CallArguments::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
     }
 
     /// The arguments for a tool of this schema.
@@ -130,11 +131,11 @@ mod tests {
         let schema = json!({ "type": "object", "properties": schema });
         let tool = Tool::new("a.b", schema, |_, _| async {});
         let registry = Registry::builder_of([]).tool(tool).build().unwrap();
-        words(line)?.arguments(&registry.get("a.b").unwrap())
+        parse(line)?.into_value(&registry.get("a.b").unwrap())
     }
 
     #[test]
-    fn values_are_read_by_the_schema() {
+    fn values_are_parsed_by_the_schema() {
         let schema = json!({
             "text": { "type": "string" }, "count": { "type": "integer" }, "part": { "type": "number" },
             "flag": { "type": "boolean" }, "list": { "type": "array" }, "map": { "type": "object" }, "any": {},
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn one_json_object_is_all_of_them() {
+    fn one_json_object_holds_all_arguments() {
         assert_eq!(arguments(&json!({}), &[r#" {"a": "b=c"}"#]).unwrap(), json!({ "a": "b=c" }));
         assert_eq!(arguments(&json!({}), &[]).unwrap(), json!({}));
     }
@@ -178,7 +179,7 @@ mod tests {
     #[test]
     fn mistakes_say_what_to_write() {
         let list = json!({ "list": { "type": "array" } });
-        for (line, said) in [
+        for (line, message) in [
             (&["word"][..], "`word` is no argument; write `key=value`"),
             (&["=1"], "`=1` is no argument"),
             (&[":=1"], "`:=1` is no argument"),
@@ -190,7 +191,7 @@ mod tests {
             (&["list=[1"], "`list` is no JSON: EOF while parsing a list"),
         ] {
             let error = arguments(&list, line).unwrap_err();
-            assert!(error.starts_with(said), "{error}");
+            assert!(error.starts_with(message), "{error}");
         }
     }
 
@@ -200,15 +201,15 @@ mod tests {
     }
 
     #[test]
-    fn an_older_name_has_the_schema_of_the_newer() {
+    fn an_alias_has_the_schema_of_its_argument() {
         let registry = Registry::builder_of(tools![aliased]).build().unwrap();
-        let arguments = words(&["old=5"]).unwrap().arguments(&registry.get("words.aliased").unwrap());
+        let arguments = parse(&["old=5"]).unwrap().into_value(&registry.get("words.aliased").unwrap());
         assert_eq!(arguments.unwrap(), json!({ "old": 5 }));
     }
 
     #[test]
     fn a_choice_that_takes_anything_takes_the_text() {
         let schema = json!({ "anyOf": [{ "type": "integer" }, {}] });
-        assert_eq!(read_by(Some(&schema), "a", "5".to_owned()).unwrap(), json!("5"));
+        assert_eq!(parse_by_schema(Some(&schema), "a", "5".to_owned()).unwrap(), json!("5"));
     }
 }
