@@ -1,4 +1,6 @@
-//! What a call needs of the world: time, and threads that may block.
+//! The executor behind calls: timers, and threads that may block.
+//!
+//! [`ThreadRuntime`] is the default. Set another one with `RegistryBuilder::runtime`.
 
 pub(crate) mod context;
 mod pool;
@@ -19,18 +21,18 @@ pub use self::threads::ThreadRuntime;
 pub use self::tokio::TokioRuntime;
 use crate::util::panic::{discard, guard};
 
-/// A job for threads that may block.
+/// A job for a thread that may block.
 pub type Job = Box<dyn FnOnce() + Send + 'static>;
 
-/// What a call needs of the world: time, and threads that may block.
+/// The executor behind calls: timers, and threads that may block.
 ///
-/// [`ThreadRuntime`] needs nothing but the standard library; `TokioRuntime` (feature `tokio`) takes tokio's timers and
-/// threads. Implement it for another runtime:
+/// [`ThreadRuntime`] uses the standard library alone; `TokioRuntime` (feature `tokio`) uses tokio's timers and threads.
+/// Implement this trait for any other executor:
 ///
 /// ```
-/// use std::time::{Duration, Instant};
+/// use std::time::Instant;
 ///
-/// use mcp_registry::{BoxFuture, Runtime, RuntimeError, Job, ThreadRuntime};
+/// use mcp_registry::{BoxFuture, Job, Runtime, RuntimeError, ThreadRuntime};
 ///
 /// /// Gives every call twice the time.
 /// struct Patient(ThreadRuntime);
@@ -51,20 +53,21 @@ pub type Job = Box<dyn FnOnce() + Send + 'static>;
 /// # Ok::<(), RuntimeError>(())
 /// ```
 pub trait Runtime: Send + Sync + 'static {
-    /// Ends at the instant, and never before it. It may be dropped at any time, and leaves nothing behind then.
+    /// Completes at the deadline, never before it. The future may be dropped at any time, which releases everything it
+    /// holds.
     fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()>;
 
     /// Runs the job on a thread that may block, now or when one is free.
     ///
-    /// After an error the job was dropped and will never run. A runtime that shuts down may drop a job that it has taken
-    /// but not begun: let the job own something whose drop is noticed, such as the sender of a channel.
+    /// After an error, the job was dropped and will never run. A runtime that shuts down may drop a job that it has
+    /// accepted but not started, so the job should own something whose drop is noticed, such as the sender of a channel.
     fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError>;
 
-    /// The tokio runtime for tools that are called outside of one. Default: a runtime of the library, on a background
-    /// thread. It is started by the first call outside of a runtime of a tool that is not `inline`, whether or not the
-    /// tool uses tokio, or by the first blocking call that blocks its own runtime.
+    /// The tokio runtime for tools that are called outside of one. Default: a runtime on a background thread, which is
+    /// started by the first call to a tool that is not `inline` from outside a tokio runtime, whether or not the tool uses
+    /// tokio, or by the first blocking call that blocks its own tokio runtime.
     ///
-    /// A call that is awaited inside a runtime stays in that runtime, and so does a blocking call in `spawn_blocking` or
+    /// A call that is awaited inside a tokio runtime stays in it, and so does a blocking call in `spawn_blocking` or
     /// `block_in_place`.
     #[cfg(feature = "tokio")]
     fn tokio_handle(&self) -> Option<&::tokio::runtime::Handle> {
@@ -72,7 +75,7 @@ pub trait Runtime: Send + Sync + 'static {
     }
 }
 
-impl<H: Runtime + ?Sized> Runtime for Arc<H> {
+impl<R: Runtime + ?Sized> Runtime for Arc<R> {
     fn sleep_until(&self, deadline: Instant) -> BoxFuture<'static, ()> {
         (**self).sleep_until(deadline)
     }
@@ -87,11 +90,11 @@ impl<H: Runtime + ?Sized> Runtime for Arc<H> {
     }
 }
 
-/// What a runtime cannot give.
+/// Why a runtime cannot be used, or cannot run a job.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// No thread could be started, and there is none that could run the job later.
+    /// No thread could be started, and no running one could take the job.
     NoThread(io::Error),
     /// The runtime was shut down.
     ShutDown,
@@ -131,36 +134,40 @@ impl StdError for RuntimeError {
     }
 }
 
-/// Runs what is not ours, and lives on if it panics.
+/// Runs a job or a waker, and contains its panic.
 fn guarded(run: impl FnOnce()) {
-    // Nobody waits for it who could be told.
+    // Nobody waits for the result.
     let _ = guard(run);
 }
 
 #[cfg(test)]
 mod tests {
     use std::error::Error as _;
-    use std::io;
     use std::panic::panic_any;
+    use std::time::{Duration, Instant};
+    use std::{io, thread};
 
     use super::{RuntimeError, guarded};
+    use crate::util::panic::tests::Bomb;
 
-    /// Panics when it is dropped, with another one that does.
-    struct Bomb(u32);
+    pub(super) const LONG: Duration = Duration::from_secs(60);
 
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic_any(Bomb(self.0 + 1));
+    /// Waits until the condition holds.
+    pub(super) fn wait_for(what: &str, condition: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !condition() {
+            assert!(begun.elapsed() < LONG, "in vain: {what}");
+            thread::sleep(Duration::from_millis(1));
         }
     }
 
     #[test]
-    fn a_payload_that_panics_when_it_is_dropped_does_no_harm() {
-        guarded(|| panic_any(Bomb(0)));
+    fn a_payload_that_panics_when_dropped_does_no_harm() {
+        guarded(|| panic_any(Bomb));
     }
 
     #[test]
-    fn errors_say_what_to_do_and_what_is_behind_them() {
+    fn errors_say_what_to_do_and_have_sources() {
         let error = RuntimeError::NoThread(io::Error::from(io::ErrorKind::WouldBlock));
         assert!(error.to_string().starts_with("no thread can be started: "), "{error}");
         assert!(error.source().is_some());

@@ -1,4 +1,4 @@
-//! Threads for jobs: started when no idle one is waiting, ended when they were idle for long.
+//! A thread pool that grows when no thread is idle and shrinks when threads stay idle.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::{fmt, io, thread};
 use super::{Job, RuntimeError, discard, guarded};
 use crate::util::lock::lock;
 
-/// Starts a thread of a name that runs a job.
+/// Starts a thread with a name and what it runs.
 pub(super) type Start = fn(String, Job) -> io::Result<()>;
 
 /// Starts a thread of the standard library.
@@ -16,79 +16,79 @@ pub(super) fn start_thread(name: String, run: Job) -> io::Result<()> {
     thread::Builder::new().name(name).spawn(run).map(drop)
 }
 
-/// The threads and the jobs that wait for one.
+/// The threads, and the jobs that wait for one.
 pub(super) struct Pool {
     state: Mutex<State>,
-    /// There is a job, or no more will come.
-    work: Condvar,
+    /// Notified when a job is queued, and when the pool closes.
+    changed: Condvar,
     /// How long an idle thread waits for another job.
-    keep: Duration,
+    keep_alive: Duration,
     start: Start,
 }
 
 struct State {
     queue: VecDeque<Job>,
-    /// Threads that live.
+    /// The running threads.
     threads: usize,
-    /// Those of them that will look at the queue next: they wait for a job, or have just been started.
+    /// Those of them that will check the queue next: they wait for a job, or have just been started.
     idle: usize,
-    max: usize,
-    /// How many threads were ever started.
+    max_threads: usize,
+    /// How many threads have ever been started.
     started: u64,
     closed: bool,
 }
 
 impl Pool {
-    pub(super) fn new(max: usize, keep: Duration, start: Start) -> Arc<Self> {
-        let state = State { queue: VecDeque::new(), threads: 0, idle: 0, max, started: 0, closed: false };
-        Arc::new(Self { state: Mutex::new(state), work: Condvar::new(), keep, start })
+    pub(super) fn new(max_threads: usize, keep_alive: Duration, start: Start) -> Arc<Self> {
+        let state = State { queue: VecDeque::new(), threads: 0, idle: 0, max_threads, started: 0, closed: false };
+        Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), keep_alive, start })
     }
 
-    /// Sets how many threads may live. Those there are stay until they idle.
-    pub(super) fn set_max(&self, max: usize) {
-        lock(&self.state).max = max;
+    /// Sets how many threads may run. Running threads beyond that end when they are idle.
+    pub(super) fn set_max_threads(&self, max_threads: usize) {
+        lock(&self.state).max_threads = max_threads;
     }
 
-    /// Runs the job on an idle thread, else on a new one, else on the first that is done with its own.
+    /// Runs the job on an idle thread, else on a new one, else on the first that becomes idle.
     pub(super) fn spawn(self: &Arc<Self>, job: Job) -> Result<(), RuntimeError> {
         let mut state = lock(&self.state);
         state.queue.push_back(job);
         if state.queue.len() <= state.idle {
             drop(state);
-            self.work.notify_one();
+            self.changed.notify_one();
             return Ok(());
         }
-        if state.threads >= state.max {
+        if state.threads >= state.max_threads {
             return Ok(());
         }
-        match self.start(&mut state) {
+        match self.start_thread(&mut state) {
             Err(error) if state.threads == 0 => {
-                // The queue was empty: a thread does not end while there are jobs.
+                // The queue was empty before, since no thread ends while there are jobs.
                 let job = state.queue.pop_back();
                 drop(state);
                 discard(job);
                 Err(RuntimeError::NoThread(error))
             }
-            // Where a thread lives, it will come to the job.
+            // A running thread will take the job.
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    fn start(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+    fn start_thread(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
         let pool = Arc::clone(self);
-        (self.start)(format!("mcp-tool-{}", state.started), Box::new(move || pool.work()))?;
+        (self.start)(format!("mcp-tool-{}", state.started), Box::new(move || pool.run_jobs()))?;
         state.started += 1;
         state.threads += 1;
         state.idle += 1;
         Ok(())
     }
 
-    /// What a thread does as long as it lives.
-    fn work(&self) {
+    /// The main loop of a thread.
+    fn run_jobs(&self) {
         let mut state = lock(&self.state);
         loop {
-            let waits = |state: &mut State| state.queue.is_empty() && !state.closed;
-            let waited = self.work.wait_timeout_while(state, self.keep, waits);
+            let is_idle = |state: &mut State| state.queue.is_empty() && !state.closed;
+            let waited = self.changed.wait_timeout_while(state, self.keep_alive, is_idle);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
             let Some(job) = state.queue.pop_front() else {
@@ -102,10 +102,10 @@ impl Pool {
         }
     }
 
-    /// Lets the threads end when they have run what is in the queue.
+    /// Lets the threads end once the queue is empty.
     pub(super) fn close(&self) {
         lock(&self.state).closed = true;
-        self.work.notify_all();
+        self.changed.notify_all();
     }
 }
 
@@ -114,7 +114,7 @@ impl fmt::Debug for Pool {
         let state = lock(&self.state);
         let mut pool = f.debug_struct("Pool");
         pool.field("threads", &state.threads).field("idle", &state.idle).field("queued", &state.queue.len());
-        pool.field("max_threads", &state.max).finish_non_exhaustive()
+        pool.field("max_threads", &state.max_threads).finish_non_exhaustive()
     }
 }
 
@@ -124,30 +124,21 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::{Receiver, channel};
     use std::sync::{Arc, Barrier, Mutex};
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
     use std::{io, thread};
 
     use super::{Pool, Start, start_thread};
+    use crate::runtime::tests::{LONG, wait_for};
     use crate::runtime::{Job, RuntimeError};
     use crate::util::lock::lock;
+    use crate::util::panic::tests::Bomb;
 
-    const LONG: Duration = Duration::from_secs(60);
-
-    fn pool(max: usize) -> Arc<Pool> {
-        Pool::new(max, LONG, start_thread)
+    fn pool(max_threads: usize) -> Arc<Pool> {
+        Pool::new(max_threads, LONG, start_thread)
     }
 
-    fn refuse(_: String, _: Job) -> io::Result<()> {
+    fn fail_to_start(_: String, _: Job) -> io::Result<()> {
         Err(io::ErrorKind::WouldBlock.into())
-    }
-
-    /// Waits until it is so.
-    fn wait_for(what: &str, so: impl Fn() -> bool) {
-        let begun = Instant::now();
-        while !so() {
-            assert!(begun.elapsed() < LONG, "in vain: {what}");
-            thread::sleep(Duration::from_millis(1));
-        }
     }
 
     /// Keeps a thread busy until the sender is dropped.
@@ -172,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_run_side_by_side() {
+    fn jobs_run_in_parallel() {
         let pool = pool(32);
         for _ in 0..20 {
             let barrier = Arc::new(Barrier::new(33));
@@ -200,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_thread_is_used_again() {
+    fn an_idle_thread_is_reused() {
         let pool = pool(8);
         for _ in 0..50 {
             assert_eq!(named(&pool).recv().unwrap(), "mcp-tool-0");
@@ -262,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panicking_job_leaves_the_thread_and_the_counts_whole() {
+    fn a_panicking_job_harms_neither_its_thread_nor_the_counts() {
         let pool = pool(1);
         for _ in 0..10 {
             pool.spawn(Box::new(|| panic!("on purpose"))).unwrap();
@@ -274,21 +265,12 @@ mod tests {
         pool.close();
     }
 
-    /// Panics when it is dropped.
-    struct Bomb;
-
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("also on purpose");
-        }
-    }
-
     #[test]
-    fn without_any_thread_the_job_is_refused_and_dropped() {
-        let pool = Pool::new(4, LONG, refuse);
+    fn without_any_thread_a_job_is_rejected_and_dropped() {
+        let pool = Pool::new(4, LONG, fail_to_start);
         let (send, receive) = channel::<()>();
-        let refused = pool.spawn(Box::new(move || send.send(()).unwrap()));
-        assert!(matches!(refused, Err(RuntimeError::NoThread(_))), "{refused:?}");
+        let rejected = pool.spawn(Box::new(move || send.send(()).unwrap()));
+        assert!(matches!(rejected, Err(RuntimeError::NoThread(_))), "{rejected:?}");
         receive.recv().unwrap_err();
         assert!(lock(&pool.state).queue.is_empty());
         let bomb = Bomb;
@@ -296,10 +278,10 @@ mod tests {
     }
 
     #[test]
-    fn where_no_more_threads_can_be_had_jobs_wait_for_one_that_lives() {
+    fn jobs_wait_for_a_running_thread_if_no_other_can_be_started() {
         static FULL: AtomicBool = AtomicBool::new(false);
         let start: Start =
-            |name, run| if FULL.load(Ordering::SeqCst) { refuse(name, run) } else { start_thread(name, run) };
+            |name, run| if FULL.load(Ordering::SeqCst) { fail_to_start(name, run) } else { start_thread(name, run) };
         let pool = Pool::new(4, LONG, start);
         let held = busy(&pool);
         FULL.store(true, Ordering::SeqCst);

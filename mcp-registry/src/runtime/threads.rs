@@ -1,4 +1,4 @@
-//! The runtime that needs nothing but the standard library.
+//! The default runtime: threads of the standard library.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -9,19 +9,18 @@ use super::pool::{Pool, start_thread};
 use super::timer::Timer;
 use super::{Job, Runtime, RuntimeError};
 
-/// The most threads, unless said otherwise.
+/// The default limit of threads.
 const MAX_THREADS: usize = 512;
 /// How long an idle thread waits for another job.
-const KEEP: Duration = Duration::from_secs(10);
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Time and threads of the standard library.
+/// Timers and threads of the standard library.
 ///
-/// A thread is started when a job comes and none is idle; it ends when it was idle for ten seconds. When all threads
-/// are busy, jobs wait and begin in the order that they came in. One more thread wakes all sleepers; it is started when
-/// the first one sleeps.
+/// A job starts a thread if none is idle; a thread ends after ten idle seconds. When all threads are busy, jobs wait in
+/// a queue and start in order. One more thread serves all timers; the first sleep starts it.
 ///
-/// Once the runtime is dropped its threads end as soon as they have nothing more to do: jobs that were taken still run, and
-/// a sleep that outlives the runtime still ends at its instant.
+/// When the runtime is dropped, its threads finish their work and end: accepted jobs still run, and a sleep that outlives
+/// the runtime still completes at its deadline.
 ///
 /// ```
 /// use mcp_registry::{Runtime, ThreadRuntime};
@@ -41,19 +40,19 @@ pub struct ThreadRuntime {
 impl ThreadRuntime {
     /// A runtime of at most 512 threads, none of which is started yet.
     pub fn new() -> Self {
-        Self { pool: Pool::new(MAX_THREADS, KEEP, start_thread), timer: Timer::new(start_thread) }
+        Self { pool: Pool::new(MAX_THREADS, KEEP_ALIVE, start_thread), timer: Timer::new(start_thread) }
     }
 
-    /// The one of the process, for all who need no other.
+    /// The default runtime, which is shared by the whole process.
     pub fn shared() -> Arc<Self> {
         static SHARED: LazyLock<Arc<ThreadRuntime>> = LazyLock::new(Arc::default);
         Arc::clone(&SHARED)
     }
 
-    /// Sets how many threads may run jobs at a time; at least one.
+    /// Sets how many jobs may run in parallel; at least one.
     #[must_use]
     pub fn max_threads(self, threads: usize) -> Self {
-        self.pool.set_max(threads.max(1));
+        self.pool.set_max_threads(threads.max(1));
         self
     }
 }
@@ -94,7 +93,7 @@ mod tests {
     use crate::runtime::Runtime;
 
     #[test]
-    fn dropping_the_host_ends_its_threads() {
+    fn dropping_the_runtime_ends_its_threads() {
         let runtime = ThreadRuntime::new();
         let (pool, timer) = (Arc::downgrade(&runtime.pool), Arc::downgrade(&runtime.timer));
         let barrier = Arc::new(Barrier::new(5));
@@ -106,15 +105,15 @@ mod tests {
         block_on(runtime.sleep_until(Instant::now() + Duration::from_millis(5)));
         let begun = Instant::now();
         drop(runtime);
-        // Each thread holds its share of the runtime, long before it would have idled enough.
+        // Each thread holds a reference; they end long before they have been idle for long enough.
         while Weak::strong_count(&pool) + Weak::strong_count(&timer) > 0 {
-            assert!(begun.elapsed() < Duration::from_secs(8), "the threads live on");
+            assert!(begun.elapsed() < Duration::from_secs(8), "the threads still run");
             thread::sleep(Duration::from_millis(1));
         }
     }
 
     #[test]
-    fn jobs_and_sleeps_outlive_the_host() {
+    fn jobs_and_sleeps_outlive_the_runtime() {
         let runtime = ThreadRuntime::new().max_threads(1);
         let (send, receive) = channel();
         for n in 0..10 {
@@ -138,11 +137,11 @@ mod tests {
     fn the_last_owner_may_be_a_job() {
         let runtime = Arc::new(ThreadRuntime::new());
         let (send, receive) = channel();
-        let own = Arc::clone(&runtime);
-        let (drop_now, told) = channel::<()>();
+        let owner = Arc::clone(&runtime);
+        let (drop_now, wait) = channel::<()>();
         let job = move || {
-            told.recv().unwrap_err();
-            drop(own);
+            wait.recv().unwrap_err();
+            drop(owner);
             send.send(()).unwrap();
         };
         runtime.spawn_blocking(Box::new(job)).unwrap();
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn one_host_is_shared_by_the_process() {
+    fn one_runtime_is_shared_by_the_process() {
         assert!(Arc::ptr_eq(&ThreadRuntime::shared(), &ThreadRuntime::shared()));
         let runtime: Arc<dyn Runtime> = ThreadRuntime::shared();
         let (send, receive) = channel();

@@ -1,4 +1,4 @@
-//! Sleeps: one thread that wakes whoever's instant has come.
+//! Timers: one thread that wakes sleeping tasks at their deadlines.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -13,16 +13,16 @@ use super::guarded;
 use super::pool::Start;
 use crate::util::lock::lock;
 
-/// How long a poll waits where the timer's thread cannot be started.
-const NAP: Duration = Duration::from_millis(5);
+/// How long a poll blocks if the timer's thread cannot be started.
+const FALLBACK_SLEEP: Duration = Duration::from_millis(5);
 
-/// When to wake, and which sleep it is.
+/// The deadline, and the ID of the sleep.
 type Key = (Instant, u64);
 
-/// Who sleeps, and the thread that wakes them. The thread is started when the first one lies down.
+/// The sleeping tasks, and the thread that wakes them. The first sleep starts the thread.
 pub(super) struct Timer {
     state: Mutex<State>,
-    /// An earlier instant than the thread waits for, or no more will come.
+    /// Notified when a deadline comes before the alarm, and when a closed timer may end.
     changed: Condvar,
     next_id: AtomicU64,
     start: Start,
@@ -30,7 +30,7 @@ pub(super) struct Timer {
 
 struct State {
     sleeping: BTreeMap<Key, Waker>,
-    /// When the thread looks again by itself.
+    /// When the thread wakes up by itself.
     alarm: Option<Instant>,
     running: bool,
     closed: bool,
@@ -42,49 +42,49 @@ impl Timer {
         Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), next_id: AtomicU64::new(0), start })
     }
 
-    /// Ends at the instant, also after the timer was closed.
+    /// Completes at the deadline, even if the timer is closed before.
     pub(super) fn sleep_until(self: &Arc<Self>, deadline: Instant) -> Sleep {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         Sleep { timer: Arc::clone(self), key: (deadline, id), registered: false }
     }
 
-    /// Remembers whom to wake; fails where there is no thread to do it.
+    /// Stores the waker; fails if the thread cannot be started.
     fn register(self: &Arc<Self>, key: Key, waker: Waker) -> io::Result<()> {
         let mut state = lock(&self.state);
-        // To drop a waker may run anything, so it waits until the lock is gone.
+        // Dropping a waker may run any code, so it is dropped without the lock.
         let old = state.sleeping.insert(key, waker);
-        let started = if state.running { Ok(()) } else { self.start(&mut state) };
-        let sooner = state.alarm.is_none_or(|alarm| key.0 < alarm);
-        if sooner {
+        let started = if state.running { Ok(()) } else { self.start_thread(&mut state) };
+        let is_earliest = state.alarm.is_none_or(|alarm| key.0 < alarm);
+        if is_earliest {
             state.alarm = Some(key.0);
         }
         drop(state);
-        if sooner {
+        if is_earliest {
             self.changed.notify_one();
         }
         drop(old);
         started
     }
 
-    fn start(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+    fn start_thread(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
         let timer = Arc::clone(self);
         (self.start)("mcp-timer".to_owned(), Box::new(move || timer.run()))?;
         state.running = true;
         Ok(())
     }
 
-    fn forget(&self, key: Key) {
+    fn deregister(&self, key: Key) {
         let mut state = lock(&self.state);
         let old = state.sleeping.remove(&key);
-        let last = state.closed && state.sleeping.is_empty();
+        let may_end = state.closed && state.sleeping.is_empty();
         drop(state);
-        if last {
+        if may_end {
             self.changed.notify_one();
         }
         drop(old);
     }
 
-    /// What the thread does.
+    /// The main loop of the thread.
     fn run(&self) {
         let mut state = lock(&self.state);
         loop {
@@ -98,7 +98,7 @@ impl Timer {
                 state = lock(&self.state);
                 continue;
             }
-            state.alarm = state.sleeping.first_key_value().map(|((instant, _), _)| *instant);
+            state.alarm = state.sleeping.first_key_value().map(|((deadline, _), _)| *deadline);
             state = match state.alarm {
                 Some(alarm) => {
                     let waited = self.changed.wait_timeout(state, alarm.saturating_duration_since(now));
@@ -113,7 +113,7 @@ impl Timer {
         }
     }
 
-    /// Lets the thread end when nobody sleeps any more.
+    /// Lets the thread end once nothing sleeps.
     pub(super) fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_one();
@@ -138,7 +138,7 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// Ends at an instant.
+/// Completes at a deadline.
 pub(super) struct Sleep {
     timer: Arc<Timer>,
     key: Key,
@@ -155,8 +155,8 @@ impl Future for Sleep {
         }
         self.registered = true;
         if self.timer.register(self.key, cx.waker().clone()).is_err() {
-            // Slow, but it ends in time; and the next poll may find a thread.
-            thread::sleep(left.min(NAP));
+            // Slow, but the sleep ends in time, and the next poll may be able to start the thread.
+            thread::sleep(left.min(FALLBACK_SLEEP));
             cx.waker().wake_by_ref();
         }
         Poll::Pending
@@ -166,7 +166,7 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if self.registered {
-            self.timer.forget(self.key);
+            self.timer.deregister(self.key);
         }
     }
 }
@@ -187,9 +187,8 @@ mod tests {
 
     use super::{Sleep, Timer};
     use crate::runtime::pool::{Start, start_thread};
+    use crate::runtime::tests::{LONG, wait_for};
     use crate::util::lock::lock;
-
-    const LONG: Duration = Duration::from_secs(60);
 
     fn timer() -> Arc<Timer> {
         Timer::new(start_thread)
@@ -213,16 +212,8 @@ mod tests {
         sleep.poll(&mut Context::from_waker(&Waker::from(Arc::clone(waker))))
     }
 
-    fn wait_for(what: &str, so: impl Fn() -> bool) {
-        let begun = Instant::now();
-        while !so() {
-            assert!(begun.elapsed() < LONG, "in vain: {what}");
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-
     #[test]
-    fn a_sleep_ends_not_before_its_instant() {
+    fn a_sleep_never_ends_before_its_deadline() {
         let timer = timer();
         for millis in [0, 1, 3, 20] {
             let deadline = Instant::now() + Duration::from_millis(millis);
@@ -235,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_past_needs_no_thread() {
+    fn a_past_deadline_needs_no_thread() {
         let timer = timer();
         block_on(timer.sleep_until(Instant::now()));
         assert!(!lock(&timer.state).running);
     }
 
     #[test]
-    fn sleepers_wake_in_the_order_of_their_instants() {
+    fn sleeps_end_in_the_order_of_their_deadlines() {
         /// Notes when it is woken.
         struct Note(u64, Arc<Mutex<Vec<u64>>>);
 
@@ -256,7 +247,7 @@ mod tests {
         let woken = Arc::new(Mutex::new(Vec::new()));
         let begun = Instant::now();
         let mut sleeps = Vec::new();
-        // The later ones lie down first: each changes what the thread waits for.
+        // The later ones are registered first, so that each changes the alarm.
         for n in (0..20).rev() {
             let mut sleep = Box::pin(timer.sleep_until(begun + Duration::from_millis(1000 + 5 * n)));
             let waker = Waker::from(Arc::new(Note(n, Arc::clone(&woken))));
@@ -316,7 +307,7 @@ mod tests {
     fn a_waker_may_use_the_timer_when_it_is_called_or_dropped() {
         /// A task that owns a sleep, and sleeps again when it is woken.
         struct Task {
-            _own: Option<Sleep>,
+            _sleep: Option<Sleep>,
             timer: Arc<Timer>,
             woken: Arc<Count>,
         }
@@ -331,11 +322,11 @@ mod tests {
 
         let timer = timer();
         let woken = Arc::new(Count::default());
-        let task = |own| Waker::from(Arc::new(Task { _own: own, timer: timer.clone(), woken: woken.clone() }));
-        let mut own = after(&timer, 600_000);
-        assert!(poll(Pin::new(&mut own), &Arc::default()).is_pending());
+        let task = |sleep| Waker::from(Arc::new(Task { _sleep: sleep, timer: timer.clone(), woken: woken.clone() }));
+        let mut inner = after(&timer, 600_000);
+        assert!(poll(Pin::new(&mut inner), &Arc::default()).is_pending());
         let mut outer = pin!(after(&timer, 600_000));
-        assert!(outer.as_mut().poll(&mut Context::from_waker(&task(Some(own)))).is_pending());
+        assert!(outer.as_mut().poll(&mut Context::from_waker(&task(Some(inner)))).is_pending());
         assert_eq!(lock(&timer.state).sleeping.len(), 2);
         // Takes the place of the task's last waker, so that its sleep is dropped.
         assert!(poll(outer.as_mut(), &Arc::default()).is_pending());
@@ -375,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_timer_waits_for_its_sleepers() {
+    fn a_closed_timer_waits_for_its_sleeps() {
         let timer = timer();
         let deadline = Instant::now() + Duration::from_secs(1);
         let mut sleep = timer.sleep_until(deadline);
@@ -391,12 +382,12 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_timer_ends_when_its_last_sleeper_is_dropped() {
+    fn a_closed_timer_ends_when_its_last_sleep_is_dropped() {
         let timer = timer();
         let mut sleep = after(&timer, 600_000);
         assert!(poll(Pin::new(&mut sleep), &Arc::default()).is_pending());
         timer.close();
-        // Time for the thread to lie down again.
+        // Time for the thread to wait again.
         thread::sleep(Duration::from_millis(50));
         drop(sleep);
         wait_for("the thread ends", || Arc::strong_count(&timer) == 1);
@@ -404,9 +395,9 @@ mod tests {
 
     #[test]
     fn without_a_thread_a_sleep_still_ends_in_time() {
-        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        static STARTS: AtomicUsize = AtomicUsize::new(0);
         // The third time it works.
-        let start: Start = |name, run| match ASKED.fetch_add(1, Ordering::SeqCst) {
+        let start: Start = |name, run| match STARTS.fetch_add(1, Ordering::SeqCst) {
             0 | 1 => Err(io::ErrorKind::WouldBlock.into()),
             _ => start_thread(name, run),
         };
@@ -414,7 +405,7 @@ mod tests {
         let deadline = Instant::now() + Duration::from_secs(1);
         block_on(timer.sleep_until(deadline));
         assert!(Instant::now() >= deadline);
-        assert!(ASKED.load(Ordering::SeqCst) > 1);
+        assert!(STARTS.load(Ordering::SeqCst) > 1);
         timer.close();
         wait_for("the thread ends", || Arc::strong_count(&timer) == 1);
 
@@ -425,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn many_threads_sleep_at_once() {
+    fn many_threads_sleep_at_the_same_time() {
         let timer = timer();
         let (send, receive) = channel();
         thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The runtime that takes tokio's timers and threads.
+//! A runtime that uses tokio's timers and threads.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -16,14 +16,14 @@ use mcp_core::BoxFuture;
 use super::{Job, Runtime, RuntimeError, ThreadRuntime, discard, guarded};
 use crate::util::lock::lock;
 
-/// Further than this nobody sleeps; tokio adds to an instant, which must not be the last one there is.
-const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 10);
+/// The longest sleep: tokio adds to the deadline, which must not overflow.
+const MAX_SLEEP: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 10);
 
-/// Time and threads of a tokio runtime: its timers, and its blocking pool.
+/// The timers and the blocking pool of a tokio runtime.
 ///
-/// Calls may be made outside the runtime too, and their tools run inside it. Deadlines ring by tokio's timers and by those of [`ThreadRuntime::shared`],
-/// whichever are first, so that they ring also while the runtime is blocked or gone. When the runtime shuts down, jobs
-/// that it has not begun are dropped.
+/// Calls may also be made outside of tokio; their tools run inside it. Deadlines use tokio's timers and those of
+/// [`ThreadRuntime::shared`], whichever come first, so that they work even while tokio is blocked or gone. When tokio
+/// shuts down, jobs that it has not started are dropped.
 ///
 /// ```
 /// use mcp_registry::{Runtime, TokioRuntime};
@@ -44,13 +44,13 @@ pub struct TokioRuntime {
 }
 
 impl TokioRuntime {
-    /// The runtime that this thread is in.
+    /// The tokio runtime that this thread is in.
     pub fn current() -> Result<Self, RuntimeError> {
         Handle::try_current().map_err(|_| RuntimeError::NoRuntime).and_then(Self::new)
     }
 
-    /// The runtime of the handle; fails if it was built without timers. (Tokio has no other way to ask than to sleep, so
-    /// that in this case a panic message comes before the error; and where panics abort, it is all that comes.)
+    /// The tokio runtime of the handle; fails if it was built without timers. (The only way to find out is to sleep, so in
+    /// this case tokio prints a panic message first; if panics abort, the program ends there.)
     pub fn new(handle: Handle) -> Result<Self, RuntimeError> {
         let runtime = Self { handle };
         match catch_unwind(AssertUnwindSafe(|| drop(runtime.sleep(Instant::now())))) {
@@ -64,7 +64,7 @@ impl TokioRuntime {
 
     fn sleep(&self, deadline: Instant) -> Sleep {
         let _entered = self.handle.enter();
-        time::sleep_until(deadline.min(Instant::now() + FAR).into())
+        time::sleep_until(deadline.min(Instant::now() + MAX_SLEEP).into())
     }
 }
 
@@ -74,11 +74,11 @@ impl Runtime for TokioRuntime {
         Box::pin(async move {
             let mut sleep = pin!(sleep);
             let mut is_gone = false;
-            // A call that blocks a thread of the runtime may be what keeps tokio's timers from being looked at: std's
-            // ring beside them. (Tokio's may be ahead, where a test has stopped its clock.)
-            let mut beside = ThreadRuntime::shared().sleep_until(deadline);
+            // A call that blocks a thread of tokio's may keep its timers from firing, so a timer of the standard library
+            // runs as well. (Tokio's may fire first, if a test has paused its clock.)
+            let mut fallback = ThreadRuntime::shared().sleep_until(deadline);
             poll_fn(move |cx| {
-                // Tokio's own panics when its runtime is gone.
+                // Tokio's timer panics when its runtime is gone.
                 match catch_unwind(AssertUnwindSafe(|| !is_gone && sleep.as_mut().poll(cx).is_ready())) {
                     Ok(true) => return Poll::Ready(()),
                     Ok(false) => {}
@@ -87,18 +87,18 @@ impl Runtime for TokioRuntime {
                         is_gone = true;
                     }
                 }
-                beside.as_mut().poll(cx)
+                fallback.as_mut().poll(cx)
             })
             .await;
         })
     }
 
     fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
-        // Tokio does not give back what it cannot run, so it is lent the job.
+        // Tokio does not return a job that it cannot run, so it gets a shared slot with the job.
         let slot = Arc::new(Mutex::new(Some(job)));
-        let lent = Arc::clone(&slot);
+        let shared = Arc::clone(&slot);
         let run = move || {
-            let job = lock(&lent).take();
+            let job = lock(&shared).take();
             if let Some(job) = job {
                 guarded(job);
             }
@@ -106,7 +106,7 @@ impl Runtime for TokioRuntime {
         let error = match catch_unwind(AssertUnwindSafe(|| self.handle.spawn_blocking(run))) {
             Ok(task) if task.is_finished() => RuntimeError::ShutDown,
             Ok(_) => return Ok(()),
-            Err(payload) => no_thread(payload),
+            Err(payload) => spawn_error(payload),
         };
         let job = lock(&slot).take();
         match job {
@@ -114,7 +114,7 @@ impl Runtime for TokioRuntime {
                 discard(job);
                 Err(error)
             }
-            // It has begun, so nothing is wrong.
+            // The job has started, so nothing is wrong.
             None => Ok(()),
         }
     }
@@ -125,7 +125,7 @@ impl Runtime for TokioRuntime {
 }
 
 /// The error that tokio panics with.
-fn no_thread(payload: Box<dyn Any + Send>) -> RuntimeError {
+fn spawn_error(payload: Box<dyn Any + Send>) -> RuntimeError {
     let text = payload.downcast_ref::<String>().cloned();
     discard(payload);
     RuntimeError::NoThread(io::Error::other(text.unwrap_or_else(|| "tokio gave no reason".to_owned())))
@@ -143,12 +143,13 @@ mod tests {
 
     use super::TokioRuntime;
     use crate::runtime::{Job, Runtime, RuntimeError};
+    use crate::util::panic::tests::Bomb;
 
     fn tokio() -> runtime::Runtime {
         Builder::new_current_thread().enable_time().build().unwrap()
     }
 
-    fn on(tokio: &runtime::Runtime) -> TokioRuntime {
+    fn runtime_on(tokio: &runtime::Runtime) -> TokioRuntime {
         TokioRuntime::new(tokio.handle().clone()).unwrap()
     }
 
@@ -165,31 +166,31 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_without_timers_is_refused() {
-        let runtime = Builder::new_current_thread().build().unwrap();
-        let refused = TokioRuntime::new(runtime.handle().clone());
-        assert!(matches!(refused, Err(RuntimeError::NoTimers)), "{refused:?}");
-        let error = refused.unwrap_err().to_string();
+    fn a_tokio_runtime_without_timers_is_rejected() {
+        let tokio = Builder::new_current_thread().build().unwrap();
+        let rejected = TokioRuntime::new(tokio.handle().clone());
+        assert!(matches!(rejected, Err(RuntimeError::NoTimers)), "{rejected:?}");
+        let error = rejected.unwrap_err().to_string();
         assert_eq!(error, "the tokio runtime has no timers; build it with `enable_time()` or `enable_all()`");
     }
 
     #[test]
-    fn sleeps_end_not_before_their_instant() {
+    fn a_sleep_never_ends_before_its_deadline() {
         let tokio = tokio();
-        let runtime = on(&tokio);
+        let runtime = runtime_on(&tokio);
         for millis in [0, 1, 20] {
             let deadline = Instant::now() + Duration::from_millis(millis);
-            // Made outside the runtime.
+            // Created outside of tokio.
             tokio.block_on(runtime.sleep_until(deadline));
             assert!(Instant::now() >= deadline);
         }
     }
 
     #[test]
-    fn a_sleep_far_away_does_not_end() {
+    fn a_far_deadline_does_not_overflow() {
         let tokio = tokio();
-        let runtime = on(&tokio);
-        // Nearly the last instant there is.
+        let runtime = runtime_on(&tokio);
+        // Nearly the last instant that can be represented.
         let far = (0..64)
             .rev()
             .fold(Instant::now(), |far, bit| far.checked_add(Duration::from_secs(1 << bit)).unwrap_or(far));
@@ -200,9 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn jobs_run_side_by_side() {
+    fn jobs_run_in_parallel() {
         let tokio = tokio();
-        let runtime = on(&tokio);
+        let runtime = runtime_on(&tokio);
         let barrier = Arc::new(Barrier::new(9));
         for _ in 0..8 {
             let barrier = Arc::clone(&barrier);
@@ -213,16 +214,8 @@ mod tests {
 
     #[test]
     fn a_panicking_job_does_no_harm() {
-        struct Bomb;
-
-        impl Drop for Bomb {
-            fn drop(&mut self) {
-                panic!("also on purpose");
-            }
-        }
-
         let tokio = tokio();
-        let runtime = on(&tokio);
+        let runtime = runtime_on(&tokio);
         runtime.spawn_blocking(Box::new(|| std::panic::panic_any(Bomb))).unwrap();
         let (job, ran) = job();
         runtime.spawn_blocking(job).unwrap();
@@ -230,9 +223,9 @@ mod tests {
     }
 
     #[test]
-    fn after_the_runtime_is_gone_jobs_are_refused_and_sleeps_go_on() {
+    fn when_tokio_is_gone_jobs_are_rejected_and_sleeps_still_end() {
         let tokio = tokio();
-        let runtime = on(&tokio);
+        let runtime = runtime_on(&tokio);
         let deadline = Instant::now() + Duration::from_millis(400);
         let (early, late) = (runtime.sleep_until(deadline), runtime.sleep_until(deadline));
         let early = thread::spawn(move || {
@@ -242,8 +235,8 @@ mod tests {
         thread::sleep(Duration::from_millis(50));
         drop(tokio);
         let (job, ran) = job();
-        let refused = runtime.spawn_blocking(job);
-        assert!(matches!(refused, Err(RuntimeError::ShutDown)), "{refused:?}");
+        let rejected = runtime.spawn_blocking(job);
+        assert!(matches!(rejected, Err(RuntimeError::ShutDown)), "{rejected:?}");
         ran.recv().unwrap_err();
         block_on(late);
         assert!(Instant::now() >= deadline);

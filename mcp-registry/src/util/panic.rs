@@ -1,4 +1,4 @@
-//! Keeping a panic from going further than the call.
+//! Panics, contained to the call that they happen in.
 
 use std::any::Any;
 use std::fmt;
@@ -8,10 +8,10 @@ use mcp_core::__private::cut;
 pub(crate) use mcp_core::__private::discard;
 use mcp_core::{Error, ToolError};
 
-/// The most bytes of a panic's message that are told.
-const TOLD: usize = 500;
+/// The most bytes of a panic's message that errors show.
+const MAX_MESSAGE: usize = 500;
 
-/// A tool, or what stands around it, panicked.
+/// A tool, or code that runs around it, panicked.
 #[derive(Debug)]
 pub(crate) struct Panicked {
     message: String,
@@ -21,40 +21,40 @@ pub(crate) struct Panicked {
 
 /// Runs something that may panic.
 pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
-    // Whatever was left half done by the panic belongs to the tool, or is thrown away with the call.
+    // State that the panic left inconsistent belongs to the tool, or is dropped with the call.
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let message = text_of(&*payload);
+        let message = message_of(&*payload);
         discard(payload);
         Panicked { message, culprit: None }
     })
 }
 
-fn text_of(payload: &(dyn Any + Send)) -> String {
+fn message_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    cut(text.unwrap_or("with a value that is no text"), TOLD).into_owned()
+    cut(text.unwrap_or("with a value that is no text"), MAX_MESSAGE).into_owned()
 }
 
 impl Panicked {
-    /// What it panicked with.
+    /// The message of the panic.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// It was not the tool that panicked, but this.
+    /// Names what panicked instead of the tool.
     pub(crate) fn by(mut self, culprit: &'static str) -> Self {
         self.culprit = Some(culprit);
         self
     }
 
-    /// The error of the call of a tool.
+    /// The error of a call to this tool.
     pub(crate) fn of(self, tool: &str) -> Error {
         let Self { message, culprit } = self;
         ToolError::from_error(PanicError { tool: tool.to_owned(), culprit, message }).into()
     }
 }
 
-/// What a panic of a tool is to its caller. The message is not the author's word to the model, and may be masked.
+/// The error that the caller of a panicking tool gets. Its message was not written for a model and may be masked.
 #[derive(Debug)]
 struct PanicError {
     tool: String,
@@ -65,10 +65,10 @@ struct PanicError {
 impl fmt::Display for PanicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, culprit, message } = self;
-        if let Some((lack, remedy)) = lack_of(message) {
+        if let Some((problem, remedy)) = tokio_problem(message) {
             return match culprit {
-                None => write!(f, "`{tool}` {lack}; {remedy}"),
-                Some(culprit) => write!(f, "`{tool}` was called, and {culprit} {lack}; {remedy}"),
+                None => write!(f, "`{tool}` {problem}; {remedy}"),
+                Some(culprit) => write!(f, "`{tool}` was called, and {culprit} {problem}; {remedy}"),
             };
         }
         match culprit {
@@ -84,8 +84,8 @@ impl fmt::Display for PanicError {
 
 impl std::error::Error for PanicError {}
 
-/// What a panic of tokio says that its caller lacks, and what to do about it. It is no mistake of the tool.
-fn lack_of(message: &str) -> Option<(&'static str, &'static str)> {
+/// What a panic of tokio's complains about, and what to do about it. It is not the tool's fault.
+fn tokio_problem(message: &str) -> Option<(&'static str, &'static str)> {
     if message.contains("there is no reactor running") {
         let remedy = if cfg!(feature = "tokio") {
             "call it inside a runtime, or remove `inline`: all other tools run in that of `TokioRuntime`, or in one that is \
@@ -107,12 +107,13 @@ fn lack_of(message: &str) -> Option<(&'static str, &'static str)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::panic::panic_any;
 
     use super::{discard, guard};
 
-    struct Bomb;
+    /// Panics when it is dropped, with another one that does.
+    pub(crate) struct Bomb;
 
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_by_its_text() {
+    fn an_error_shows_the_message_of_the_panic() {
         assert_eq!(message(|| panic!("plain")), "plain");
         assert_eq!(message(|| panic!("the number {}", 7)), "the number 7");
         assert_eq!(message(|| panic_any(7)), "with a value that is no text");
@@ -133,21 +134,21 @@ mod tests {
     }
 
     #[test]
-    fn a_lack_of_tokio_is_told_with_the_remedy() {
+    fn an_error_says_how_to_provide_tokio() {
         let error = |run: fn()| guard(run).unwrap_err().of("calc.add").to_string();
-        let lost = error(|| drop(tokio::runtime::Handle::current()));
-        assert!(lost.contains("`calc.add` needs a tokio runtime"), "{lost}");
-        assert_eq!(lost.contains("`TokioRuntime`"), cfg!(feature = "tokio"), "{lost}");
-        assert_eq!(lost.contains("feature `tokio`"), !cfg!(feature = "tokio"), "{lost}");
+        let missing = error(|| drop(tokio::runtime::Handle::current()));
+        assert!(missing.contains("`calc.add` needs a tokio runtime"), "{missing}");
+        assert_eq!(missing.contains("`TokioRuntime`"), cfg!(feature = "tokio"), "{missing}");
+        assert_eq!(missing.contains("feature `tokio`"), !cfg!(feature = "tokio"), "{missing}");
         let layer = guard(|| tokio::runtime::Handle::current()).unwrap_err().by("a layer").of("calc.add").to_string();
         assert!(layer.contains("`calc.add` was called, and a layer needs a tokio runtime"), "{layer}");
-        let gone = error(|| panic!("A Tokio 1.x context was found, but it is being shutdown."));
-        assert!(gone.contains("`calc.add` needs its tokio runtime, and that was shut down; keep"), "{gone}");
+        let shut_down = error(|| panic!("A Tokio 1.x context was found, but it is being shutdown."));
+        assert!(shut_down.contains("`calc.add` needs its tokio runtime, and that was shut down; keep"), "{shut_down}");
         assert!(error(|| panic!("on purpose")).contains("panicked: on purpose; this is a mistake in the tool"));
     }
 
     #[test]
-    fn a_payload_that_panics_when_it_is_dropped_is_kept_from_it() {
+    fn a_payload_that_panics_when_dropped_is_leaked() {
         assert_eq!(message(|| panic_any(Bomb)), "with a value that is no text");
         discard(Bomb);
     }
