@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use mcp_core::{
-    BoxFuture, Call, CallError, CallOptions, CancelToken, Error, ErrorType, Fault, Input, Returned, SchemaError,
-    TimeoutError, ToolContext, ToolEntry, ToolError, ToolResult,
+    BoxFuture, CallError, CallOptions, CancelToken, Error, ErrorType, Fault, Input, Returned, SchemaError,
+    TimeoutError, ToolContext, ToolError, ToolResult,
 };
 use serde_json::Value;
 
@@ -20,8 +20,7 @@ use crate::call::answer::result_of;
 use crate::call::observe::Arguments;
 use crate::call::settings::Settings;
 use crate::call::trace::in_span;
-use crate::catalog::dynamic::Tool;
-use crate::catalog::tool::Source;
+use crate::catalog::definition::{Dynamic, Handler};
 use crate::runtime::context::hint;
 use crate::util::panic::{Panicked, guard};
 use crate::validate;
@@ -83,7 +82,7 @@ pub(crate) async fn check(
 /// Every fault of the arguments, read and checked here.
 pub(crate) fn check_here(tool: &Target, arguments: &str) -> Result<(), Error> {
     tool.checks().admit(arguments)?;
-    if let Source::Linked(entry) = tool.source() {
+    if let Some(entry) = tool.definition().entry() {
         let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.of(tool.name()))?;
         checked.map_err(|faults| tool.checks().complete(arguments, faults))?;
     }
@@ -140,8 +139,6 @@ pub(crate) async fn apart<T: Send + 'static>(
 /// What a tool leaves behind on another thread: what it returned, and its value as JSON.
 type Ran = Result<(Returned, Vec<u8>), Error>;
 
-pub(crate) type SyncCall = fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<Returned, CallError>;
-
 /// One run of a tool, and when it is to be over.
 struct Run<'a> {
     settings: &'a Arc<Settings>,
@@ -195,30 +192,28 @@ impl<'a> Run<'a> {
     /// Reads and checks the arguments where the call is made.
     async fn here(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
         self.tool.checks().admit(arguments)?;
-        match self.tool.source() {
-            Source::Made(made) => self.made(made, parsed(self.tool, arguments)?).await,
-            Source::Linked(entry) => match entry.call {
-                Call::Sync(call) if entry.inline => {
-                    let returned = guard(|| call(self.cx, Input::new(arguments), out));
-                    self::returned(self.called(), returned, arguments)
-                }
-                Call::Sync(call) => {
-                    let (cx, owned) = (self.context(), arguments.to_owned());
-                    let job = move || {
-                        let mut json = Vec::new();
-                        let returned = call(&cx, Input::new(&owned), &mut json);
-                        (returned, json)
-                    };
-                    let (returned, json) = self.drive(self.on_pool(job)?).await??;
-                    out.extend_from_slice(&json);
-                    self::returned(self.called(), Ok(returned), arguments)
-                }
-                Call::Async(call) => {
-                    let cx = self.context();
-                    let returned = self.drive(call(&cx, Input::new(arguments), out)).await?;
-                    self::returned(self.called(), Ok(returned), arguments)
-                }
-            },
+        match &self.tool.definition().handler {
+            Handler::Dynamic(handler) => self.dynamic(handler, parsed(self.tool, arguments)?).await,
+            Handler::Inline(call) => {
+                let returned = guard(|| call(self.cx, Input::new(arguments), out));
+                self::returned(self.called(), returned, arguments)
+            }
+            Handler::Blocking(call) => {
+                let (cx, owned, call) = (self.context(), arguments.to_owned(), *call);
+                let job = move || {
+                    let mut json = Vec::new();
+                    let returned = call(&cx, Input::new(&owned), &mut json);
+                    (returned, json)
+                };
+                let (returned, json) = self.drive(self.on_pool(job)?).await??;
+                out.extend_from_slice(&json);
+                self::returned(self.called(), Ok(returned), arguments)
+            }
+            Handler::Async(call) => {
+                let cx = self.context();
+                let returned = self.drive(call(&cx, Input::new(arguments), out)).await?;
+                self::returned(self.called(), Ok(returned), arguments)
+            }
         }
     }
 
@@ -226,17 +221,17 @@ impl<'a> Run<'a> {
     async fn apart(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
         let turn = self.turn(arguments).await?;
         let (tool, name, json) = (self.tool.clone(), self.name.to_owned(), arguments.to_owned());
-        let (returned, json) = match self.tool.source() {
-            Source::Made(made) => {
+        let (returned, json) = match &self.tool.definition().handler {
+            Handler::Dynamic(handler) => {
                 let job = move || {
                     let _turn = turn;
                     tool.checks().admit(&json)?;
                     parsed(&tool, &json)
                 };
                 let arguments = self.step(self.on_pool(job)?).await???;
-                return self.made(made, arguments).await;
+                return self.dynamic(handler, arguments).await;
             }
-            Source::Linked(ToolEntry { call: Call::Sync(call), .. }) => {
+            Handler::Inline(call) | Handler::Blocking(call) => {
                 let (cx, call) = (self.context(), *call);
                 let job = move || -> Ran {
                     let mut out = Vec::new();
@@ -252,7 +247,7 @@ impl<'a> Run<'a> {
                 };
                 self.drive(self.on_pool(job)?).await???
             }
-            Source::Linked(ToolEntry { call: Call::Async(call), .. }) => {
+            Handler::Async(call) => {
                 let (cx, call) = (self.context(), *call);
                 let job = move || {
                     let mut future: BoxFuture<'static, Ran> = Box::pin(async move {
@@ -309,9 +304,9 @@ impl<'a> Run<'a> {
         }))
     }
 
-    async fn made(&self, made: &Arc<Tool>, arguments: Value) -> Result<Returned, Error> {
-        let (made, cx) = (Arc::clone(made), self.context());
-        let result = self.drive(Box::pin(async move { made.run(cx, arguments).await })).await??;
+    async fn dynamic(&self, handler: &Arc<Dynamic>, arguments: Value) -> Result<Returned, Error> {
+        let (handler, cx) = (Arc::clone(handler), self.context());
+        let result = self.drive(Box::pin(async move { handler(cx, arguments).await })).await??;
         Ok(Returned::Result(Box::new(result)))
     }
 }

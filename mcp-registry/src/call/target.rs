@@ -3,15 +3,15 @@
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use mcp_core::{Call, ToolEntry, TrustLevel};
+use mcp_core::TrustLevel;
 
 use super::lane::Lane;
 use super::limit::Bucket;
 use super::metrics::Meter;
 use super::observe::Notice;
-use super::run::SyncCall;
 use super::settings::Settings;
-use crate::catalog::tool::{RegisteredTool, Source};
+use crate::catalog::definition::{Handler, Sync};
+use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
 use crate::validate::{Checks, slow_type};
 
@@ -33,7 +33,7 @@ struct Inner {
 
 /// The short way to a tool.
 pub(crate) struct Express {
-    pub(crate) call: SyncCall,
+    pub(crate) call: Sync,
     pub(crate) wraps: bool,
     /// Whether the validator may have to see the arguments.
     pub(crate) may_want: bool,
@@ -96,16 +96,14 @@ impl Target {
     /// The short way to the tool, if nothing has to be asked, checked or told beside it.
     pub(crate) fn express(&self, settings: &Settings) -> Option<&Express> {
         let express = self.0.express.get_or_init(|| {
-            let Source::Linked(ToolEntry { call: Call::Sync(call), inline: true, needs, .. }) = self.source() else {
-                return None;
-            };
+            let Handler::Inline(call) = self.definition().handler else { return None };
             let checked = settings.output_check.applies() && self.output_schema().is_some();
             let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
             let express = Express {
-                call: *call,
+                call,
                 wraps: self.wraps_output(),
                 may_want: self.checks().may_want(),
-                sees_context: !needs.is_empty(),
+                sees_context: !self.definition().needs().is_empty(),
                 max_result: settings.max_result(self),
             };
             (plain && !checked && self.slow().is_none()).then_some(express)

@@ -8,16 +8,16 @@ use mcp_core::{NamePolicy, RegistrationError, RegistrationProblem, ToolEntry};
 
 use super::Catalog;
 use super::check::check_tool;
-use super::dynamic::Tool;
+use super::definition::Definition;
 use super::link::{expected, package_key};
 use super::lint::LintPolicy;
 use super::overrides::{Override, apply};
-use super::tool::{Named, RegisteredTool, Source};
+use super::tool::{Named, RegisteredTool};
 
 /// What a catalog is assembled from.
 #[derive(Default)]
 pub(crate) struct Assembly {
-    pub(crate) sources: Vec<Source>,
+    pub(crate) definitions: Vec<Arc<Definition>>,
     pub(crate) policy: NamePolicy,
     pub(crate) lint: LintPolicy,
     pub(crate) overrides: Vec<Override>,
@@ -58,12 +58,13 @@ impl Assembly {
 
     /// The tools of these entries, and no others.
     pub(crate) fn of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
-        Self { sources: entries.into_iter().map(Source::Linked).collect(), ..Self::default() }
+        let definitions = entries.into_iter().map(|entry| Arc::new(entry.into())).collect();
+        Self { definitions, ..Self::default() }
     }
 
-    /// One tool that is made at run time.
-    pub(crate) fn of_tool(tool: Arc<Tool>) -> Self {
-        Self { sources: vec![Source::Made(tool)], ..Self::default() }
+    /// One tool.
+    pub(crate) fn of_definition(definition: Arc<Definition>) -> Self {
+        Self { definitions: vec![definition], ..Self::default() }
     }
 
     /// The catalog, or every problem. Errors name this line as the one that asked for it.
@@ -76,9 +77,9 @@ impl Assembly {
     /// The catalog as far as it can be assembled, and every problem.
     pub(crate) fn assemble(self, place: &Location<'_>) -> (Catalog, Vec<RegistrationProblem>) {
         let mut problems = self.unlinked();
-        let Self { sources, policy, lint, overrides, select, allow_empty, unchecked, .. } = self;
-        let linked = sources.len();
-        let named = apply(&overrides, sources, &mut problems);
+        let Self { definitions, policy, lint, overrides, select, allow_empty, unchecked, .. } = self;
+        let linked = definitions.len();
+        let named = apply(&overrides, definitions, &mut problems);
         problems.extend(unchecked.iter().filter_map(|it| it.fault(&named)));
         let selected = |tool: &RegisteredTool| select.iter().all(|select| select(tool));
         let catalog = Catalog::build(named, policy, selected, &mut problems);
@@ -96,10 +97,8 @@ impl Assembly {
             return Vec::new();
         }
         let mut found: HashMap<String, HashSet<*const ToolEntry>> = HashMap::new();
-        for source in &self.sources {
-            if let Source::Linked(entry) = source {
-                found.entry(package_key(&entry.origin.package)).or_default().insert(*entry);
-            }
+        for entry in self.definitions.iter().filter_map(|definition| definition.entry()) {
+            found.entry(package_key(&entry.origin.package)).or_default().insert(entry);
         }
         let count = |package: &str| found.get(&package_key(package)).map_or(0, HashSet::len);
         let unmet = self.expected.iter().filter(|it| count(&it.package) < it.count);

@@ -3,7 +3,7 @@
 use mcp_core::{Constraint, Param, RegistrationProblem, Version};
 use serde_json::Value;
 
-use crate::catalog::tool::{RegisteredTool, Source};
+use crate::catalog::tool::RegisteredTool;
 use crate::validate;
 use crate::validate::keys::unreadable;
 
@@ -14,18 +14,17 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
         let tool = tool.name().to_owned();
         problems.extend(fault.map(|reason| RegistrationProblem::Schema { tool, which, reason, origin: origin() }));
     };
-    let (input, output) = match tool.source() {
-        Source::Linked(entry) => (entry.input_schema.is_some() || entry.flatten, entry.explicit_output),
-        Source::Made(_) => (true, true),
-    };
+    let entry = tool.definition().entry();
+    let input = entry.is_none_or(|entry| entry.input_schema.is_some() || entry.flatten);
+    let output = entry.is_none_or(|entry| entry.explicit_output);
     if input {
         schema_problem("input", object_fault(tool.input_schema()).or_else(|| union_fault(tool.input_schema())));
     }
     if output {
         schema_problem("output", tool.output_schema().and_then(|schema| object_fault(schema)));
     }
-    if let Source::Made(_) = tool.source() {
-        // The attribute has checked the version of a linked tool.
+    if entry.is_none() {
+        // The attribute has checked the version of a tool with an entry.
         problems.extend(Version::parse(tool.version()).err().map(|error| RegistrationProblem::Version {
             tool: tool.name().to_owned(),
             error,
@@ -43,7 +42,7 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
             origin: origin(),
         }));
     }
-    if let Source::Linked(entry) = tool.source() {
+    if let Some(entry) = entry {
         problems.extend((entry.output_shape)().keys.into_iter().map(|fault| RegistrationProblem::ReturnType {
             tool: tool.name().to_owned(),
             reason: fault.to_string(),

@@ -1,15 +1,16 @@
 //! A tool that is made at run time.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
 
-use mcp_core::{BoxFuture, Content, Hints, Json, Origin, Timeout, ToolContext, ToolError, ToolResult};
+use mcp_core::{Content, Hints, Json, Origin, Timeout, ToolContext, ToolError, ToolResult};
 use serde::ser::Serialize;
 use serde_json::Value;
 
-type Handler = dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> + Send + Sync;
+use super::definition::{Definition, Handler, Input, Output};
 
 /// A tool that is made at run time.
 ///
@@ -28,22 +29,7 @@ type Handler = dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<ToolResul
 /// # Ok::<(), mcp_registry::RegistrationError>(())
 /// ```
 #[derive(Clone)]
-pub struct Tool {
-    pub(crate) name: String,
-    pub(crate) title: Option<String>,
-    pub(crate) description: String,
-    pub(crate) version: String,
-    pub(crate) hints: Hints,
-    pub(crate) tags: Vec<String>,
-    pub(crate) aliases: Vec<String>,
-    pub(crate) allow: Vec<String>,
-    pub(crate) input_schema: Value,
-    pub(crate) output_schema: Option<Value>,
-    pub(crate) timeout: Option<Timeout>,
-    pub(crate) max_result: Option<usize>,
-    pub(crate) origin: Origin,
-    pub(crate) handler: Arc<Handler>,
-}
+pub struct Tool(Definition);
 
 impl Tool {
     /// A tool of a name, with its input schema and what it does.
@@ -58,87 +44,93 @@ impl Tool {
         R: IntoToolResult,
     {
         let place = Location::caller();
-        Self {
-            name: name.into(),
+        Self(Definition {
+            name: Cow::Owned(name.into()),
+            origin: Origin::run_time(place.file(), place.line()),
             title: None,
-            description: String::new(),
-            version: "1.0.0".to_owned(),
+            description: Cow::Borrowed(""),
+            sections: &[],
+            version: Cow::Borrowed("1.0.0"),
             hints: Hints::default(),
-            tags: Vec::new(),
+            deprecated_in: None,
+            replaced_by: None,
             aliases: Vec::new(),
-            allow: Vec::new(),
-            input_schema: input_schema.into(),
-            output_schema: None,
+            tags: Vec::new(),
+            meta: &[],
+            hidden: false,
             timeout: None,
             max_result: None,
-            origin: Origin::run_time(place.file(), place.line()),
-            handler: Arc::new(move |cx, arguments| {
+            cache_ttl: 300,
+            allow: Vec::new(),
+            input: Input::Schema(input_schema.into()),
+            output: Output::Schema(None),
+            handler: Handler::Dynamic(Arc::new(move |cx, arguments| {
                 let result = run(cx, arguments);
                 Box::pin(async move { result.await.into_tool_result() })
-            }),
-        }
+            })),
+        })
     }
 
     /// Sets what a model reads before it calls the tool.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.description = description.into();
+        self.0.description = Cow::Owned(description.into());
         self
     }
 
     /// Sets the name for people.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
+        self.0.title = Some(Cow::Owned(title.into()));
         self
     }
 
     /// Sets the version, `1.0.0` otherwise.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
-        self.version = version.into();
+        self.0.version = Cow::Owned(version.into());
         self
     }
 
     /// Says what the tool does to the world.
     #[must_use]
     pub fn hints(mut self, hints: impl FnOnce(&mut Hints)) -> Self {
-        hints(&mut self.hints);
+        hints(&mut self.0.hints);
         self
     }
 
     /// Adds a tag.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
-        self.tags.push(tag.into());
+        self.0.tags.push(Cow::Owned(tag.into()));
         self
     }
 
     /// Adds an older name by which it can still be called.
     #[must_use]
     pub fn alias(mut self, alias: impl Into<String>) -> Self {
-        self.aliases.push(alias.into());
+        self.0.aliases.push(Cow::Owned(alias.into()));
         self
     }
 
     /// Sets a lint rule aside.
     #[must_use]
     pub fn allow(mut self, rule: impl Into<String>) -> Self {
-        self.allow.push(rule.into());
+        self.0.allow.push(Cow::Owned(rule.into()));
         self
     }
 
     /// Sets the output schema.
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<Value>) -> Self {
-        self.output_schema = Some(schema.into());
+        self.0.output = Output::Schema(Some(schema.into()));
         self
     }
 
     /// Sets how long a call may take.
     #[must_use]
     pub fn timeout(mut self, timeout: Timeout) -> Self {
-        self.timeout = Some(timeout);
+        self.0.timeout = Some(timeout);
         self
     }
 
@@ -146,30 +138,20 @@ impl Tool {
     /// [`RegistryBuilder::max_result`](crate::RegistryBuilder::max_result).
     #[must_use]
     pub fn max_result(mut self, bytes: usize) -> Self {
-        self.max_result = Some(bytes);
+        self.0.max_result = Some(bytes);
         self
     }
+}
 
-    pub(crate) fn run(&self, cx: ToolContext, arguments: Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> {
-        (self.handler)(cx, arguments)
-    }
-
-    /// Whether the other is this tool, or a clone of it.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        let facts = |tool: &Self| {
-            let Self { name, title, description, version, hints, timeout, max_result, .. } = tool.clone();
-            let lists = (tool.tags.clone(), tool.aliases.clone(), tool.allow.clone());
-            (name, title, description, version, hints, timeout, max_result, lists)
-        };
-        Arc::ptr_eq(&self.handler, &other.handler)
-            && facts(self) == facts(other)
-            && (&self.input_schema, &self.output_schema) == (&other.input_schema, &other.output_schema)
+impl From<Tool> for Definition {
+    fn from(Tool(definition): Tool) -> Self {
+        definition
     }
 }
 
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool").field("name", &self.name).field("origin", &self.origin).finish_non_exhaustive()
+        f.debug_struct("Tool").field("name", &self.0.name).field("origin", &self.0.origin).finish_non_exhaustive()
     }
 }
 

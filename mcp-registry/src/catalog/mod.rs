@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod check;
+pub(crate) mod definition;
 pub(crate) mod dynamic;
 #[cfg(feature = "http")]
 pub(crate) mod header;
@@ -136,16 +137,16 @@ impl Catalog {
     ) -> Self {
         // What is told first must not depend on the linker.
         named.sort_unstable_by(|one, other| {
-            one.name.cmp(&other.name).then_with(|| place(one.source.origin()).cmp(&place(other.source.origin())))
+            one.name.cmp(&other.name).then_with(|| place(&one.definition.origin).cmp(&place(&other.definition.origin)))
         });
         let mut tools = Vec::with_capacity(named.len());
         for named in named {
-            let source = named.source.clone();
+            let definition = Arc::clone(&named.definition);
             match RegisteredTool::new(named, policy) {
                 Ok(tool) if select(&tool) => tools.push(tool),
                 Ok(_) => {}
                 Err(error) => {
-                    let origin = Box::new(source.origin().clone());
+                    let origin = Box::new(definition.origin.clone());
                     problems.push(RegistrationProblem::Name { error, origin });
                 }
             }
@@ -202,7 +203,7 @@ pub(crate) fn place(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
 fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
     let is_one_function =
         || !one.origin().is_run_time() && place(one.origin()) == place(other.origin()) && one.has_schemas_of(other);
-    one.name() == other.name() && (one.source().is(other.source()) || is_one_function())
+    one.name() == other.name() && (one.definition().is(other.definition()) || is_one_function())
 }
 
 /// Every name by which a tool can be called → the tool. Two tools that meet in a name are a conflict.

@@ -1,12 +1,14 @@
 //! Changes to the tools of packages, before conflicts are looked for: the way out when two of them are third parties'.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcp_core::RegistrationProblem;
 
+use crate::catalog::definition::Definition;
 use crate::catalog::link::package_key;
 use crate::catalog::place;
-use crate::catalog::tool::{Named, Source};
+use crate::catalog::tool::Named;
 
 /// A change to the tools of a package.
 pub(crate) struct Override {
@@ -28,24 +30,24 @@ pub(crate) enum Change {
 /// problem.
 pub(crate) fn apply(
     overrides: &[Override],
-    sources: Vec<Source>,
+    definitions: Vec<Arc<Definition>>,
     problems: &mut Vec<RegistrationProblem>,
 ) -> Vec<Named> {
-    let mut concerned: Vec<Vec<Source>> = overrides.iter().map(|_| Vec::new()).collect();
-    let named = sources.into_iter().filter_map(|source| {
-        for (it, concerned) in overrides.iter().zip(&mut concerned).filter(|(it, _)| it.concerns(&source)) {
+    let mut concerned: Vec<Vec<Arc<Definition>>> = overrides.iter().map(|_| Vec::new()).collect();
+    let named = definitions.into_iter().filter_map(|definition| {
+        for (it, concerned) in overrides.iter().zip(&mut concerned).filter(|(it, _)| it.concerns(&definition)) {
             // What concerns a whole package may concern many, of which one is enough to know.
             let is_enough = matches!(it.change, Change::Prefix { .. }) && !concerned.is_empty();
-            if !is_enough && !concerned.iter().any(|known| known.is(&source)) {
-                concerned.push(source.clone());
+            if !is_enough && !concerned.iter().any(|known| known.is(&definition)) {
+                concerned.push(definition.clone());
             }
         }
-        named(source, overrides)
+        named(definition, overrides)
     });
     let named = named.collect();
     for concerned in &mut concerned {
         // What is told first must not depend on the linker.
-        concerned.sort_unstable_by(|one, other| place(one.origin()).cmp(&place(other.origin())));
+        concerned.sort_unstable_by(|one, other| place(&one.origin).cmp(&place(&other.origin)));
     }
     problems.extend(overrides.iter().zip(&concerned).filter_map(|(it, concerned)| it.fault(concerned)));
     named
@@ -53,12 +55,12 @@ pub(crate) fn apply(
 
 /// A tool with its final names; none if it is left out. Renaming comes before prefixing, in whatever order they were
 /// said.
-fn named(source: Source, overrides: &[Override]) -> Option<Named> {
-    let mut name = source.name().to_owned();
+fn named(definition: Arc<Definition>, overrides: &[Override]) -> Option<Named> {
+    let mut name = definition.name.clone().into_owned();
     let mut aliases: Vec<(String, String)> =
-        source.aliases().into_iter().map(|alias| (alias.to_owned(), alias.to_owned())).collect();
+        definition.aliases.iter().map(|alias| (alias.to_string(), alias.to_string())).collect();
     let mut prefixes = Vec::new();
-    for it in overrides.iter().filter(|it| it.concerns(&source)) {
+    for it in overrides.iter().filter(|it| it.concerns(&definition)) {
         match &it.change {
             Change::Exclude { .. } => return None,
             Change::Rename { to, .. } => name.clone_from(to),
@@ -72,26 +74,28 @@ fn named(source: Source, overrides: &[Override]) -> Option<Named> {
             *alias = format!("{prefix}.{alias}");
         }
     }
-    Some(Named { source, name, aliases })
+    Some(Named { definition, name, aliases })
 }
 
 impl Override {
-    fn concerns(&self, source: &Source) -> bool {
-        let origin = source.origin();
+    fn concerns(&self, definition: &Definition) -> bool {
+        let origin = &definition.origin;
         let (package, version) = self.package.split_once('@').unzip();
         let package = package.unwrap_or(&self.package);
         let in_package = package_key(&origin.package) == package_key(package)
             && version.is_none_or(|version| origin.package_version == version);
         in_package
             && match &self.change {
-                Change::Exclude { name } | Change::Rename { name, .. } => name == source.name(),
-                Change::DropAlias { name, alias } => name == source.name() && source.aliases().contains(&&**alias),
+                Change::Exclude { name } | Change::Rename { name, .. } => *name == definition.name,
+                Change::DropAlias { name, alias } => {
+                    *name == definition.name && definition.aliases.iter().any(|own| own == alias)
+                }
                 Change::Prefix { .. } => true,
             }
     }
 
     /// What is wrong with an edit that concerns these tools.
-    fn fault(&self, concerned: &[Source]) -> Option<RegistrationProblem> {
+    fn fault(&self, concerned: &[Arc<Definition>]) -> Option<RegistrationProblem> {
         let package = &self.package;
         let reason = match (&self.change, concerned) {
             (Change::Prefix { .. }, []) => format!("concerns no tool: `{package}` has none; correct it, or remove it"),
@@ -105,13 +109,13 @@ impl Override {
             }
             (Change::Prefix { .. }, _) | (_, [_]) => return None,
             (_, [first, second, ..]) => {
-                let versions = [&first.origin().package_version, &second.origin().package_version];
+                let versions = [&first.origin.package_version, &second.origin.package_version];
                 let remedy = if versions[0] == versions[1] {
                     "they are of one package: give one of them another name in the source".to_owned()
                 } else {
-                    format!("name one version: \"{}@{}\"", first.origin().package, versions[1])
+                    format!("name one version: \"{}@{}\"", first.origin.package, versions[1])
                 };
-                format!("concerns several tools, at {} and {}; {remedy}", first.origin(), second.origin())
+                format!("concerns several tools, at {} and {}; {remedy}", first.origin, second.origin)
             }
         };
         Some(RegistrationProblem::Edit { call: self.to_string(), reason, place: self.place.clone() })

@@ -12,7 +12,7 @@ use mcp_core::{
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use crate::catalog::dynamic::Tool;
+use crate::catalog::definition::{Definition, Handler};
 #[cfg(feature = "http")]
 use crate::catalog::header::HeaderArgument;
 use crate::validate::Subject;
@@ -27,7 +27,7 @@ struct Inner {
     name: ToolName,
     wire: String,
     aliases: Vec<Alias>,
-    source: Source,
+    definition: Arc<Definition>,
     /// The canonical name, to be handed on.
     shared_name: Arc<str>,
     input: OnceLock<ToolSchema>,
@@ -47,7 +47,7 @@ struct Alias {
 
 /// A tool with the names that it is to have.
 pub(crate) struct Named {
-    pub(crate) source: Source,
+    pub(crate) definition: Arc<Definition>,
     pub(crate) name: String,
     /// Each as it is written in the source, and as it is to be.
     pub(crate) aliases: Vec<(String, String)>,
@@ -57,15 +57,6 @@ pub(crate) struct Named {
 struct Output {
     schema: ToolSchema,
     wraps: bool,
-}
-
-/// Where a tool comes from.
-#[derive(Clone)]
-pub(crate) enum Source {
-    /// `#[mcp_tool]`.
-    Linked(&'static ToolEntry),
-    /// [`Tool::new`].
-    Made(Arc<Tool>),
 }
 
 /// A tool's schema; cheap to clone.
@@ -92,42 +83,9 @@ impl fmt::Display for ToolSchema {
     }
 }
 
-impl Source {
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Self::Linked(entry) => entry.name,
-            Self::Made(tool) => &tool.name,
-        }
-    }
-
-    /// The aliases as they are written in the source.
-    pub(crate) fn aliases(&self) -> Vec<&str> {
-        match self {
-            Self::Linked(entry) => entry.aliases.to_vec(),
-            Self::Made(tool) => tool.aliases.iter().map(String::as_str).collect(),
-        }
-    }
-
-    pub(crate) fn origin(&self) -> &Origin {
-        match self {
-            Self::Linked(entry) => &entry.origin,
-            Self::Made(tool) => &tool.origin,
-        }
-    }
-
-    /// Whether the two are one and the same definition.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Linked(one), Self::Linked(other)) => std::ptr::eq(*one, *other),
-            (Self::Made(one), Self::Made(other)) => one.is(other),
-            _ => false,
-        }
-    }
-}
-
 impl RegisteredTool {
     pub(crate) fn new(named: Named, policy: NamePolicy) -> Result<Self, NameError> {
-        let Named { source, name, aliases } = named;
+        let Named { definition, name, aliases } = named;
         let name = ToolName::try_from(name)?;
         let wire = name.wire(policy)?.into_owned();
         let alias = |(defined_as, name): (String, String)| {
@@ -142,7 +100,7 @@ impl RegisteredTool {
             name,
             wire,
             aliases,
-            source,
+            definition,
             shared_name,
             input: OnceLock::new(),
             output: OnceLock::new(),
@@ -173,27 +131,23 @@ impl RegisteredTool {
 
     /// Whether it promises to be quick, and runs where it is called.
     pub(crate) fn is_inline(&self) -> bool {
-        matches!(&self.0.source, Source::Linked(entry) if entry.inline)
+        matches!(self.definition().handler, Handler::Inline(_))
     }
 
-    pub(crate) fn source(&self) -> &Source {
-        &self.0.source
+    /// The tool as it was defined.
+    pub(crate) fn definition(&self) -> &Definition {
+        &self.0.definition
     }
 
     /// The parameters, where they are known.
     pub(crate) fn params(&self) -> &'static [Param] {
-        match &self.0.source {
-            Source::Linked(entry) => entry.params,
-            Source::Made(_) => &[],
-        }
+        self.definition().params()
     }
 
     /// The state that the tool needs, each type once.
     pub(crate) fn needs(&self) -> Vec<StateType> {
         let mut needs = Vec::new();
-        if let Source::Linked(entry) = &self.0.source {
-            entry.needs.iter().for_each(|need| need(&mut needs));
-        }
+        self.definition().needs().iter().for_each(|need| need(&mut needs));
         let mut seen = HashSet::new();
         needs.retain(|need| seen.insert(need.id));
         needs
@@ -216,42 +170,27 @@ impl RegisteredTool {
 
     /// The name for people.
     pub fn title(&self) -> Option<&str> {
-        match &self.0.source {
-            Source::Linked(entry) => entry.title,
-            Source::Made(tool) => tool.title.as_deref(),
-        }
+        self.definition().title.as_deref()
     }
 
     /// What a model reads before it calls the tool.
     pub fn description(&self) -> &str {
-        match &self.0.source {
-            Source::Linked(entry) => entry.description,
-            Source::Made(tool) => &tool.description,
-        }
+        &self.definition().description
     }
 
     /// The other sections of its documentation, by heading.
     pub fn sections(&self) -> &[(&'static str, &'static str)] {
-        match &self.0.source {
-            Source::Linked(entry) => entry.sections,
-            Source::Made(_) => &[],
-        }
+        self.definition().sections
     }
 
     /// The tool's version.
     pub fn version(&self) -> &str {
-        match &self.0.source {
-            Source::Linked(entry) => entry.version,
-            Source::Made(tool) => &tool.version,
-        }
+        &self.definition().version
     }
 
     /// What the tool does to the world, as far as its author says.
     pub fn hints(&self) -> Hints {
-        match &self.0.source {
-            Source::Linked(entry) => entry.hints,
-            Source::Made(tool) => tool.hints,
-        }
+        self.definition().hints
     }
 
     /// Whether its author says that it may destroy something.
@@ -261,18 +200,12 @@ impl RegisteredTool {
 
     /// The version in which it was deprecated.
     pub fn deprecated_in(&self) -> Option<&str> {
-        match &self.0.source {
-            Source::Linked(entry) => entry.deprecated_in,
-            Source::Made(_) => None,
-        }
+        self.definition().deprecated_in
     }
 
     /// The tool to use instead.
     pub fn replaced_by(&self) -> Option<&str> {
-        match &self.0.source {
-            Source::Linked(entry) => entry.replaced_by,
-            Source::Made(_) => None,
-        }
+        self.definition().replaced_by
     }
 
     /// Older names by which it can still be called.
@@ -297,7 +230,7 @@ impl RegisteredTool {
         let alias = self.0.aliases.iter().find(|alias| by_alias && (alias.name == name || alias.wire == name));
         Contender {
             name: self.name().to_owned(),
-            defined_as: self.source().name().to_owned(),
+            defined_as: self.definition().name.clone().into_owned(),
             alias: alias.map(|alias| alias.defined_as.clone()),
             origin: self.origin().clone(),
         }
@@ -305,10 +238,7 @@ impl RegisteredTool {
 
     /// Words to select tools by.
     pub fn tags(&self) -> Vec<&str> {
-        match &self.0.source {
-            Source::Linked(entry) => entry.tags.to_vec(),
-            Source::Made(tool) => tool.tags.iter().map(String::as_str).collect(),
-        }
+        self.definition().tags.iter().map(AsRef::as_ref).collect()
     }
 
     /// Whether it has the tag.
@@ -318,41 +248,27 @@ impl RegisteredTool {
 
     /// Remarks for programs.
     pub fn meta(&self) -> JsonObject {
-        match &self.0.source {
-            Source::Linked(entry) => {
-                entry.meta.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
-            }
-            Source::Made(_) => JsonObject::new(),
-        }
+        self.definition().meta.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
     }
 
     /// Whether it can be called but is not listed on the wire.
     pub fn is_hidden(&self) -> bool {
-        matches!(&self.0.source, Source::Linked(entry) if entry.hidden)
+        self.definition().hidden
     }
 
     /// How long a call may take, where the tool says.
     pub fn timeout(&self) -> Option<Timeout> {
-        match &self.0.source {
-            Source::Linked(entry) => entry.timeout,
-            Source::Made(tool) => tool.timeout,
-        }
+        self.definition().timeout
     }
 
     /// How many bytes of JSON it may return, where the tool says.
     pub fn max_result(&self) -> Option<usize> {
-        match &self.0.source {
-            Source::Linked(entry) => entry.max_result,
-            Source::Made(tool) => tool.max_result,
-        }
+        self.definition().max_result
     }
 
     /// For how many seconds a listing of the tool may be kept.
     pub fn cache_ttl(&self) -> u32 {
-        match &self.0.source {
-            Source::Linked(entry) => entry.cache_ttl,
-            Source::Made(_) => 300,
-        }
+        self.definition().cache_ttl
     }
 
     /// The Rust module in which it is defined.
@@ -367,25 +283,17 @@ impl RegisteredTool {
 
     /// Where it is defined.
     pub fn origin(&self) -> &Origin {
-        self.0.source.origin()
+        &self.definition().origin
     }
 
     /// The lint rules that its author has set aside.
     pub(crate) fn allowed(&self) -> Vec<&str> {
-        match &self.0.source {
-            Source::Linked(entry) => entry.allow.to_vec(),
-            Source::Made(tool) => tool.allow.iter().map(String::as_str).collect(),
-        }
+        self.definition().allow.iter().map(AsRef::as_ref).collect()
     }
 
     /// The schema of its arguments, made when it is first asked for.
     pub fn input_schema(&self) -> &ToolSchema {
-        self.0.input.get_or_init(|| {
-            ToolSchema(Arc::new(match &self.0.source {
-                Source::Linked(entry) => entry.generate_input_schema(),
-                Source::Made(tool) => tool.input_schema.clone(),
-            }))
-        })
+        self.0.input.get_or_init(|| ToolSchema(Arc::new(self.definition().input_schema())))
     }
 
     /// The schema of what it returns, made when it is first asked for.
@@ -400,10 +308,7 @@ impl RegisteredTool {
 
     fn output(&self) -> Option<&Output> {
         let made = self.0.output.get_or_init(|| {
-            let output = match &self.0.source {
-                Source::Linked(entry) => (entry.output_schema)(),
-                Source::Made(tool) => tool.output_schema.clone().map(OutputSchema::explicit),
-            };
+            let output = self.definition().output_schema();
             output.map(|OutputSchema { schema, wraps }| Output { schema: ToolSchema(Arc::new(schema)), wraps })
         });
         made.as_ref()
@@ -439,10 +344,7 @@ impl Subject for RegisteredTool {
     }
 
     fn entry(&self) -> Option<&'static ToolEntry> {
-        match self.source() {
-            Source::Linked(entry) => Some(entry),
-            Source::Made(_) => None,
-        }
+        self.definition().entry()
     }
 
     fn input(&self) -> &Value {

@@ -21,7 +21,7 @@ use crate::catalog::assemble::{Assembly, Expectation, Unchecked};
 use crate::catalog::dynamic::Tool;
 use crate::catalog::lint::LintPolicy;
 use crate::catalog::overrides::{Change, Override};
-use crate::catalog::tool::{RegisteredTool, Source};
+use crate::catalog::tool::RegisteredTool;
 use crate::registry::{Registry, Snapshot};
 use crate::runtime::Runtime;
 use crate::validate::unchecked;
@@ -64,13 +64,13 @@ impl RegistryBuilder {
     /// Adds tools by name: `.tools(tools![my_crate::add])`. Such a reference holds where the linker drops what nobody
     /// names (wasm, static libraries), and does no harm beside the linked tools.
     pub fn tools(mut self, entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
-        self.assembly.sources.extend(entries.into_iter().map(Source::Linked));
+        self.assembly.definitions.extend(entries.into_iter().map(|entry| Arc::new(entry.into())));
         self
     }
 
     /// Adds a tool that is made at run time.
     pub fn tool(mut self, tool: Tool) -> Self {
-        self.assembly.sources.push(Source::Made(Arc::new(tool)));
+        self.assembly.definitions.push(Arc::new(tool.into()));
         self
     }
 
@@ -323,7 +323,7 @@ impl RegistryBuilder {
 
 impl fmt::Debug for RegistryBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.assembly.sources.iter().map(Source::name).collect();
+        let names: Vec<&str> = self.assembly.definitions.iter().map(|definition| &*definition.name).collect();
         f.debug_struct("RegistryBuilder")
             .field("tools", &names)
             .field("state", &self.settings.state)

@@ -14,6 +14,7 @@ use crate::call::settings::Settings;
 use crate::call::target::Target;
 use crate::catalog::Catalog;
 use crate::catalog::assemble::Assembly;
+use crate::catalog::definition::Definition;
 use crate::catalog::dynamic::Tool;
 use crate::catalog::lint::LintPolicy;
 use crate::catalog::tool::{RegisteredTool, ToolSchema};
@@ -143,11 +144,11 @@ impl Registry {
     /// Adds a tool. The same tool (or a clone of it) again changes nothing; another one of its name is refused.
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
         // Kept beyond the lock: what a tool holds may use the registry when it is dropped.
-        let tool = Arc::new(tool);
+        let definition = Arc::new(Definition::from(tool));
         let changing = self.changing();
         let tools = self.0.tools.load_full();
         let (policy, lint) = (tools.catalog.policy(), self.0.lint);
-        let assembly = Assembly { policy, lint, allow_empty: true, ..Assembly::of_tool(Arc::clone(&tool)) };
+        let assembly = Assembly { policy, lint, allow_empty: true, ..Assembly::of_definition(Arc::clone(&definition)) };
         let (added, mut problems) = assembly.assemble(Location::caller());
         let mut changed = None;
         for tool in added.list_registered_tools() {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{Found, Severity};
-use crate::catalog::tool::{RegisteredTool, Source};
+use crate::catalog::tool::RegisteredTool;
 use crate::validate::{self, Document};
 
 /// The largest schema that does not crowd out the conversation.
@@ -260,10 +260,8 @@ pub(super) fn has_options(tool: &RegisteredTool) -> bool {
 /// Whether a struct in the input has fields with a default, for which serde does not take null. Those of parameters are
 /// the attribute's.
 pub(super) fn has_defaulted_fields(tool: &RegisteredTool) -> bool {
-    let reads_root = match tool.source() {
-        Source::Linked(entry) => entry.flatten,
-        Source::Made(_) => return false,
-    };
+    let Some(entry) = tool.definition().entry() else { return false };
+    let reads_root = entry.flatten;
     let is_struct = |part: Part<'_>| reads_root || part.place != Place::Root;
     any(tool.input_schema(), |part| {
         is_struct(part) && optional(part.schema).any(|member| member.get("default").is_some())
