@@ -139,10 +139,12 @@ pub(crate) trait Form {
 pub(crate) struct Flat;
 
 impl Form for Flat {
+    #[inline]
     fn before(&self, wraps: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(flat_prefix(wraps));
     }
 
+    #[inline]
     fn after(&self, wraps: bool, _: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(flat_suffix(wraps));
     }

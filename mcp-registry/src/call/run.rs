@@ -20,7 +20,7 @@ use crate::call::answer::result_of;
 use crate::call::observe::Arguments;
 use crate::call::settings::Settings;
 use crate::call::trace::in_span;
-use crate::catalog::definition::{Dynamic, Handler};
+use crate::catalog::definition::{DynamicHandler, Handler};
 use crate::runtime::context::hint;
 use crate::util::panic::{Panicked, guard};
 use crate::validate;
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
         }))
     }
 
-    async fn dynamic(&self, handler: &Arc<Dynamic>, arguments: Value) -> Result<Returned, Error> {
+    async fn dynamic(&self, handler: &Arc<DynamicHandler>, arguments: Value) -> Result<Returned, Error> {
         let (handler, cx) = (Arc::clone(handler), self.context());
         let result = self.drive(Box::pin(async move { handler(cx, arguments).await })).await??;
         Ok(Returned::Result(Box::new(result)))

@@ -10,7 +10,7 @@ use super::limit::Bucket;
 use super::metrics::Meter;
 use super::observe::Notice;
 use super::settings::Settings;
-use crate::catalog::definition::{Handler, Sync};
+use crate::catalog::definition::{Handler, SyncHandler};
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
 use crate::validate::{Checks, slow_type};
@@ -33,7 +33,7 @@ struct Inner {
 
 /// The short way to a tool.
 pub(crate) struct Express {
-    pub(crate) call: Sync,
+    pub(crate) call: SyncHandler,
     pub(crate) wraps: bool,
     /// Whether the validator may have to see the arguments.
     pub(crate) may_want: bool,

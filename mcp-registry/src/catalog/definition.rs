@@ -1,4 +1,4 @@
-//! A tool as it was defined, by the attribute or at run time. Nothing after this asks which of the two it was.
+//! A tool's definition, from the attribute or from a [`Tool`](crate::catalog::dynamic::Tool). Later code does not ask which.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use mcp_core::{
 };
 use serde_json::Value;
 
-/// Text that the program holds, or that was made at run time.
+/// Text from the program's binary, or built at run time.
 pub(crate) type Text = Cow<'static, str>;
 
-/// A tool as it was defined.
+/// Everything that defines a tool, before it is renamed or prefixed.
 #[derive(Clone)]
 pub(crate) struct Definition {
     pub(crate) name: Text,
@@ -40,16 +40,16 @@ pub(crate) struct Definition {
 /// The schema of the arguments.
 #[derive(Clone)]
 pub(crate) enum Input {
-    /// That of typed parameters, or what their author wrote in its place.
+    /// Derived from the typed parameters, or written by the author in its place.
     Typed(&'static ToolEntry),
-    /// A schema, and nothing else.
+    /// A schema alone.
     Schema(Value),
 }
 
 /// The schema of the results.
 #[derive(Clone)]
 pub(crate) enum Output {
-    /// That of the return type, or what the author wrote in its place.
+    /// Derived from the return type, or written by the author in its place.
     Typed(&'static ToolEntry),
     /// A schema, if there is one.
     Schema(Option<Value>),
@@ -58,26 +58,27 @@ pub(crate) enum Output {
 /// How a tool is run.
 #[derive(Clone)]
 pub(crate) enum Handler {
-    /// A plain function, which promises to be quick and runs where it is called.
-    Inline(Sync),
-    /// A plain function, which may block and runs on the pool.
-    Blocking(Sync),
+    /// A plain function that promises to be quick; it runs on the caller's thread.
+    Inline(SyncHandler),
+    /// A plain function that may block; it runs on the pool.
+    Blocking(SyncHandler),
     /// An `async` function.
-    Async(Async),
+    Async(AsyncHandler),
     /// A function that takes its arguments as a value.
-    Dynamic(Arc<Dynamic>),
+    Dynamic(Arc<DynamicHandler>),
 }
 
 /// A plain function: arguments as JSON, the result as JSON.
-pub(crate) type Sync =
+pub(crate) type SyncHandler =
     fn(&ToolContext, mcp_core::Input<'_>, &mut Vec<u8>) -> Result<mcp_core::Returned, mcp_core::CallError>;
 
 /// An `async` function of the same form.
-pub(crate) type Async = for<'a> fn(&'a ToolContext, mcp_core::Input<'a>, &'a mut Vec<u8>) -> mcp_core::Pending<'a>;
+pub(crate) type AsyncHandler =
+    for<'a> fn(&'a ToolContext, mcp_core::Input<'a>, &'a mut Vec<u8>) -> mcp_core::Pending<'a>;
 
 /// A function that takes its arguments as a value.
-pub(crate) type Dynamic =
-    dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> + Send + std::marker::Sync;
+pub(crate) type DynamicHandler =
+    dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<ToolResult, ToolError>> + Send + Sync;
 
 impl From<&'static ToolEntry> for Definition {
     fn from(entry: &'static ToolEntry) -> Self {
@@ -112,7 +113,7 @@ impl From<&'static ToolEntry> for Definition {
 }
 
 impl Definition {
-    /// The entry whose parameters are types; none where a schema is all that is known.
+    /// The entry with typed parameters; `None` where only a schema is known.
     pub(crate) fn entry(&self) -> Option<&'static ToolEntry> {
         match self.input {
             Input::Typed(entry) => Some(entry),
@@ -146,23 +147,18 @@ impl Definition {
         }
     }
 
-    /// Whether the two are one definition, or one is a clone of the other.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        match (&self.input, &other.input, &self.handler, &other.handler) {
-            (Input::Typed(one), Input::Typed(other), ..) => std::ptr::eq(*one, *other),
-            (Input::Schema(input), Input::Schema(other_input), Handler::Dynamic(one), Handler::Dynamic(two)) => {
-                let facts = |it: &Self| {
-                    let Self { name, title, description, version, hints, timeout, max_result, .. } = it.clone();
-                    (name, title, description, version, hints, timeout, max_result)
-                };
-                let lists = |it: &Self| (it.tags.clone(), it.aliases.clone(), it.allow.clone());
-                Arc::ptr_eq(one, two)
-                    && input == other_input
-                    && self.output_schema().map(|it| it.schema) == other.output_schema().map(|it| it.schema)
-                    && facts(self) == facts(other)
-                    && lists(self) == lists(other)
-            }
-            _ => false,
+    /// Whether the two are the same definition, or clones of one.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        match (&self.handler, &other.handler) {
+            (Handler::Dynamic(one), Handler::Dynamic(two)) => Arc::ptr_eq(one, two) && self.facts() == other.facts(),
+            _ => self.entry().zip(other.entry()).is_some_and(|(one, two)| std::ptr::eq(one, two)),
         }
+    }
+
+    /// Everything that [`Tool`](crate::catalog::dynamic::Tool) has a setter for, to compare.
+    fn facts(&self) -> impl PartialEq + use<'_> {
+        let schemas = (self.input_schema(), self.output_schema().map(|output| output.schema));
+        let texts = (&self.name, &self.title, &self.description, &self.version);
+        (schemas, texts, self.hints, self.timeout, self.max_result, &self.tags, &self.aliases, &self.allow)
     }
 }

@@ -19,6 +19,7 @@ impl Index {
     }
 
     /// The position that was put in for a name, as far as `is_named` says that it is the name's.
+    #[inline]
     pub(crate) fn get(&self, name: &str, is_named: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = hash(name);
         let found = self.probe(hash).map_while(|slot| self.slots[slot]);

@@ -203,7 +203,7 @@ pub(crate) fn place(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
 fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
     let is_one_function =
         || !one.origin().is_run_time() && place(one.origin()) == place(other.origin()) && one.has_schemas_of(other);
-    one.name() == other.name() && (one.definition().is(other.definition()) || is_one_function())
+    one.name() == other.name() && (one.definition().is_same_as(other.definition()) || is_one_function())
 }
 
 /// Every name by which a tool can be called → the tool. Two tools that meet in a name are a conflict.

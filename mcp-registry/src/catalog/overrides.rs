@@ -38,7 +38,7 @@ pub(crate) fn apply(
         for (it, concerned) in overrides.iter().zip(&mut concerned).filter(|(it, _)| it.concerns(&definition)) {
             // What concerns a whole package may concern many, of which one is enough to know.
             let is_enough = matches!(it.change, Change::Prefix { .. }) && !concerned.is_empty();
-            if !is_enough && !concerned.iter().any(|known| known.is(&definition)) {
+            if !is_enough && !concerned.iter().any(|known| known.is_same_as(&definition)) {
                 concerned.push(definition.clone());
             }
         }

@@ -119,6 +119,7 @@ impl RegisteredTool {
     }
 
     /// Whether the name is the tool's own: canonical, or on the wire.
+    #[inline]
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.name() == name || self.wire_name() == name
     }
@@ -220,8 +221,9 @@ impl RegisteredTool {
     }
 
     /// Whether it can be called by the name.
+    #[inline]
     pub fn answers_to(&self, name: &str) -> bool {
-        self.names().any(|own| own == name)
+        self.is_named(name) || self.0.aliases.iter().any(|alias| alias.name == name || alias.wire == name)
     }
 
     /// The tool as one of two that meet in a name.
