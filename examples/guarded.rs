@@ -68,7 +68,7 @@ fn main() -> mcp_registry::Result<()> {
     let registry = Registry::builder()
         .gate(Known)
         .rate_limit_tool("words.look_up", RateLimit::per_second(10))
-        .layer(audit.clone())
+        .observer(audit.clone())
         .layer(Cache::default())
         .build()?;
     let ada = CallOptions::new().caller("ada").on_event(|event| println!("  {event:?}"));

@@ -409,7 +409,7 @@ async fn a_call_that_is_cancelled_reaches_the_tool() {
         let audit = AuditLog::new();
         let seen = Arc::new(Seen::default());
         let registry =
-            Registry::builder_of(tools![wait]).state(Arc::clone(&seen)).layer(audit.clone()).build().unwrap();
+            Registry::builder_of(tools![wait]).state(Arc::clone(&seen)).observer(audit.clone()).build().unwrap();
         let connected = connect(Own::with(&registry), era).await;
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params("t_wait", &json!({}))));
         let options = PeerRequestOptions::no_options();

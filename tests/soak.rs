@@ -199,7 +199,7 @@ fn a_hundred_thousand_calls_are_each_answered_once_and_leave_nothing_behind() {
             .tool(count)
             .check_output(OutputCheck::Never)
             .rate_limit_tool("soak.limited", RateLimit::per_second(1000))
-            .layer(AuditLog::builder().capacity(256).build())
+            .observer(AuditLog::builder().capacity(256).build())
             .observer(Count(Arc::clone(&told)))
             .build()
             .unwrap();

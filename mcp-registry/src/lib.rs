@@ -59,9 +59,7 @@ pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
 
 pub use self::call::audit::{AuditLog, AuditLogBuilder, AuditRecord, RejectionRecord};
 pub use self::call::gate::{Decision, Gate, GateCall, LevelGate};
-#[doc(hidden)]
-pub use self::call::layer::Stack;
-pub use self::call::layer::{IntoLayer, Layer, Next};
+pub use self::call::layer::{Layer, Next};
 pub use self::call::limit::RateLimit;
 pub use self::call::metrics::{Metrics, ToolMetrics};
 pub use self::call::observe::{CallOutcome, CallRecord, Notice, Observer, Rejection, RejectionReason};

@@ -95,7 +95,7 @@ impl Gate for &'static Door {
 fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     let door: &Door = Box::leak(Box::default());
     let audit = AuditLog::new();
-    let registry = build(of(tools![delete, read]).gate(door).layer(audit.clone()));
+    let registry = build(of(tools![delete, read]).gate(door).observer(audit.clone()));
     let ask = |name: &str, arguments, caller: &str| {
         block_on(registry.call_with(&ToolCall::new(name, arguments), &CallOptions::new().caller(caller)))
     };
@@ -133,7 +133,7 @@ impl Gate for Patient {
 #[test]
 fn what_the_gate_did_not_refuse_is_not_called_denied() {
     let audit = AuditLog::new();
-    let registry = build(of(tools![read]).gate(Patient).layer(audit.clone()));
+    let registry = build(of(tools![read]).gate(Patient).observer(audit.clone()));
     let cancel = CancelToken::new();
     let options = CallOptions::new().cancel(cancel.clone());
     let call = ToolCall::new("files.read", json!({ "path": "a" }));

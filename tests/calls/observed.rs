@@ -202,7 +202,7 @@ fn what_is_masked_and_heard_by_nobody_is_on_stderr() {
         let registry = build(match who.as_str() {
             "nobody" => builder,
             // It keeps no messages.
-            "audit" => builder.layer(AuditLog::new()),
+            "audit" => builder.observer(AuditLog::new()),
             _ => builder.observer(Told::default()),
         });
         println!("{}", call(&registry, "seen.fail_inline", json!({})).to_json());
@@ -245,7 +245,7 @@ impl io::Write for File {
 fn s1_61_calls_are_written_down() {
     let file = File::default();
     let audit = AuditLog::jsonl(file.clone());
-    let registry = build(of(tools![new, fail]).mask_errors(true).layer(audit.clone()));
+    let registry = build(of(tools![new, fail]).mask_errors(true).observer(audit.clone()));
     let options = CallOptions::new().caller("ada").request_id("7");
     let secret = ToolCall::new("seen_new", json!({ "n": 1, "password": "hunter2" }));
     let same = ToolCall::new("seen_new", json!({ "password": "hunter2", "n": 1 }));

@@ -46,7 +46,7 @@ impl Observer for Told {
 fn audited(set: impl FnOnce(Http) -> Http) -> (Served, AuditLog, Written) {
     let (log, written) = (Log::new(), Written::default());
     let audit = AuditLog::jsonl(written.clone());
-    let registry = builder(&log).observer(Told::default()).layer(audit.clone()).build().unwrap();
+    let registry = builder(&log).observer(Told::default()).observer(audit.clone()).build().unwrap();
     (Served::of(Server::new(registry), log, set), audit, written)
 }
 

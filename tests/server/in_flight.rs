@@ -59,7 +59,7 @@ fn no_two_calls_in_flight_share_a_progress_token() {
 #[test]
 fn a_call_that_finds_no_room_is_recorded() {
     let audit = AuditLog::new();
-    let registry = builder().layer(audit.clone()).build().unwrap();
+    let registry = builder().observer(audit.clone()).build().unwrap();
     let server = Server::new(registry).max_in_flight(1);
     let peer = Peer::new().options(CallOptions::new().caller("ada"));
     let mut out = Vec::new();

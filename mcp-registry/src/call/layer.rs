@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use mcp_core::{BoxFuture, Error, ToolCall, ToolContext, ToolResult};
 
-use crate::call::audit::AuditLog;
-use crate::call::observe::Observer;
 use crate::call::settings::Settings;
 use crate::call::{Called, run};
 use crate::catalog::tool::RegisteredTool;
@@ -107,34 +105,5 @@ impl<L: Layer> AnyLayer for L {
         next: Next<'a>,
     ) -> BoxFuture<'a, Result<ToolResult, Error>> {
         Box::pin(Layer::call(self, call, cx, next))
-    }
-}
-
-/// What can be given to [`RegistryBuilder::layer`](crate::RegistryBuilder::layer): a [`Layer`], or an [`AuditLog`].
-pub trait IntoLayer {
-    #[doc(hidden)]
-    fn add_to(self, stack: &mut Stack);
-}
-
-/// What stands around the calls of a registry.
-#[doc(hidden)]
-#[derive(Default)]
-pub struct Stack {
-    pub(crate) layers: Vec<Arc<dyn AnyLayer>>,
-    pub(crate) observers: Vec<Arc<dyn Observer>>,
-    /// Whether one of them may keep what went wrong, as the audit does not.
-    pub(crate) tells: bool,
-}
-
-impl<L: Layer> IntoLayer for L {
-    fn add_to(self, stack: &mut Stack) {
-        stack.layers.push(Arc::new(self));
-    }
-}
-
-/// The audit stands outside of everything: it also hears of what the gate refuses.
-impl IntoLayer for AuditLog {
-    fn add_to(self, stack: &mut Stack) {
-        stack.observers.push(Arc::new(self));
     }
 }

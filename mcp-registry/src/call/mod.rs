@@ -104,7 +104,7 @@ pub(crate) async fn layered(
     run::check(settings, called, cx, &asked.arguments.json()).await?;
     let arguments = run::value(settings, called, cx, asked.arguments).await?;
     let call = ToolCall::new(called.tool.name(), arguments.into_owned());
-    let next = Next { settings, called, layers: &settings.stack.layers };
+    let next = Next { settings, called, layers: &settings.layers };
     match Drive::new(settings, next.run(&call, cx)).unless(cx.cancel_token()).await {
         Ok(result) => result,
         Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").of(called.name)),

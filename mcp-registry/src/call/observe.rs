@@ -20,6 +20,12 @@ pub trait Observer: Send + Sync + 'static {
     fn rejected(&self, rejection: &Rejection<'_>) {
         let _ = rejection;
     }
+
+    /// Whether it keeps the messages of errors. If no observer does and `tracing` is off, a message that is masked for
+    /// the caller is written to stderr instead. `true` by default.
+    fn keeps_messages(&self) -> bool {
+        true
+    }
 }
 
 /// Why a server rejected a request.

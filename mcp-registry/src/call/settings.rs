@@ -8,8 +8,9 @@ use mcp_core::{CallOptions, Extensions, Timeout, ToolContext, TrustLevel};
 
 use crate::call::gate::AnyGate;
 use crate::call::lane::Lane;
-use crate::call::layer::Stack;
+use crate::call::layer::AnyLayer;
 use crate::call::limit::Bucket;
+use crate::call::observe::Observer;
 use crate::call::target::Target;
 use crate::catalog::tool::RegisteredTool;
 use crate::runtime::{Runtime, ThreadRuntime, context};
@@ -64,7 +65,11 @@ pub(crate) struct Settings {
     pub(crate) max_result: usize,
     /// Where large arguments wait to be checked, one at a time.
     pub(crate) large: Lane,
-    pub(crate) stack: Stack,
+    /// Outermost first.
+    pub(crate) layers: Vec<Arc<dyn AnyLayer>>,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
+    /// Whether an observer keeps the messages of errors.
+    pub(crate) keeps_messages: bool,
     pub(crate) output_check: OutputCheck,
     pub(crate) mask_errors: Option<bool>,
 }
@@ -83,7 +88,9 @@ impl Default for Settings {
             concurrency: CONCURRENCY,
             max_result: MAX_RESULT,
             large: Lane::default(),
-            stack: Stack::default(),
+            layers: Vec::new(),
+            observers: Vec::new(),
+            keeps_messages: false,
             output_check: OutputCheck::default(),
             mask_errors: None,
         }
@@ -93,7 +100,7 @@ impl Default for Settings {
 impl Settings {
     /// Whether there is nothing around a call that has to be asked or told.
     pub(crate) fn is_plain(&self) -> bool {
-        self.gate.is_none() && self.limit.is_none() && self.stack.layers.is_empty() && self.stack.observers.is_empty()
+        self.gate.is_none() && self.limit.is_none() && self.layers.is_empty() && self.observers.is_empty()
     }
 
     /// The context of a call of the tool.
@@ -125,7 +132,7 @@ impl Settings {
     #[cfg(feature = "http")]
     pub(crate) fn rejected(&self, rejection: &crate::call::observe::Rejection<'_>) {
         crate::call::trace::rejected(rejection);
-        for observer in &self.stack.observers {
+        for observer in &self.observers {
             // An observer that panics is not the request's concern.
             let _ = crate::util::panic::guard(|| observer.rejected(rejection));
         }

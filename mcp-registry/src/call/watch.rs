@@ -117,7 +117,7 @@ impl<'a> Watch<'a> {
             arguments: self.asked.arguments,
         };
         trace::ended(&record);
-        for observer in &self.settings.stack.observers {
+        for observer in &self.settings.observers {
             // What an observer does to itself is not the call's concern.
             let _ = crate::util::panic::guard(|| observer.observe(&record));
         }
@@ -148,7 +148,7 @@ pub(crate) fn masked(settings: &Settings, name: &str, options: &CallOptions, err
         }
         Error::Tool(error) if error.is_foreign() && settings.masks(options) => {
             let id = correlation_id();
-            if !settings.stack.tells && !trace::is_on() {
+            if !settings.keeps_messages && !trace::is_on() {
                 // Otherwise nobody would know.
                 let _ = writeln!(io::stderr(), "error {id}: {error} ({UNMASK})");
             }

@@ -11,7 +11,7 @@ use mcp_core::{
 };
 
 use crate::call::gate::Gate;
-use crate::call::layer::IntoLayer;
+use crate::call::layer::Layer;
 use crate::call::limit::{Bucket, RateLimit};
 use crate::call::observe::Observer;
 use crate::call::settings::{OutputCheck, Settings};
@@ -182,17 +182,17 @@ impl RegistryBuilder {
         self
     }
 
-    /// Puts a [`Layer`](crate::Layer) around each call, inside of those that were put there before, or has an
-    /// [`AuditLog`](crate::AuditLog) told of each.
-    pub fn layer(mut self, layer: impl IntoLayer) -> Self {
-        layer.add_to(&mut self.settings.stack);
+    /// Wraps each call in a [`Layer`], inside the layers that were added before (default: none).
+    pub fn layer(mut self, layer: impl Layer) -> Self {
+        self.settings.layers.push(Arc::new(layer));
         self
     }
 
-    /// Has someone told of every call when it is over.
+    /// Reports every call to this observer when it is over, such as to an [`AuditLog`](crate::call::audit::AuditLog)
+    /// (default: none). Observers are outside the gate and all layers: refused calls are reported too.
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.settings.stack.observers.push(Arc::new(observer));
-        self.settings.stack.tells = true;
+        self.settings.keeps_messages |= observer.keeps_messages();
+        self.settings.observers.push(Arc::new(observer));
         self
     }
 

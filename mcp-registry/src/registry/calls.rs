@@ -154,7 +154,7 @@ impl Registry {
         let called = Called { tool: &tool, name: asked.name };
         admit(settings, called, asked, &cx, watch).await?;
         take_a_turn(settings, called)?;
-        let returned = if settings.stack.layers.is_empty() {
+        let returned = if settings.layers.is_empty() {
             run::run_into(settings, called, &cx, &asked.arguments.json(), out).await?
         } else {
             Returned::Result(Box::new(layered(settings, called, asked, &cx).await?))
@@ -302,7 +302,7 @@ impl Registry {
     pub(crate) fn is_quick(&self, name: &str) -> bool {
         let settings = self.settings();
         settings.gate.is_none()
-            && settings.stack.layers.is_empty()
+            && settings.layers.is_empty()
             && self.snapshot().find(name).is_some_and(|tool| tool.is_inline())
     }
 

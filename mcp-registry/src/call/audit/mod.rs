@@ -39,7 +39,7 @@ const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 ///   does not fit is left out of the file, and so is what cannot be written; a line `{"time": …, "dropped": 3}` says
 ///   how many are missing, as soon as the writer has caught up.
 /// - **No argument is in it**, only a keyed hash of them all, which is equal for equal arguments. Nor is the message of
-///   an error, since that may quote arguments; an [`Observer`](crate::Observer), `tracing` or
+///   an error, since that may quote arguments; another [`Observer`], `tracing` or
 ///   stderr has it under the `correlation_id`.
 /// - **Requests that a server rejects** are in it too, such as those with a wrong token: a line
 ///   `{"time": …, "rejected": "wrong_token", "client": "192.0.2.7:4711"}`, with a `count` where it stands for several.
@@ -128,6 +128,10 @@ impl Observer for AuditLog {
 
     fn rejected(&self, rejection: &Rejection<'_>) {
         self.0.add(Line::Rejection(Arc::new(RejectionRecord::of(rejection))));
+    }
+
+    fn keeps_messages(&self) -> bool {
+        false
     }
 }
 
