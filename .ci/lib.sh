@@ -1,0 +1,69 @@
+# Shared by the scripts in this folder, which source it. It moves to the root of the repository.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# apt_install PACKAGE…
+apt_install() {
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# need COMMAND [PACKAGE]: installs the package unless the command is there.
+need() { command -v "$1" >/dev/null || apt_install "${2-$1}"; }
+
+# pip_install VENV ARGUMENT…: installs Python packages into a virtual environment, which it creates if necessary.
+pip_install() {
+    [ -x "$1/bin/pip" ] || python3 -m venv "$1"
+    "$1/bin/pip" install -q --disable-pip-version-check "${@:2}"
+}
+
+# npm_install FOLDER PACKAGE…
+npm_install() {
+    need npm
+    mkdir -p "$1"
+    (cd "$1" && npm install --silent --no-save --no-package-lock "${@:2}")
+}
+
+# cargo_install NAME VERSION: installs a cargo subcommand unless this version is there. Without optimization, because that
+# takes longer than it saves.
+cargo_install() {
+    [ "$(cargo "${1#cargo-}" --version 2>/dev/null)" = "$1 $2" ] ||
+        CARGO_PROFILE_DEV_DEBUG=0 nice cargo install --quiet --locked --debug "$1@$2"
+}
+
+# scratch NAME: prints the absolute path of target/NAME, which it creates if necessary.
+scratch() { mkdir -p "target/$1" && (cd "target/$1" && pwd); }
+
+# Prints the absolute path of the folder of debug binaries.
+debug_binaries() { (cd "${CARGO_TARGET_DIR:-target}/debug" && pwd); }
+
+# run_steps SCRIPT [--list | STEP…]: runs the named functions `step_NAME` of a script, or all of them in the order in which
+# they are defined, each in a subshell; stops at the first that fails.
+run_steps() {
+    local script=$1 name start
+    shift
+    local all chosen
+    mapfile -t all < <(sed -n 's/^step_\([a-z_]*\)() .*/\1/p' "$script")
+    if [ "${1-}" = --list ]; then
+        sed -n 's/^step_\([a-z_]*\)() { # \(.*\)/\1\t\2/p' "$script" | expand -t 16
+        return
+    fi
+    chosen=("$@")
+    [ $# -gt 0 ] || chosen=("${all[@]}")
+    for name in "${chosen[@]}"; do
+        if [[ " ${all[*]} " != *" $name "* ]]; then
+            echo "unknown step \`$name\`; the steps are: ${all[*]}" >&2
+            exit 2
+        fi
+    done
+    # Not `if step; then`: that would switch off `set -e` inside of the step.
+    trap 'printf "\n== %s failed after %d s\n" "$name" $((SECONDS - start)) >&2' EXIT
+    for name in "${chosen[@]}"; do
+        start=$SECONDS
+        printf '\n== %s\n' "$name"
+        ("step_$name")
+        printf '== %s took %d s\n' "$name" $((SECONDS - start))
+    done
+    trap - EXIT
+    printf '\nall in %d s\n%d passed, 0 failed\n' "$SECONDS" ${#chosen[@]}
+}
