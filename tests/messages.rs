@@ -432,7 +432,7 @@ fn s0_20_s1_34_format_1_keeps_its_fields_their_types_and_what_is_required() {
 #[test]
 fn s1_3_s1_40_messages_of_format_1_0_0_and_of_a_later_1_x_are_read() {
     let format = Version::parse(MESSAGE_FORMAT_VERSION).unwrap();
-    assert!(format.serves(&Version::new(1, 0, 0)));
+    assert!(format.is_compatible_with(&Version::new(1, 0, 0)));
     // The examples are of 1.0.0; a later version may add fields.
     let later = |json: &str| {
         let mut message: Value = serde_json::from_str(json).unwrap();

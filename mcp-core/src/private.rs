@@ -27,7 +27,7 @@ pub use crate::support::{block_on, cut, discard, parse_arguments, shortened, sim
 pub use std::time::Duration;
 
 use crate::context::missing_state;
-use crate::param::{ToolParam, fields_of, unknown_arguments, whole};
+use crate::param::{ToolParam, fields_of, flattened_fault, unknown_arguments};
 pub use crate::schema::Shape;
 
 /// Doc comments that a macro writes.
@@ -132,9 +132,9 @@ impl<T: ToolParam> Flattened<T> {
             Ok(_) => Err(faults.into()),
             Err(error) => {
                 // A struct that refuses unknown fields by itself says so in these words, of the first of them.
-                let told = !faults.is_empty() && error.to_string().starts_with("unknown field ");
-                let fault = whole(json, &error, param.secret);
-                if !told && faults.iter().all(|other| other.path != fault.path) {
+                let is_reported = !faults.is_empty() && error.to_string().starts_with("unknown field ");
+                let fault = flattened_fault(json, &error, param.secret);
+                if !is_reported && faults.iter().all(|other| other.path != fault.path) {
                     faults.insert(0, fault);
                 }
                 Err(faults.into())
@@ -305,7 +305,7 @@ impl TypeKind {
     }
 
     /// Whether a constraint for one kind can be on a type of this kind.
-    pub const fn fits(self, wanted: Self) -> bool {
-        matches!(self, Self::Unknown) || self as u8 == wanted as u8
+    pub const fn fits(self, required: Self) -> bool {
+        matches!(self, Self::Unknown) || self as u8 == required as u8
     }
 }

@@ -195,11 +195,11 @@ fn a_context_can_go_anywhere() {
 #[test]
 fn levels_are_read_by_name() {
     for level in LogLevel::ALL {
-        assert_eq!(LogLevel::named(&level.to_string()), Some(level));
+        assert_eq!(LogLevel::from_name(&level.to_string()), Some(level));
         assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());
     }
-    assert!(LogLevel::Debug < LogLevel::Emergency && LogLevel::named("loud").is_none());
+    assert!(LogLevel::Debug < LogLevel::Emergency && LogLevel::from_name("loud").is_none());
     for level in [TrustLevel::Untrusted, TrustLevel::Verified, TrustLevel::Trusted] {
-        assert_eq!(TrustLevel::named(level.as_str()), Some(level));
+        assert_eq!(TrustLevel::from_name(level.as_str()), Some(level));
     }
 }

@@ -76,7 +76,7 @@ impl LogLevel {
     }
 
     /// The level of a name on the wire.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == name)
     }
 }

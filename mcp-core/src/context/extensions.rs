@@ -67,9 +67,9 @@ impl Extensions {
     }
 
     /// The type that is there in place of the wanted one: with an `Arc` around it, or without.
-    pub fn near(&self, wanted: StateType) -> Option<StateType> {
+    pub fn similar(&self, requested: StateType) -> Option<StateType> {
         let mut given = self.values.iter().flat_map(|values| values.values()).map(|(given, _)| *given);
-        given.find(|given| given.is_arc_of(wanted) || wanted.is_arc_of(*given))
+        given.find(|given| given.is_arc_of(requested) || requested.is_arc_of(*given))
     }
 }
 

@@ -244,11 +244,11 @@ impl FromContext for ToolContext {
 
 /// State that the registry did not check for: a context made by hand.
 pub(crate) fn missing_state<T: Any>(cx: &ToolContext) -> ToolError {
-    let wanted = StateType::of::<T>();
-    let remedy = match cx.state.near(wanted) {
+    let requested = StateType::of::<T>();
+    let remedy = match cx.state.similar(requested) {
         Some(given) => format!("take `&{}`, which is there, in the tool", given.name),
         None => "give it to the builder with `.state(…)`".to_owned(),
     };
-    let message = format!("there is no state of type `{}`; {remedy}", wanted.name);
+    let message = format!("there is no state of type `{}`; {remedy}", requested.name);
     ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message)
 }

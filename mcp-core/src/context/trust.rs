@@ -27,7 +27,7 @@ impl TrustLevel {
     }
 
     /// The level of a name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [Self::Untrusted, Self::Verified, Self::Trusted].into_iter().find(|level| level.as_str() == name)
     }
 }

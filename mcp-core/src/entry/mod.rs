@@ -123,8 +123,8 @@ impl<'a> Input<'a> {
     #[doc(hidden)]
     #[inline]
     pub fn is_read(&self) -> bool {
-        let goes_on = self.on_read.is_none_or(|on_read| on_read());
-        self.check || !goes_on
+        let should_run = self.on_read.is_none_or(|on_read| on_read());
+        self.check || !should_run
     }
 }
 
@@ -135,7 +135,7 @@ impl fmt::Debug for Input<'_> {
     }
 }
 
-/// A call that is under way.
+/// A call in flight.
 pub type Pending<'a> = BoxFuture<'a, Result<Returned, CallError>>;
 
 /// What a tool does to the world; none of it is said unless its author says it.
@@ -299,8 +299,8 @@ impl ToolEntry {
     #[doc(hidden)]
     #[must_use]
     pub const fn hints(mut self, read_only: i8, destructive: i8, idempotent: i8, open_world: i8) -> Self {
-        const fn hint(said: i8) -> Option<bool> {
-            if said < 0 { None } else { Some(said > 0) }
+        const fn hint(value: i8) -> Option<bool> {
+            if value < 0 { None } else { Some(value > 0) }
         }
         self.hints = Hints {
             read_only: hint(read_only),

@@ -134,7 +134,7 @@ impl ToolError {
         };
         let mut link: Option<&(dyn StdError + 'static)> = Some(&*error);
         while let Some(inner) = link {
-            if let Some((detail, foreign)) = own(inner) {
+            if let Some((detail, foreign)) = known_detail(inner) {
                 return Self { detail: Box::new(detail), foreign, source: Some(error) };
             }
             link = inner.source();
@@ -147,8 +147,8 @@ impl ToolError {
     }
 }
 
-/// What an error of this crate says of itself.
-fn own(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)> {
+/// The detail of an error of this crate, and whether its text is foreign.
+fn known_detail(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)> {
     if let Some(error) = error.downcast_ref::<ToolError>() {
         return Some((error.detail().clone(), error.is_foreign()));
     }
@@ -157,8 +157,8 @@ fn own(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)> {
         return Some((error.into(), true));
     }
     let detail = match error.downcast_ref::<Error>() {
-        Some(Error::Tool(error)) => return own(error),
-        Some(Error::Serialization(error)) => return own(error),
+        Some(Error::Tool(error)) => return known_detail(error),
+        Some(Error::Serialization(error)) => return known_detail(error),
         Some(error) => error.to_detail(),
         None => error
             .downcast_ref::<ValidationError>()

@@ -8,6 +8,7 @@ use crate::message::{
     Content, Entries, Status, Strictness, ToolResult, expect, read_blocks, serialize_with_extra, unwrapped, wrapped,
 };
 use crate::util::JsonObject;
+use crate::util::text::prefix;
 
 const FIELDS: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
 /// A little more than a flat result may nest, which may travel inside this one.
@@ -68,11 +69,11 @@ impl CallToolResult {
     /// data, however large.
     pub fn without_structure(flat: ToolResult) -> Self {
         let has_none = flat.content.as_ref().is_none_or(Vec::is_empty);
-        let whole = has_none.then(|| default_content(&flat, usize::MAX));
+        let all_of_it = has_none.then(|| default_content(&flat, usize::MAX));
         let mut result = Self::from(flat);
         result.structured_content = None;
-        if let Some(whole) = whole {
-            result.content = whole;
+        if let Some(content) = all_of_it {
+            result.content = content;
         }
         result
     }
@@ -139,8 +140,8 @@ impl From<ToolResult> for CallToolResult {
         if is_plain(&flat) {
             return from_plain(flat);
         }
-        let whole = |value: &Value| Self::from_value(value.clone()).ok();
-        match flat.meta.get(MCP).and_then(whole) {
+        let original = |value: &Value| Self::from_value(value.clone()).ok();
+        match flat.meta.get(MCP).and_then(original) {
             Some(mcp) if ToolResult::from(mcp.clone()) == flat => mcp,
             _ => {
                 let meta = JsonObject::from_iter([(FLAT.to_owned(), json!(flat))]);
@@ -152,8 +153,8 @@ impl From<ToolResult> for CallToolResult {
 
 impl From<CallToolResult> for ToolResult {
     fn from(mcp: CallToolResult) -> Self {
-        let whole = |value: &Value| Self::from_value(value.clone()).ok();
-        if let Some(flat) = mcp.meta.get(FLAT).and_then(whole) {
+        let original = |value: &Value| Self::from_value(value.clone()).ok();
+        if let Some(flat) = mcp.meta.get(FLAT).and_then(original) {
             if !is_plain(&flat) && CallToolResult::from(flat.clone()) == mcp {
                 return flat;
             }
@@ -164,7 +165,7 @@ impl From<CallToolResult> for ToolResult {
         let meta = JsonObject::from_iter([(MCP.to_owned(), json!(mcp))]);
         let CallToolResult { content, structured_content, is_error, .. } = mcp;
         let (data, error) =
-            if is_error { (None, Some(told_error(&content))) } else { (structured_content.map(wrapped), None) };
+            if is_error { (None, Some(error_from_text(&content))) } else { (structured_content.map(wrapped), None) };
         Self { status: status_of(is_error), data, error, content: Some(content), meta, ..Self::default() }
     }
 }
@@ -189,7 +190,7 @@ fn from_plain(mut flat: ToolResult) -> CallToolResult {
     if flat.status != status_of(is_error) {
         meta.insert("status".into(), flat.status.as_str().into());
     }
-    if let Some(error) = flat.error.filter(|error| !is_error || *error != told_error(&content)) {
+    if let Some(error) = flat.error.filter(|error| !is_error || *error != error_from_text(&content)) {
         let mut error = json!(error);
         if let Value::Object(fields) = &mut error {
             fields.retain(|key, value| match key.as_str() {
@@ -224,13 +225,13 @@ fn to_plain(mcp: CallToolResult) -> Option<ToolResult> {
         Some(mut error) => {
             if let Value::Object(fields) = &mut error {
                 if !fields.contains_key("error_message") {
-                    let message = told_message(&content, fields)?;
+                    let message = message_from_text(&content, fields)?;
                     fields.insert("error_message".into(), message.into());
                 }
             }
             Some(ErrorDetail::from_value(error).ok()?)
         }
-        None if is_error => Some(told_error(&content)),
+        None if is_error => Some(error_from_text(&content)),
         None => None,
     };
     let explanation = match meta.shift_remove("explanation") {
@@ -249,13 +250,13 @@ fn status_of(is_error: bool) -> Status {
 }
 
 /// What the model is shown where the tool does not say: the error, the data (as many bytes of it), or the explanation.
-fn default_content(flat: &ToolResult, most: usize) -> Vec<Content> {
+fn default_content(flat: &ToolResult, limit: usize) -> Vec<Content> {
     let text = match flat {
         ToolResult { error: Some(error), .. } if flat.is_failure() => Some(error_text(error)),
         ToolResult { data: Some(data), .. } => Some(match unwrapped(data) {
-            Some(Value::String(text)) => repeated(text, most),
-            Some(value) => repeated(&value.to_string(), most),
-            None => repeated(&data.to_string(), most),
+            Some(Value::String(text)) => repeated(text, limit),
+            Some(value) => repeated(&value.to_string(), limit),
+            None => repeated(&data.to_string(), limit),
         }),
         ToolResult { explanation: Some(explanation), .. } => Some(explanation.clone()),
         ToolResult { status, .. } if !status.is_failure() => {
@@ -267,12 +268,11 @@ fn default_content(flat: &ToolResult, most: usize) -> Vec<Content> {
 }
 
 /// A text that repeats the structured content: the whole, or its start and where the whole is.
-fn repeated(text: &str, most: usize) -> String {
-    if text.len() <= most {
+fn repeated(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
         return text.to_owned();
     }
-    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    let (start, size) = (&text[..end], text.len());
+    let (start, size) = (prefix(text, limit), text.len());
     format!(
         "{start}…\n(shortened from {size} bytes: the whole result is in structuredContent; to read all of it here, ask for \
          less)"
@@ -288,11 +288,13 @@ fn error_text(error: &ErrorDetail) -> String {
 fn details_text(message: &str, details: Option<&Value>) -> String {
     // With any other id, the message could not be told from the details behind it.
     let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let has_told = |id: &Value| id.as_str().is_some_and(|id| is_plain(id) && message.ends_with(id));
+    let is_in_message = |id: &Value| id.as_str().is_some_and(|id| is_plain(id) && message.ends_with(id));
     match details {
         None | Some(Value::Null) => String::new(),
         Some(Value::Object(details)) if details.get("kind").is_some_and(|kind| kind == "SchemaError") => String::new(),
-        Some(Value::Object(details)) if details.len() == 1 && details.get("correlation_id").is_some_and(has_told) => {
+        Some(Value::Object(details))
+            if details.len() == 1 && details.get("correlation_id").is_some_and(is_in_message) =>
+        {
             String::new()
         }
         Some(Value::String(details)) => format!("\n{details}"),
@@ -301,7 +303,7 @@ fn details_text(message: &str, details: Option<&Value>) -> String {
 }
 
 /// The message of an error whose other fields are known, from the text that [`error_text`] made of it.
-fn told_message(content: &[Content], error: &JsonObject) -> Option<String> {
+fn message_from_text(content: &[Content], error: &JsonObject) -> Option<String> {
     let [Content::Text { text, .. }] = content else { return None };
     let error_type = error.get("error_type")?.as_str()?;
     let message = text.strip_prefix(error_type)?.strip_prefix(": ")?;
@@ -309,7 +311,7 @@ fn told_message(content: &[Content], error: &JsonObject) -> Option<String> {
 }
 
 /// The error that a failed result tells by its texts alone.
-fn told_error(content: &[Content]) -> ErrorDetail {
+fn error_from_text(content: &[Content]) -> ErrorDetail {
     let texts: Vec<&str> = content.iter().filter_map(Content::as_text).collect();
     let message = if texts.is_empty() { "the tool failed and did not say why".to_owned() } else { texts.join("\n") };
     ErrorDetail::new(ErrorType::TOOL_EXECUTION_ERROR, message)

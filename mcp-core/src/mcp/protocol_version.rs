@@ -36,7 +36,7 @@ impl ProtocolVersion {
     }
 
     /// The version of a name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == name)
     }
 

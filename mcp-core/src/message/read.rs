@@ -227,7 +227,7 @@ impl<'de> Visitor<'de> for Root<'_> {
             let value = object.next_value_seed(child).map_err(root.located(|| key.to_string()))?;
             entries.push((key, value));
         }
-        match twice(&entries) {
+        match duplicate_key(&entries) {
             Some(key) => Err(root.refuse(key, Rule::Duplicate)),
             None => Ok(entries),
         }
@@ -235,7 +235,7 @@ impl<'de> Visitor<'de> for Root<'_> {
 }
 
 /// A key that stands twice. Messages have few, so that comparing beats hashing.
-fn twice(entries: &Entries) -> Option<&str> {
+fn duplicate_key(entries: &Entries) -> Option<&str> {
     let keys = || entries.iter().map(|(key, _)| &**key);
     if entries.len() <= 16 {
         keys().enumerate().find(|(index, key)| keys().take(*index).any(|before| before == *key)).map(|(_, key)| key)

@@ -12,9 +12,9 @@ use crate::util::text::shown;
 /// ```
 /// use mcp_core::Version;
 ///
-/// let asked: Version = "1.2.0".parse()?;
-/// assert!("1.4.1".parse::<Version>()?.serves(&asked));
-/// assert!(!"2.0.0".parse::<Version>()?.serves(&asked));
+/// let required: Version = "1.2.0".parse()?;
+/// assert!("1.4.1".parse::<Version>()?.is_compatible_with(&required));
+/// assert!(!"2.0.0".parse::<Version>()?.is_compatible_with(&required));
 /// # Ok::<(), mcp_core::VersionError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,10 +56,10 @@ impl Version {
         self.0.patch
     }
 
-    /// Whether a caller written for `asked` works with this version: it is not older, and nothing between the two
-    /// breaks callers. (Cargo's `^asked`: before `1.0.0` the second number counts as the first.)
-    pub fn serves(&self, asked: &Self) -> bool {
-        let semver::Version { major, minor, patch, pre, .. } = asked.0.clone();
+    /// Whether a caller written for the required version works with this one: it is not older, and nothing between the
+    /// two breaks callers. (Cargo's `^required`: before `1.0.0` the second number counts as the first.)
+    pub fn is_compatible_with(&self, required: &Self) -> bool {
+        let semver::Version { major, minor, patch, pre, .. } = required.0.clone();
         let caret = semver::Comparator { op: semver::Op::Caret, major, minor: Some(minor), patch: Some(patch), pre };
         caret.matches(&self.0)
     }

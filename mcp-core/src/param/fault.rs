@@ -150,11 +150,11 @@ fn wrong_key(map: &str, name: &str, json: &str, reason: &str) -> Option<Fault> {
         None if numeric.iter().any(|start| reason.starts_with(start)) => "a number in quotes".into(),
         None => "another key".into(),
     };
-    let wanted = match &*expected {
+    let rule = match &*expected {
         "another key" => format!("is refused: {}", cut(reason, WORDS)),
         expected => format!("must be {expected}"),
     };
-    let message = format!("`{name}` has the key `{}`, which {wanted}; rename it", shown(&key));
+    let message = format!("`{name}` has the key `{}`, which {rule}; rename it", shown(&key));
     let place = format!("{map}{}", path(&key));
     Some(fault(bounded(&place).to_owned(), &expected, Some(json), message))
 }
@@ -241,7 +241,7 @@ fn reason(error: &serde_json::Error) -> String {
 }
 
 /// The fault of arguments that are read as one struct.
-pub(crate) fn whole(json: &str, error: &serde_json::Error, secret: bool) -> Fault {
+pub(crate) fn flattened_fault(json: &str, error: &serde_json::Error, secret: bool) -> Fault {
     if !error.is_data() {
         return malformed("JSON", error.column().saturating_sub(1), None);
     }

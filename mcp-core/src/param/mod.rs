@@ -17,7 +17,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
 pub use self::check::{counted, formatted, listed, matching};
-pub(crate) use self::fault::whole;
+pub(crate) use self::fault::flattened_fault;
 pub use self::fault::{ALTERNATIVES, ARGUMENTS, Document, RESULT};
 pub use self::read::read_arguments;
 pub(crate) use self::read::unknown_arguments;
@@ -319,20 +319,20 @@ pub trait Slot {
     /// Reads the value at the beginning of the text and says how long it is.
     fn read(&mut self, json: &str) -> Result<usize, serde_json::Error>;
 
-    /// Notes that the argument stands in the call, and says whether it was noted before.
-    fn note(&mut self) -> bool;
+    /// Marks the argument as present in the call, and returns whether it was marked before.
+    fn mark_present(&mut self) -> bool;
 
-    /// Whether the argument stands in the call.
-    fn is_noted(&self) -> bool;
+    /// Whether the argument is present in the call.
+    fn is_present(&self) -> bool;
 
-    /// Takes absence for a value, if the type can.
+    /// Takes the value that the type has for an absent argument, if it has one.
     fn accept_absent(&mut self) -> bool;
 }
 
 /// The place of an argument of a type.
 pub struct ArgSlot<T> {
     value: Option<T>,
-    noted: bool,
+    present: bool,
 }
 
 impl<T: DeserializeOwned> Slot for ArgSlot<T> {
@@ -342,12 +342,12 @@ impl<T: DeserializeOwned> Slot for ArgSlot<T> {
         Ok(end)
     }
 
-    fn note(&mut self) -> bool {
-        std::mem::replace(&mut self.noted, true)
+    fn mark_present(&mut self) -> bool {
+        std::mem::replace(&mut self.present, true)
     }
 
-    fn is_noted(&self) -> bool {
-        self.noted
+    fn is_present(&self) -> bool {
+        self.present
     }
 
     fn accept_absent(&mut self) -> bool {
@@ -359,7 +359,7 @@ impl<T: DeserializeOwned> Slot for ArgSlot<T> {
 impl<T> ArgSlot<T> {
     /// An empty place.
     pub const fn new() -> Self {
-        Self { value: None, noted: false }
+        Self { value: None, present: false }
     }
 
     /// The argument; [`read_arguments`] has filled every place that has no default.

@@ -21,7 +21,7 @@ pub fn read_arguments(
     match scan(json, params, allow_unknown, slots, &mut faults) {
         Ok(()) => {
             for (param, slot) in params.iter().zip(slots) {
-                if !slot.is_noted() && param.default.is_none() && !slot.accept_absent() {
+                if !slot.is_present() && param.default.is_none() && !slot.accept_absent() {
                     faults.add(|| fault::missing(param));
                 }
             }
@@ -156,7 +156,7 @@ fn read_argument<'a>(
     slot: &mut dyn Slot,
     faults: &mut Faults,
 ) -> Result<usize, Malformed<'a>> {
-    if slot.note() {
+    if slot.mark_present() {
         faults.add(|| fault::duplicate(param));
         return value_length(json);
     }

@@ -46,7 +46,7 @@ fn flat(schema: &Value, definitions: &JsonObject, depth: usize) -> Flat {
     }
     let own = |key: &str| schema.get(key).cloned();
     let open = |key: &str| schema.get(key).is_some_and(|more| *more != Value::Bool(false));
-    let mut whole = Flat {
+    let mut merged = Flat {
         properties: own("properties").and_then(object).unwrap_or_default(),
         required: own("required").and_then(list).unwrap_or_default(),
         open: open("additionalProperties") || open("patternProperties"),
@@ -54,8 +54,8 @@ fn flat(schema: &Value, definitions: &JsonObject, depth: usize) -> Flat {
     let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
     for part in parts.chain(refs::target(schema, definitions)) {
         let part = flat(part, definitions, depth + 1);
-        add_required(&mut whole.required, part.required.clone());
-        whole.add(part);
+        add_required(&mut merged.required, part.required.clone());
+        merged.add(part);
     }
     for alternatives in ALTERNATIVES.iter().filter_map(|key| schema.get(key)?.as_array()) {
         let mut common: Option<Vec<Value>> = None;
@@ -69,11 +69,11 @@ fn flat(schema: &Value, definitions: &JsonObject, depth: usize) -> Flat {
                 Some(common) => common.retain(|name| part.required.contains(name)),
                 None => common = Some(part.required.clone()),
             }
-            whole.add(part);
+            merged.add(part);
         }
-        add_required(&mut whole.required, common.unwrap_or_default());
+        add_required(&mut merged.required, common.unwrap_or_default());
     }
-    whole
+    merged
 }
 
 fn object(value: Value) -> Option<JsonObject> {

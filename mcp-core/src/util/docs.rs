@@ -164,10 +164,10 @@ const fn after_spaces(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-const fn starts_with(bytes: &[u8], at: usize, wanted: &[u8]) -> bool {
+const fn starts_with(bytes: &[u8], at: usize, expected: &[u8]) -> bool {
     let mut index = 0;
-    while index < wanted.len() {
-        if at + index >= bytes.len() || bytes[at + index] != wanted[index] {
+    while index < expected.len() {
+        if at + index >= bytes.len() || bytes[at + index] != expected[index] {
             return false;
         }
         index += 1;
@@ -175,8 +175,8 @@ const fn starts_with(bytes: &[u8], at: usize, wanted: &[u8]) -> bool {
     true
 }
 
-const fn same(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.len() == wanted.len() && starts_with(bytes, 0, wanted)
+const fn same(bytes: &[u8], expected: &[u8]) -> bool {
+    bytes.len() == expected.len() && starts_with(bytes, 0, expected)
 }
 
 #[cfg(test)]

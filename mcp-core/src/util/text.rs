@@ -12,9 +12,9 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
 
 /// The text on one line, or its first `limit` bytes and its size.
 pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
-    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    let line = plain(&text[..end]);
-    if end == text.len() { line } else { Cow::Owned(format!("{line}… ({} bytes)", text.len())) }
+    let start = prefix(text, limit);
+    let line = plain(start);
+    if start.len() == text.len() { line } else { Cow::Owned(format!("{line}… ({} bytes)", text.len())) }
 }
 
 /// The text, or its first `limit` bytes and a note.
@@ -22,8 +22,13 @@ pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
     }
-    let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    Cow::Owned(format!("{}… (shortened from {} bytes)", &text[..end], text.len()))
+    Cow::Owned(format!("{}… (shortened from {} bytes)", prefix(text, limit), text.len()))
+}
+
+/// The first `limit` bytes of the text, or less: characters stay whole.
+pub(crate) fn prefix(text: &str, limit: usize) -> &str {
+    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    &text[..end]
 }
 
 /// The text with control characters escaped.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_core::{
     BoxFuture, Call, Hints, MetaValue, Origin, OutputSchema, Param, StateType, Timeout, ToolContext, ToolEntry,
-    ToolError, ToolResult, schema,
+    ToolError, ToolResult,
 };
 use serde_json::Value;
 

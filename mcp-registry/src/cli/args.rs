@@ -99,7 +99,7 @@ pub(super) struct HttpArguments {
 
 fn trust_level() -> impl TypedValueParser<Value = TrustLevel> {
     let names = [TrustLevel::Trusted, TrustLevel::Verified, TrustLevel::Untrusted].map(TrustLevel::as_str);
-    PossibleValuesParser::new(names).try_map(|name| TrustLevel::named(&name).ok_or("no such level"))
+    PossibleValuesParser::new(names).try_map(|name| TrustLevel::from_name(&name).ok_or("no such level"))
 }
 
 /// The examples in the help of each command.

@@ -328,7 +328,7 @@ impl<'a> Options<'a> {
             tool: asked.params.name.as_deref().or(asked.params.tool_name.as_deref()).unwrap_or_default(),
             meta: asked.params.raw_meta(),
             token: asked.meta.progress_token.map(progress_token).transpose()?,
-            level: level.map(|name| LogLevel::named(name).ok_or_else(|| unknown_level(name))).transpose()?,
+            level: level.map(|name| LogLevel::from_name(name).ok_or_else(|| unknown_level(name))).transpose()?,
             era: asked.era,
             dialect,
         })

@@ -454,7 +454,7 @@ impl Server {
 
     fn initialize(&self, asked: &Asked<'_>, oldest: ProtocolVersion, peer: &Peer) -> Result<Value, RpcError> {
         let wanted = asked.params.protocol_version()?;
-        let era = ProtocolVersion::named(&wanted).filter(|era| *era >= oldest && !era.is_stateless());
+        let era = ProtocolVersion::from_name(&wanted).filter(|era| *era >= oldest && !era.is_stateless());
         let era = era.unwrap_or(ProtocolVersion::V2025_11_25);
         peer.set_protocol_version(era);
         peer.note(Outcome::Initialized);
@@ -525,7 +525,7 @@ fn asked<'a>(envelope: &impl Envelope, method: &str, params: Params<'a>, peer: &
                 return Err(capabilities_missing());
             }
             envelope.agrees(Some(version))?;
-            match ProtocolVersion::named(version).filter(|era| era.is_stateless()) {
+            match ProtocolVersion::from_name(version).filter(|era| era.is_stateless()) {
                 Some(era) => era,
                 None => return Err(request::unsupported(version, envelope.oldest())),
             }
@@ -552,7 +552,7 @@ fn capabilities(peer: &Peer) -> Value {
 
 fn set_level(asked: &Asked<'_>, peer: &Peer) -> Result<Value, RpcError> {
     let name = asked.params.level()?;
-    let Some(level) = LogLevel::named(&name) else { return Err(request::unknown_level(&name)) };
+    let Some(level) = LogLevel::from_name(&name) else { return Err(request::unknown_level(&name)) };
     peer.set_log_level(level);
     peer.note(Outcome::LevelSet);
     Ok(json!({}))

@@ -208,7 +208,7 @@ pub(super) fn versions(oldest: ProtocolVersion) -> Vec<&'static str> {
 /// The error for a version that is not spoken, or not in this way.
 pub(crate) fn unsupported(version: &str, oldest: ProtocolVersion) -> RpcError {
     let supported = versions(oldest);
-    let message = match ProtocolVersion::named(version).filter(|era| *era >= oldest) {
+    let message = match ProtocolVersion::from_name(version).filter(|era| *era >= oldest) {
         Some(era) => {
             format!("MCP {era} begins with `initialize` and has no version in `_meta`; do so, or use a newer one")
         }

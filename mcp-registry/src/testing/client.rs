@@ -169,7 +169,7 @@ fn event(message: &Value) -> Option<ToolEvent> {
             message: text(&params["message"]),
         }),
         "notifications/message" => Some(ToolEvent::Log {
-            level: mcp_core::LogLevel::named(params["level"].as_str()?)?,
+            level: mcp_core::LogLevel::from_name(params["level"].as_str()?)?,
             message: text(&params["data"]).unwrap_or_else(|| params["data"].to_string()),
         }),
         _ => None,

@@ -22,8 +22,8 @@ impl Key<'_> {
     /// The key as a text, which is what it is in JSON. A type that takes no text cannot be a key.
     fn text<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
         let read = visitor.visit_str(SAMPLE);
-        if let (Err(Stop { wanted: Some(wanted) }), true) = (&read, self.looks) {
-            let fault = self.walk.fault(wanted);
+        if let (Err(Stop { expected: Some(expected) }), true) = (&read, self.looks) {
+            let fault = self.walk.fault(expected);
             self.walk.shape.keys.push(fault);
         }
         read

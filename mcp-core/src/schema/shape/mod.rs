@@ -175,7 +175,7 @@ impl Walk {
 #[derive(Debug, Default)]
 struct Stop {
     /// What belongs where the sample of a key is.
-    wanted: Option<String>,
+    expected: Option<String>,
 }
 
 impl Display for Stop {
@@ -191,8 +191,8 @@ impl Error for Stop {
         Self::default()
     }
 
-    fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
-        Self { wanted: (found == Unexpected::Str(SAMPLE)).then(|| wanted.to_string()) }
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self { expected: (found == Unexpected::Str(SAMPLE)).then(|| expected.to_string()) }
     }
 }
 

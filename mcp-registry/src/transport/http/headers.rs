@@ -43,7 +43,7 @@ impl<'a> Headers<'a> {
         let version = match one(all, VERSION.as_str()) {
             Ok(None) => Version::None,
             Ok(Some(text)) => {
-                ProtocolVersion::named(text).filter(|era| *era >= OLDEST).map_or(Version::Other(text), Version::Spoken)
+                ProtocolVersion::from_name(text).filter(|era| *era >= OLDEST).map_or(Version::Other(text), Version::Spoken)
             }
             Err(_) => Version::Broken,
         };
