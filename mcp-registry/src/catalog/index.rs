@@ -1,71 +1,52 @@
-//! Names → positions in the list of tools: a flat table of hashes that owns no names.
+//! Names → positions in the list of tools. The table owns no names: whoever looks one up compares them.
 
-/// An open-addressed table. Whoever asks compares the names.
+use hashbrown::HashTable;
+
+/// The positions of tools, by the hashes of their names.
 #[derive(Debug)]
-pub(crate) struct Index {
-    slots: Box<[Option<Slot>]>,
-}
+pub(crate) struct Index(HashTable<Entry>);
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    hash: u32,
+struct Entry {
+    hash: u64,
     position: u32,
 }
 
 impl Index {
-    /// A table with room for so many names, at most half full.
-    pub(crate) fn with_room(names: usize) -> Self {
-        Self { slots: vec![None; (2 * names).next_power_of_two()].into() }
+    /// A table with room for so many names.
+    pub(crate) fn with_capacity(names: usize) -> Self {
+        Self(HashTable::with_capacity(names))
     }
 
-    /// The position that was put in for a name, as far as `is_named` says that it is the name's.
+    /// The position that was inserted for a name; `is_named` compares the names of those with the same hash.
     #[inline]
     pub(crate) fn get(&self, name: &str, is_named: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = hash(name);
-        let found = self.probe(hash).map_while(|slot| self.slots[slot]);
-        found.filter(|slot| slot.hash == hash).map(|slot| slot.position).find(|position| is_named(*position))
+        self.0.find(hash, |entry| entry.hash == hash && is_named(entry.position)).map(|entry| entry.position)
     }
 
-    /// Puts a position in for a name.
+    /// Inserts the position of a name that is not in the table.
     pub(crate) fn insert(&mut self, name: &str, position: u32) {
-        self.put(Slot { hash: hash(name), position });
+        let hash = hash(name);
+        self.0.insert_unique(hash, Entry { hash, position }, |entry| entry.hash);
     }
 
-    fn put(&mut self, slot: Slot) {
-        let free = self.probe(slot.hash).find(|free| self.slots[*free].is_none());
-        // There is always a free slot: the table is at most half full.
-        if let Some(free) = free {
-            self.slots[free] = Some(slot);
-        }
-    }
-
-    /// The table for the list after a tool of these names, all of them new, was put into it at a position.
+    /// The table after a tool with these names, all of them new, was inserted into the list at a position.
     pub(crate) fn with(&self, names: &[&str], position: u32) -> Self {
-        let moved = |slot: &Slot| Slot { position: slot.position + u32::from(slot.position >= position), ..*slot };
-        let used = self.slots.iter().flatten().count() + names.len();
-        let mut index = if 2 * used <= self.slots.len() {
-            Self { slots: self.slots.iter().map(|slot| slot.as_ref().map(moved)).collect() }
-        } else {
-            let mut index = Self::with_room(2 * used);
-            self.slots.iter().flatten().for_each(|slot| index.put(moved(slot)));
-            index
-        };
+        let mut index = Self(self.0.clone());
+        for entry in index.0.iter_mut().filter(|entry| entry.position >= position) {
+            entry.position += 1;
+        }
         for name in names {
             index.insert(name, position);
         }
         index
     }
-
-    /// The slots to look at, one after the other.
-    fn probe(&self, hash: u32) -> impl Iterator<Item = usize> + use<> {
-        let mask = self.slots.len() - 1;
-        (0..=mask).map(move |step| (hash as usize + step) & mask)
-    }
 }
 
 /// FNV-1a: short, and the names are the program's own.
-fn hash(name: &str) -> u32 {
-    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -75,7 +56,7 @@ mod tests {
     #[test]
     fn every_name_is_found_and_no_other() {
         let names: Vec<String> = (0..5000).map(|n| format!("module_{}.tool_{n}", n % 7)).collect();
-        let mut index = Index::with_room(names.len());
+        let mut index = Index::with_capacity(names.len());
         for (position, name) in (0..).zip(&names) {
             index.insert(name, position);
         }
@@ -90,7 +71,7 @@ mod tests {
     #[test]
     fn names_come_into_the_middle_one_by_one() {
         let mut names: Vec<String> = Vec::new();
-        let mut index = Index::with_room(0);
+        let mut index = Index::with_capacity(0);
         for n in 0..300 {
             let position = n / 2;
             names.insert(position, format!("tool_{n}"));
@@ -103,14 +84,14 @@ mod tests {
 
     #[test]
     fn an_empty_index_finds_nothing() {
-        assert_eq!(Index::with_room(0).get("a", |_| true), None);
+        assert_eq!(Index::with_capacity(0).get("a", |_| true), None);
     }
 
     #[test]
     fn names_of_one_hash_are_told_apart() {
-        let (one, other) = ("costarring", "liquid");
+        let (one, other) = ("8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ");
         assert_eq!(hash(one), hash(other));
-        let mut index = Index::with_room(2);
+        let mut index = Index::with_capacity(2);
         index.insert(one, 0);
         index.insert(other, 1);
         let names = [one, other];

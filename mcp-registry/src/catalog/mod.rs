@@ -208,7 +208,7 @@ fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
 
 /// Every name by which a tool can be called → the tool. Two tools that meet in a name are a conflict.
 fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> Index {
-    let mut index = Index::with_room(tools.iter().map(|tool| tool.names().count()).sum());
+    let mut index = Index::with_capacity(tools.iter().map(|tool| tool.names().count()).sum());
     let mut contested = BTreeSet::new();
     for (position, tool) in (0_u32..).zip(tools) {
         for name in tool.names() {
