@@ -1,81 +1,82 @@
-//! Where two JSON values differ, for people.
+//! The differences between two JSON values, for people.
 
 use std::fmt::Write as _;
 
 use mcp_core::__private::cut;
 use serde_json::Value;
 
-/// The most differences that are told one by one.
-const LINES: usize = 20;
+/// The most differences that are listed.
+const MAX_LINES: usize = 20;
 /// The most bytes that are shown of a value.
-const SHOWN: usize = 200;
-/// How many characters of a long text are shown before the place where it differs.
-const BEFORE: usize = 20;
+const MAX_SHOWN: usize = 200;
+/// How many characters of a long text are shown before the first difference.
+const CONTEXT: usize = 20;
 
-/// Where the values differ, one line each: by JSON Pointer, what was expected and what came.
-pub(crate) fn differences(expected: &Value, got: &Value) -> Vec<String> {
-    let mut found = Found::default();
-    found.compare(expected, got);
-    if found.more > 0 {
-        found.lines.push(format!("and {} more", found.more));
+/// The differences, one per line: the JSON Pointer, what was expected, and what it is.
+pub(super) fn differences(expected: &Value, got: &Value) -> Vec<String> {
+    let mut comparison = Comparison::default();
+    comparison.compare(expected, got);
+    let Comparison { mut lines, more, .. } = comparison;
+    if more > 0 {
+        lines.push(format!("and {more} more"));
     }
-    found.lines
+    lines
 }
 
 /// The first lines, and how many more there are.
-pub(crate) fn bounded(lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
-    let more = lines.len().saturating_sub(LINES);
-    let told = (more > 0).then(|| format!("and {more} more"));
-    lines.take(LINES).chain(told).collect()
+pub(super) fn limited(lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    let more = lines.len().saturating_sub(MAX_LINES);
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    lines.take(MAX_LINES).chain(rest).collect()
 }
 
-/// The value as JSON on one line, cut if it is long.
-pub(crate) fn shown(value: &Value) -> String {
-    cut(&value.to_string(), SHOWN).into_owned()
+/// The value as JSON on one line, truncated if it is long.
+pub(super) fn shown(value: &Value) -> String {
+    cut(&value.to_string(), MAX_SHOWN).into_owned()
 }
 
 #[derive(Default)]
-struct Found {
-    /// The place that is compared, as a JSON Pointer.
+struct Comparison {
+    /// The values that are being compared, as a JSON Pointer.
     path: String,
     lines: Vec<String>,
     more: usize,
 }
 
-impl Found {
+impl Comparison {
     fn compare(&mut self, expected: &Value, got: &Value) {
         match (expected, got) {
             (Value::Object(expected), Value::Object(got)) => {
                 for (key, expected) in expected {
-                    self.inside(key, |found| match got.get(key) {
-                        Some(got) => found.compare(expected, got),
-                        None => found.note(|| format!("missing, expected {}", shown(expected))),
+                    self.within(key, |comparison| match got.get(key) {
+                        Some(got) => comparison.compare(expected, got),
+                        None => comparison.add(|| format!("missing, expected {}", shown(expected))),
                     });
                 }
                 for (key, got) in got.iter().filter(|(key, _)| !expected.contains_key(*key)) {
-                    self.inside(key, |found| found.note(|| format!("unexpected, got {}", shown(got))));
+                    self.within(key, |comparison| comparison.add(|| format!("unexpected, got {}", shown(got))));
                 }
             }
             (Value::Array(expected), Value::Array(got)) => {
                 if expected.len() != got.len() {
-                    self.note(|| format!("expected {}, got {}", items(expected.len()), got.len()));
+                    self.add(|| format!("expected {}, got {}", items(expected.len()), got.len()));
                 }
                 for (index, (expected, got)) in expected.iter().zip(got).enumerate() {
-                    self.inside(&index.to_string(), |found| found.compare(expected, got));
+                    self.within(&index.to_string(), |comparison| comparison.compare(expected, got));
                 }
             }
             (Value::String(expected), Value::String(got)) if expected != got => {
-                self.note(|| texts(expected, got));
+                self.add(|| texts(expected, got));
             }
             (expected, got) if expected != got => {
-                self.note(|| format!("expected {}, got {}", shown(expected), shown(got)));
+                self.add(|| format!("expected {}, got {}", shown(expected), shown(got)));
             }
             _ => {}
         }
     }
 
-    /// Compares what is in a member or an item.
-    fn inside(&mut self, key: &str, compare: impl FnOnce(&mut Self)) {
+    /// Compares a member or an item.
+    fn within(&mut self, key: &str, compare: impl FnOnce(&mut Self)) {
         let outer = self.path.len();
         self.path.push('/');
         self.path.push_str(&key.replace('~', "~0").replace('/', "~1"));
@@ -83,8 +84,8 @@ impl Found {
         self.path.truncate(outer);
     }
 
-    fn note(&mut self, difference: impl FnOnce() -> String) {
-        if self.lines.len() == LINES {
+    fn add(&mut self, difference: impl FnOnce() -> String) {
+        if self.lines.len() == MAX_LINES {
             self.more += 1;
             return;
         }
@@ -101,17 +102,17 @@ fn items(count: usize) -> String {
     if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
 }
 
-/// How two texts differ; of long ones, the part that does.
+/// How two texts differ; if they are long, the part that does.
 fn texts(expected: &str, got: &str) -> String {
     let quoted = |text: &str| Value::from(text).to_string();
     let (quoted_expected, quoted_got) = (quoted(expected), quoted(got));
-    if quoted_expected.len().max(quoted_got.len()) <= SHOWN {
+    if quoted_expected.len().max(quoted_got.len()) <= MAX_SHOWN {
         return format!("expected {quoted_expected}, got {quoted_got}");
     }
-    let same = expected.chars().zip(got.chars()).take_while(|(expected, got)| expected == got).count();
-    let from = same.saturating_sub(BEFORE);
-    let part = |text: &str| shown(&text.chars().skip(from).take(SHOWN / 2).collect::<String>().into());
-    format!("after {same} equal characters, from {from} on: expected {}, got {}", part(expected), part(got))
+    let equal = expected.chars().zip(got.chars()).take_while(|(expected, got)| expected == got).count();
+    let start = equal.saturating_sub(CONTEXT);
+    let part = |text: &str| shown(&text.chars().skip(start).take(MAX_SHOWN / 2).collect::<String>().into());
+    format!("after {equal} equal characters, from {start} on: expected {}, got {}", part(expected), part(got))
 }
 
 #[cfg(test)]
@@ -121,14 +122,14 @@ mod tests {
     use super::{cut, differences};
 
     #[test]
-    fn equal_values_have_none() {
+    fn equal_values_have_no_differences() {
         let value = json!({ "a": [1, { "b": null }], "c": "x" });
         assert!(differences(&value, &value).is_empty());
         assert!(differences(&value, &json!({ "c": "x", "a": [1, { "b": null }] })).is_empty());
     }
 
     #[test]
-    fn each_is_told_by_its_path() {
+    fn each_difference_has_a_path() {
         let expected = json!({ "result": [{ "name": "Cy" }, { "name": "Ada", "age": 36 }], "a/b~c": 1 });
         let got = json!({ "result": [{ "name": "Cy", "x": [] }, { "name": "Bob" }], "a/b~c": 1.0 });
         assert_eq!(
@@ -143,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn values_as_a_whole_need_no_path() {
+    fn root_values_need_no_path() {
         assert_eq!(differences(&json!(5), &json!({ "result": 5 })), [r#"expected 5, got {"result":5}"#]);
         assert_eq!(differences(&Value::Null, &json!("null")), [r#"expected null, got "null""#]);
     }
 
     #[test]
-    fn lists_tell_their_lengths_and_the_items_that_differ() {
+    fn lists_differ_in_their_lengths_and_items() {
         assert_eq!(
             differences(&json!({ "ids": [1] }), &json!({ "ids": [2, 3, 4] })),
             ["`/ids`: expected 1 item, got 3", "`/ids/0`: expected 1, got 2"],
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_never_too_many_lines() {
+    fn the_number_of_lines_is_limited() {
         let list = |from: i32| (from..from + 57).collect::<Vec<_>>();
         let lines = differences(&json!(list(0)), &json!(list(100)));
         assert_eq!(lines.len(), 21);
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_cut() {
+    fn long_values_are_truncated() {
         let long = json!(vec!["é"; 1000]);
         let lines = differences(&json!(1), &long);
         assert!(lines[0].chars().count() < 250, "{lines:?}");
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn of_long_texts_the_part_that_differs_is_shown() {
+    fn the_part_of_a_long_text_that_differs_is_shown() {
         let (expected, got) = (format!("{}é, then this", "x".repeat(5000)), format!("{}ü", "x".repeat(5000)));
         let x = "x".repeat(20);
         let line = format!("after 5000 equal characters, from 4980 on: expected \"{x}é, then this\", got \"{x}ü\"");

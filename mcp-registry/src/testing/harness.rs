@@ -1,4 +1,4 @@
-//! Calls in memory, and what tools tell meanwhile.
+//! Calls in memory, and the events of tools.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ use crate::util::lock::lock;
 ///     shelf.0.len()
 /// }
 ///
-/// let library = Harness::of(tools![count], |builder| builder.state(Shelf(vec!["Emma", "Ulysses"])))?;
+/// let library = Harness::for_tools(tools![count], |builder| builder.state(Shelf(vec!["Emma", "Ulysses"])))?;
 /// assert_data(&library.call("library.count", json!({})), 2);
 /// assert_progress(&library.events(), &[(1.0, Some(2.0), "found the shelf")]);
 /// # Ok::<(), mcp_registry::RegistrationError>(())
@@ -41,10 +41,10 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// These tools and no others; everyone is trusted, and what they return is held against their output
-    /// schemas (with the feature `validate`).
+    /// A harness for these tools alone. Every caller is trusted, and results are checked against the output schemas (with
+    /// the feature `validate`).
     #[track_caller]
-    pub fn of(
+    pub fn for_tools(
         tools: impl IntoIterator<Item = &'static ToolEntry>,
         setup: impl FnOnce(RegistryBuilder) -> RegistryBuilder,
     ) -> Result<Self, RegistrationError> {
@@ -53,44 +53,44 @@ impl Harness {
         setup(builder).build().map(Self::new)
     }
 
-    /// A registry as it is.
+    /// A harness for a registry as it is configured.
     pub fn new(registry: Registry) -> Self {
         let recorder = Recorder::default();
         Self { registry, options: CallOptions::new().on_event(recorder.sink()), recorder }
     }
 
-    /// Adds what tools find under [`ToolContext::extensions`](mcp_core::ToolContext::extensions).
+    /// Adds a value that tools find in [`ToolContext::extensions`](mcp_core::ToolContext::extensions).
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(mut self, extension: T) -> Self {
         self.options = self.options.extension(extension);
         self
     }
 
-    /// Says who calls.
+    /// Sets the caller.
     #[must_use]
     pub fn caller(mut self, caller: impl Into<String>) -> Self {
         self.options = self.options.caller(caller);
         self
     }
 
-    /// Says how far the caller is trusted.
+    /// Sets the trust level of the caller.
     #[must_use]
     pub fn trust(mut self, trust: TrustLevel) -> Self {
         self.options = self.options.trust(trust);
         self
     }
 
-    /// Calls a tool and waits for it on this thread, with or without a runtime around the test.
+    /// Calls a tool and waits for it on this thread, inside an async runtime or outside.
     pub fn call(&self, name: &str, arguments: impl Into<Value>) -> ToolResult {
         block_on(self.call_async(name, arguments))
     }
 
-    /// Calls a tool, in a test with a runtime of its own.
+    /// Calls a tool, in an async test.
     pub async fn call_async(&self, name: &str, arguments: impl Into<Value>) -> ToolResult {
         self.registry.call_with(&ToolCall::new(name, arguments), &self.options).await
     }
 
-    /// What tools have told since this was last asked: progress and log.
+    /// Takes the events since the last time: progress and log messages.
     pub fn events(&self) -> Vec<ToolEvent> {
         self.recorder.take()
     }
@@ -101,7 +101,7 @@ impl Harness {
     }
 }
 
-/// Keeps what a tool tells while it runs; a clone is a handle on the same recorder.
+/// Records the events of a tool; clones share the same record.
 ///
 /// ```
 /// use mcp_registry::ToolContext;
@@ -116,13 +116,13 @@ impl Harness {
 pub struct Recorder(Arc<Mutex<Vec<ToolEvent>>>);
 
 impl Recorder {
-    /// What takes the events.
+    /// The callback that records events.
     pub fn sink(&self) -> impl Fn(ToolEvent) + Send + Sync + 'static {
         let events = Arc::clone(&self.0);
         move |event| lock(&events).push(event)
     }
 
-    /// What was told since this was last asked.
+    /// Takes the events since the last time.
     pub fn take(&self) -> Vec<ToolEvent> {
         std::mem::take(&mut *lock(&self.0))
     }
