@@ -545,7 +545,7 @@ async fn a_name_that_both_have_is_refused() {
     for name in ["t_add", "t.add", "t-add"] {
         let error = conflict(name, &registry);
         let [found] = error.conflicts() else { panic!("{error}") };
-        assert_eq!((found.own.as_str(), found.tool.name.as_str()), (name, "t.add"));
+        assert_eq!((found.existing.as_str(), found.tool.name.as_str()), (name, "t.add"));
         let page = error.to_string();
         for said in
             [name, "`t.add`", "Own", "embed_rmcp.rs:", r#".exclude("mcp-tests", "t.add")"#, r#"#[tool(name = "…")]"#]

@@ -1,4 +1,4 @@
-//! Our messages → rmcp's. What rmcp has no field for travels in `_meta`.
+//! Our messages → rmcp's. What rmcp has no field for goes into `_meta`.
 
 use ::rmcp::ErrorData;
 use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, Tool};
@@ -11,8 +11,8 @@ use crate::registry::Registry;
 use crate::util::panic::Panicked;
 
 /// A tool as clients of a version see it.
-pub(super) fn tool(tool: &RegisteredTool, era: ProtocolVersion) -> Tool {
-    let listed = tool.listed(era);
+pub(super) fn tool(tool: &RegisteredTool, version: ProtocolVersion) -> Tool {
+    let listed = tool.listed(version);
     let mut tool = Tool::new(listed.name.to_owned(), listed.description.to_owned(), object(listed.input_schema));
     tool.title = listed.title.map(ToOwned::to_owned);
     tool.output_schema = listed.output_schema.map(|schema| object(schema).into());
@@ -28,7 +28,7 @@ fn object(value: Value) -> JsonObject {
     }
 }
 
-/// A result, for clients that read `structuredContent` or for older ones.
+/// A result, for clients that know `structuredContent` or for older ones.
 pub(super) fn result(result: ToolResult, structured: bool) -> CallToolResult {
     let mcp = if structured {
         mcp_core::CallToolResult::from(result)
@@ -49,60 +49,60 @@ fn block(content: &Content) -> ContentBlock {
         Content::Text { text, extra } if extra.is_empty() => ContentBlock::text(text),
         content => {
             let mut fields = object(json!(content));
-            let mut block = read(&fields);
-            // Where it cannot be read at all, nothing is kept but what makes it a block.
-            let kept = block.as_ref().map_or_else(|| bare(content), |block| json!(block));
-            if save(&mut fields, &kept) {
-                block = read(&fields);
+            let mut block = parse(&fields);
+            // If rmcp cannot parse the block, only its own fields are kept.
+            let kept = block.as_ref().map_or_else(|| without_extra(content), |block| json!(block));
+            if move_to_meta(&mut fields, &kept) {
+                block = parse(&fields);
             }
-            // A block of a type that rmcp does not know.
+            // rmcp does not know the type of the block.
             block.unwrap_or_else(|| ContentBlock::text(json!(content).to_string()))
         }
     }
 }
 
-fn read(fields: &JsonObject) -> Option<ContentBlock> {
+fn parse(fields: &JsonObject) -> Option<ContentBlock> {
     serde_json::from_value(Value::Object(fields.clone())).ok()
 }
 
-/// The block without what else it says.
-fn bare(content: &Content) -> Value {
+/// The block without its extra fields.
+fn without_extra(content: &Content) -> Value {
     let mut fields = object(json!(content));
     fields.retain(|key, value| !content.extra().contains_key(key) || (key == "_meta" && value.is_object()));
     fields.into()
 }
 
-/// Moves what was not kept into `_meta`, here and in a resource, and says whether there was something.
-fn save(fields: &mut JsonObject, kept: &Value) -> bool {
+/// Moves the fields that were not kept to `_meta`, here and in a resource; returns whether there were any.
+fn move_to_meta(fields: &mut JsonObject, kept: &Value) -> bool {
     let lost: Vec<String> = fields.keys().filter(|key| kept.get(key).is_none()).cloned().collect();
     let mut moved = JsonObject::new();
     for key in &lost {
         moved.extend(fields.shift_remove_entry(key));
     }
-    let mut any = !lost.is_empty();
-    if any {
+    let mut has_moved = !lost.is_empty();
+    if has_moved {
         let meta = fields.entry("_meta").or_insert_with(|| json!({}));
         if let Value::Object(meta) = meta {
             moved.into_iter().for_each(|(key, value)| _ = meta.entry(key).or_insert(value));
         }
     }
     if let (Some(Value::Object(resource)), Some(kept)) = (fields.get_mut("resource"), kept.get("resource")) {
-        any |= save(resource, kept);
+        has_moved |= move_to_meta(resource, kept);
     }
-    any
+    has_moved
 }
 
-/// What is an error of the protocol, and no result that a model reads.
-pub(super) fn protocol_error(registry: &Registry, error: &Error, era: ProtocolVersion) -> Option<ErrorData> {
-    protocol::protocol_error(registry, error, era, false).map(of_rpc)
+/// The error, if it is one of the protocol and not a result for the model.
+pub(super) fn protocol_error(registry: &Registry, error: &Error, version: ProtocolVersion) -> Option<ErrorData> {
+    protocol::protocol_error(registry, error, version, false).map(error_data)
 }
 
-/// The error for what the application around the tools did: rmcp does not answer where there is a panic.
-pub(super) fn internal(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> ErrorData {
-    of_rpc(protocol::internal(registry, options, panicked))
+/// The error for a panic of the application around the tools: rmcp sends no response after a panic.
+pub(super) fn internal_error(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> ErrorData {
+    error_data(protocol::internal(registry, options, panicked))
 }
 
-fn of_rpc(error: RpcError) -> ErrorData {
+fn error_data(error: RpcError) -> ErrorData {
     let RpcError { code, message, data, .. } = error;
     ErrorData::new(i32::try_from(code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode), message, data)
 }

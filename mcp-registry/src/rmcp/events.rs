@@ -1,6 +1,6 @@
-//! What a client is told while a call lasts: progress and log, in order, and before the answer.
+//! Events of a running call, as notifications to the client: in order, and before the response.
 
-#![allow(deprecated, reason = "log lines are asked for as long as there are clients that know them")]
+#![allow(deprecated, reason = "log messages are still sent to the clients that request them")]
 
 use std::sync::{Arc, Mutex};
 
@@ -15,8 +15,8 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::util::lock::lock;
 
-/// How much may wait for a client that does not read; what comes then is left out.
-const WAITING: usize = 1024;
+/// How many notifications are queued for a client that does not read; further ones are dropped.
+const MAX_QUEUED: usize = 1024;
 
 const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Debug,
@@ -29,76 +29,77 @@ const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Emergency,
 ];
 
-/// Our name for a level.
-pub(super) fn level(level: LoggingLevel) -> LogLevel {
+/// The log level of rmcp's.
+pub(super) fn log_level(level: LoggingLevel) -> LogLevel {
     LogLevel::ALL[level as usize]
 }
 
-/// What a client wants to be told of a call.
-pub(super) struct Wanted {
-    pub(super) token: Option<ProgressToken>,
-    /// From which level on log lines are wanted.
+/// Which notifications a client requests for a call.
+pub(super) struct Requested {
+    pub(super) progress_token: Option<ProgressToken>,
+    /// The lowest level of log messages.
     pub(super) level: Option<LogLevel>,
 }
 
-/// Takes what a tool tells, from any thread.
-pub(super) struct Teller {
-    wanted: Wanted,
+/// Queues the events of a tool as notifications, from any thread.
+pub(super) struct EventSender {
+    requested: Requested,
     tool: String,
     queue: Mutex<Queue>,
 }
 
 struct Queue {
-    /// None once the call is over.
-    send: Option<Sender<ServerNotification>>,
-    /// How far the client knows the tool to be.
-    done: f64,
+    /// `None` once the call is over.
+    sender: Option<Sender<ServerNotification>>,
+    /// The last progress that was sent.
+    progress: f64,
 }
 
-impl Teller {
-    /// None where the client wants to know nothing.
-    pub(super) fn new(wanted: Wanted, tool: &str) -> Option<(Arc<Self>, Receiver<ServerNotification>)> {
-        if wanted.token.is_none() && wanted.level.is_none() {
+impl EventSender {
+    /// `None` if the client requests no notifications.
+    pub(super) fn new(requested: Requested, tool: &str) -> Option<(Arc<Self>, Receiver<ServerNotification>)> {
+        if requested.progress_token.is_none() && requested.level.is_none() {
             return None;
         }
-        let (send, receive) = mpsc::channel(WAITING);
-        let queue = Mutex::new(Queue { send: Some(send), done: f64::NEG_INFINITY });
-        Some((Arc::new(Self { wanted, tool: tool.to_owned(), queue }), receive))
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED);
+        let queue = Mutex::new(Queue { sender: Some(sender), progress: f64::NEG_INFINITY });
+        Some((Arc::new(Self { requested, tool: tool.to_owned(), queue }), receiver))
     }
 
-    pub(super) fn tell(&self, event: ToolEvent) {
+    pub(super) fn send(&self, event: ToolEvent) {
         let mut queue = lock(&self.queue);
-        let Queue { send: Some(send), done: told } = &mut *queue else { return };
-        let notification = match (event, &self.wanted) {
-            // It only ever goes on.
-            (ToolEvent::Progress { done, total, message }, Wanted { token: Some(token), .. })
-                if done > *told && done.is_finite() =>
+        let Queue { sender: Some(sender), progress } = &mut *queue else { return };
+        let notification = match (event, &self.requested) {
+            // The protocol requires that progress increases.
+            (ToolEvent::Progress { done, total, message }, Requested { progress_token: Some(token), .. })
+                if done > *progress && done.is_finite() =>
             {
-                *told = done;
+                *progress = done;
                 let mut params = ProgressNotificationParam::new(token.clone(), done);
                 params.total = total.filter(|total| total.is_finite());
                 params.message = message;
                 ServerNotification::ProgressNotification(Notification::new(params))
             }
-            (ToolEvent::Log { level, message }, Wanted { level: Some(from), .. }) if level >= *from => {
+            (ToolEvent::Log { level, message }, Requested { level: Some(lowest), .. }) if level >= *lowest => {
                 let params = LoggingMessageNotificationParam::new(LEVELS[level as usize], message.into());
                 let params = params.with_logger(&*self.tool);
                 ServerNotification::LoggingMessageNotification(Notification::new(params))
             }
             _ => return,
         };
-        let _ = send.try_send(notification);
+        // A full queue drops the notification.
+        let _ = sender.try_send(notification);
     }
 
-    /// The call is over: what was told is still sent, and nothing more.
-    pub(super) fn end(&self) {
-        lock(&self.queue).send = None;
+    /// Ends the queue: what is in it is still sent, and nothing more.
+    pub(super) fn close(&self) {
+        lock(&self.queue).sender = None;
     }
 }
 
-/// Sends what is told, one after the other, until there is nothing more.
-pub(super) async fn send_all(mut receive: Receiver<ServerNotification>, peer: Peer<RoleServer>) {
-    while let Some(notification) = receive.recv().await {
+/// Sends the queued notifications to the client until the queue ends.
+pub(super) async fn forward(mut queue: Receiver<ServerNotification>, peer: Peer<RoleServer>) {
+    while let Some(notification) = queue.recv().await {
         if peer.send_notification(notification).await.is_err() {
             return;
         }

@@ -1,6 +1,6 @@
-//! A server of the tools and nothing else, for rmcp's transports.
+//! A server that offers the tools alone, for rmcp's transports.
 
-#![allow(deprecated, reason = "log lines are asked for as long as there are clients that know them")]
+#![allow(deprecated, reason = "log messages are still sent to the clients that request them")]
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,19 +18,20 @@ use mcp_core::{LogLevel, ProtocolVersion};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::call::era;
-use super::{Tools, convert, tell};
+use super::call::version_of;
+use super::events::log_level;
+use super::{Tools, convert};
 use crate::catalog::Catalog;
 use crate::protocol::program;
 use crate::registry::Watcher;
 use crate::util::lock::lock;
 use crate::util::panic::guard;
 
-/// The tools as an rmcp server: list, call, progress, log, and word of changes. Tools that come and go at run time are
-/// seen at once.
+/// The tools as an rmcp server: list, call, progress, log messages, and notifications of changes. Tools that are added or
+/// removed at run time are visible immediately.
 ///
-/// One is served to one connection; a clone is for another one, and has the same tools. A server of yours that has more
-/// to offer can keep one and hand `list_tools`, `call_tool` and `get_tool` on to it.
+/// A handler serves one connection; clone it for another one with the same tools. A server of yours with more to offer can
+/// hold a handler and delegate `list_tools`, `call_tool` and `get_tool` to it.
 ///
 /// ```no_run
 /// use mcp_registry::rmcp::Handler;
@@ -51,52 +52,52 @@ use crate::util::panic::guard;
 /// ```
 pub struct Handler {
     shared: Arc<Shared>,
-    /// From which level on the connection wants log lines.
+    /// The lowest level of log messages that the connection requests.
     level: AtomicU8,
-    /// What tells each connection of changes.
+    /// The watchers that notify each connection of changes.
     watchers: Mutex<Vec<(Peer<RoleServer>, Watcher)>>,
-    /// Those of requests to be told of changes that rmcp has yet to acknowledge: what changes meanwhile counts.
-    accepted: Mutex<VecDeque<Changes>>,
+    /// The subscriptions that rmcp has yet to acknowledge: changes are counted from here on.
+    accepted: Mutex<VecDeque<Subscription>>,
 }
 
-/// How many requests to be told of changes rmcp may have yet to acknowledge.
-const ACCEPTED: usize = 1024;
+/// How many subscriptions rmcp may have yet to acknowledge.
+const MAX_ACCEPTED: usize = 1024;
 
-/// Notes that the tools have changed, until it is dropped.
-struct Changes {
-    noted: Arc<Notify>,
+/// A subscription to changes of the tools; dropping it ends it.
+struct Subscription {
+    changed: Arc<Notify>,
     _watcher: Watcher,
 }
 
 struct Shared {
     tools: Tools,
     config: ServerConfig,
-    /// The lists of tools as they were last asked for.
+    /// The lists of tools as they were last requested.
     lists: ArcSwapOption<Lists>,
 }
 
-/// The lists of one set of tools.
+/// The lists of the tools of a catalog.
 struct Lists {
-    /// Kept, so that no other set can be at its place in memory.
-    of: Arc<Catalog>,
-    /// By version: for those in which each request carries its own, and for the older ones.
+    /// Held so that no other catalog can be at its address.
+    catalog: Arc<Catalog>,
+    /// For versions with sessions, and for stateless ones.
     tools: [OnceLock<Vec<Tool>>; 2],
 }
 
 impl Handler {
-    /// Serves tools, under the name of the program.
+    /// A server of the tools, named after the program.
     pub fn new(tools: impl Into<Tools>) -> Self {
         let capabilities =
             ServerCapabilities::builder().enable_logging().enable_tools().enable_tool_list_changed().build();
         let config = ServerConfig::new(capabilities).with_server_info(Implementation::new(program(), "0.0.0"));
-        Self::of(tools.into(), config)
+        Self::with_config(tools.into(), config)
     }
 
-    fn of(tools: Tools, config: ServerConfig) -> Self {
-        Self::sharing(Arc::new(Shared { tools, config, lists: ArcSwapOption::empty() }))
+    fn with_config(tools: Tools, config: ServerConfig) -> Self {
+        Self::from_shared(Arc::new(Shared { tools, config, lists: ArcSwapOption::empty() }))
     }
 
-    fn sharing(shared: Arc<Shared>) -> Self {
+    fn from_shared(shared: Arc<Shared>) -> Self {
         Self {
             shared,
             level: AtomicU8::new(LogLevel::Info as u8),
@@ -105,21 +106,21 @@ impl Handler {
         }
     }
 
-    fn set(self, change: impl FnOnce(ServerConfig) -> ServerConfig) -> Self {
+    fn map_config(self, change: impl FnOnce(ServerConfig) -> ServerConfig) -> Self {
         let Shared { tools, config, .. } = &*self.shared;
-        Self::of(tools.clone(), change(config.clone()))
+        Self::with_config(tools.clone(), change(config.clone()))
     }
 
     /// Sets the name and version that clients see.
     #[must_use]
     pub fn info(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.set(|config| config.with_server_info(Implementation::new(name, version)))
+        self.map_config(|config| config.with_server_info(Implementation::new(name, version)))
     }
 
-    /// Sets what a model is told of the server as a whole.
+    /// Sets the instructions for the model on how to use the server.
     #[must_use]
     pub fn instructions(self, text: impl Into<String>) -> Self {
-        self.set(|config| config.with_instructions(text))
+        self.map_config(|config| config.with_instructions(text))
     }
 
     /// The tools.
@@ -130,31 +131,31 @@ impl Handler {
     /// The lists of the tools as they are now.
     fn lists(&self) -> Arc<Lists> {
         let catalog = self.tools().registry.catalog();
-        if let Some(lists) = self.shared.lists.load().as_ref().filter(|lists| Arc::ptr_eq(&lists.of, &catalog)) {
+        if let Some(lists) = self.shared.lists.load().as_ref().filter(|lists| Arc::ptr_eq(&lists.catalog, &catalog)) {
             return Arc::clone(lists);
         }
-        let lists = Arc::new(Lists { of: Arc::clone(&catalog), tools: Default::default() });
+        let lists = Arc::new(Lists { catalog: Arc::clone(&catalog), tools: Default::default() });
         self.shared.lists.store(Some(Arc::clone(&lists)));
         lists
     }
 
-    fn list(&self, era: ProtocolVersion) -> ListToolsResult {
+    fn list(&self, version: ProtocolVersion) -> ListToolsResult {
         let lists = self.lists();
-        let listed = lists.of.listed();
-        let tools = lists.tools[usize::from(era.is_stateless())]
-            .get_or_init(|| listed.iter().map(|tool| convert::tool(tool, era)).collect());
+        let listed = lists.catalog.listed();
+        let tools = lists.tools[usize::from(version.is_stateless())]
+            .get_or_init(|| listed.iter().map(|tool| convert::tool(tool, version)).collect());
         let mut result = ListToolsResult::with_all_items(tools.clone());
-        if era.is_stateless() {
+        if version.is_stateless() {
             let ttl = listed.iter().map(|tool| tool.cache_ttl()).min().unwrap_or_default();
             (result.ttl_ms, result.cache_scope) = (Some(u64::from(ttl) * 1000), Some(CacheScope::Public));
         }
         result
     }
 
-    fn changes(&self) -> Changes {
-        let noted = Arc::new(Notify::new());
-        let of_watcher = Arc::clone(&noted);
-        Changes { noted, _watcher: self.tools().registry.on_change(move || of_watcher.notify_one()) }
+    fn subscribe(&self) -> Subscription {
+        let changed = Arc::new(Notify::new());
+        let notify = Arc::clone(&changed);
+        Subscription { changed, _watcher: self.tools().registry.on_change(move || notify.notify_one()) }
     }
 
     fn log_level(&self) -> LogLevel {
@@ -176,8 +177,8 @@ impl ServerHandler for Handler {
             let message = "`cursor` is none that was given out here; begin again without one";
             return Err(ErrorData::invalid_params(message, None));
         }
-        // The schemas of a user's types are made here.
-        guard(|| self.list(era(&context))).map_err(|panicked| self.tools().internal(&context, &panicked))
+        // This generates the schemas of the user's types, which may panic.
+        guard(|| self.list(version_of(&context))).map_err(|panicked| self.tools().internal_error(&context, &panicked))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -194,16 +195,16 @@ impl ServerHandler for Handler {
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        self.level.store(tell::level(request.level) as u8, Ordering::Relaxed);
+        self.level.store(log_level(request.level) as u8, Ordering::Relaxed);
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (peer, runtime) = (context.peer, Handle::current());
-        let told = peer.clone();
-        // A change may be made anywhere, also outside the runtime.
+        let notified = peer.clone();
+        // The tools may change on any thread, also outside of the runtime.
         let watcher = self.tools().registry.on_change(move || {
-            let peer = told.clone();
+            let peer = notified.clone();
             runtime.spawn(async move { peer.notify_tool_list_changed().await });
         });
         let mut watchers = lock(&self.watchers);
@@ -214,11 +215,11 @@ impl ServerHandler for Handler {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         if requested.tools_list_changed == Some(true) {
             let mut accepted = lock(&self.accepted);
-            // One whose client went away meanwhile is never asked for.
-            if accepted.len() >= ACCEPTED {
+            // A subscription whose client has disconnected is never taken.
+            if accepted.len() >= MAX_ACCEPTED {
                 accepted.pop_front();
             }
-            accepted.push_back(self.changes());
+            accepted.push_back(self.subscribe());
         }
         Some(SubscriptionFilter::builder().tools_list_changed().build())
     }
@@ -229,9 +230,9 @@ impl ServerHandler for Handler {
             return Ok(());
         }
         let accepted = lock(&self.accepted).pop_front();
-        let changes = accepted.unwrap_or_else(|| self.changes());
+        let subscription = accepted.unwrap_or_else(|| self.subscribe());
         let cancelled = &context.request_context().ct;
-        while cancelled.run_until_cancelled(changes.noted.notified()).await.is_some() {
+        while cancelled.run_until_cancelled(subscription.changed.notified()).await.is_some() {
             if context.sink().notify_tool_list_changed().await.is_err() {
                 break;
             }
@@ -242,7 +243,7 @@ impl ServerHandler for Handler {
 
 impl Clone for Handler {
     fn clone(&self) -> Self {
-        Self::sharing(Arc::clone(&self.shared))
+        Self::from_shared(Arc::clone(&self.shared))
     }
 }
 

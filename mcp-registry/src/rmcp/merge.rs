@@ -1,4 +1,4 @@
-//! The tools beside those of an rmcp server: none is lost, none is shadowed.
+//! The tools of a registry and those of an rmcp server, together: none is lost or shadowed.
 
 use std::any::type_name;
 use std::collections::HashMap;
@@ -10,50 +10,50 @@ use mcp_core::Contender;
 
 use super::{Tools, routes};
 
-/// Adds the listed tools to those of a server of yours. Two tools of one name, or of two names that a host cannot tell
-/// apart, are refused, all of them at once.
+/// Adds the listed tools to those of a server of yours. Fails if two tools have the same name, or names that a host cannot
+/// tell apart; the error reports every conflict.
 ///
-/// As with [`tool_router`](super::tool_router), the tools are those that there are now.
+/// As with [`tool_router`](super::tool_router), tools that are registered later are not included.
 pub fn merge<S: MaybeSend + 'static>(
-    mut own: ToolRouter<S>,
+    mut router: ToolRouter<S>,
     tools: impl Into<Tools>,
 ) -> Result<ToolRouter<S>, MergeError> {
     let tools = tools.into();
-    let names: HashMap<String, &str> = own.map.keys().map(|name| (folded(name), &**name)).collect();
+    let names: HashMap<String, &str> = router.map.keys().map(|name| (normalized(name), &**name)).collect();
     let catalog = tools.registry.catalog();
     let conflicts: Vec<MergeConflict> = catalog
         .listed()
         .into_iter()
         .filter_map(|tool| {
-            let own = (*names.get(&folded(tool.wire_name()))?).to_owned();
-            Some(MergeConflict { own, server: type_name::<S>(), tool: tool.contender(tool.wire_name()) })
+            let existing = (*names.get(&normalized(tool.wire_name()))?).to_owned();
+            Some(MergeConflict { existing, server: type_name::<S>(), tool: tool.contender(tool.wire_name()) })
         })
         .collect();
     if !conflicts.is_empty() {
         return Err(MergeError { conflicts });
     }
-    routes(&tools).for_each(|route| own.add_route(route));
-    Ok(own)
+    routes(&tools).for_each(|route| router.add_route(route));
+    Ok(router)
 }
 
-/// The name as hosts see it that rewrite names.
-fn folded(name: &str) -> String {
+/// The name as some hosts rewrite it.
+fn normalized(name: &str) -> String {
     name.replace(['.', '-'], "_")
 }
 
-/// Tools of an rmcp server and of the registry that have one name. Its `Debug` is the same page as its `Display`, since
-/// that is what `unwrap` and a `main` that returns it show.
+/// The conflicts between the tools of an rmcp server and those of a registry. Its `Debug` output is its `Display` output,
+/// since `unwrap` and a `main` that returns it print that.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MergeError {
     conflicts: Vec<MergeConflict>,
 }
 
-/// A tool of an rmcp server and one of the registry that have one name.
+/// A tool of an rmcp server and one of the registry with the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MergeConflict {
-    /// The name of the server's own.
-    pub own: String,
+    /// The name of the server's tool.
+    pub existing: String,
     /// The type of the server.
     pub server: &'static str,
     /// The tool of the registry.
@@ -79,8 +79,8 @@ impl fmt::Display for MergeError {
 
 impl fmt::Display for MergeConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { own, server, tool: Contender { name, defined_as, origin, .. } } = self;
-        write!(f, "`{own}` of the server and `{name}` of the registry are called by one name")?;
+        let Self { existing, server, tool: Contender { name, defined_as, origin, .. } } = self;
+        write!(f, "`{existing}` of the server and `{name}` of the registry are called by one name")?;
         write!(f, "\n    first  in the `ToolRouter` of `{server}`\n    second at {origin}\n    ")?;
         f.write_str("rename the first with `#[tool(name = \"…\")]`, or ")?;
         if origin.is_run_time() {

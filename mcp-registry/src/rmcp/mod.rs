@@ -1,16 +1,17 @@
-//! The tools inside a server of [rmcp], whose resources, prompts, OAuth and transports are there too.
+//! The tools inside a server of [rmcp], next to its resources, prompts, OAuth and transports.
 //!
-//! - [`merge`] adds the tools to the `#[tool]`s of a server of yours; a name that both have is refused.
-//! - [`tool_router`] is the tools alone, as rmcp's `ToolRouter`.
-//! - [`Handler`] is a whole server of the tools and nothing else, for who wants rmcp's transports. It sees at once what
-//!   is registered at run time, which a router, made once, does not.
+//! - [`merge`] adds the tools to the `#[tool]`s of a server of yours, and rejects duplicate names.
+//! - [`tool_router`] returns the tools alone, as rmcp's `ToolRouter`.
+//! - [`Handler`] is a server that offers the tools alone, on rmcp's transports. Unlike a router, it follows the tools that
+//!   are added and removed at run time.
 //!
-//! A call takes the way of any other: gate, limits, checks, deadline, layers, audit. What calls it off at rmcp calls it
-//! off here, and who asks for progress is told. Under [`ToolContext::extensions`](mcp_core::ToolContext::extensions) a
-//! tool finds rmcp's [`Extensions`](::rmcp::model::Extensions), its `Peer<RoleServer>` and, where rmcp serves HTTP,
-//! what it finds of a request to our own HTTP server: headers, parts, and what layers have put there. The registry's
-//! builder may be given a [`TokioRuntime`](crate::TokioRuntime), so that plain functions run on the threads of the server's
-//! runtime.
+//! A call passes through the same steps as any other: gate, limits, checks, deadline, layers, audit. A request that is
+//! cancelled in rmcp cancels the call, and progress is sent to the clients that request it. In
+//! [`ToolContext::extensions`](mcp_core::ToolContext::extensions) a tool finds rmcp's
+//! [`Extensions`](::rmcp::model::Extensions), its `Peer<RoleServer>` and, if rmcp serves HTTP, the HTTP request as with
+//! this crate's own server: headers, parts, and the extensions of its layers. With a
+//! [`TokioRuntime`](crate::runtime::TokioRuntime) in the registry's builder, plain functions run on the threads of the
+//! server's runtime.
 //!
 //! ```standalone_crate
 //! use mcp_registry::{Registry, mcp_tool};
@@ -27,8 +28,8 @@
 //! }
 //!
 //! # fn main() -> mcp_registry::Result<()> {
-//! let own = ToolRouter::<MyServer>::new(); // `Self::tool_router()`, where `#[tool_router]` makes it
-//! let server = MyServer { tools: mcp_registry::rmcp::merge(own, &Registry::linked()?)? };
+//! let router = ToolRouter::<MyServer>::new(); // `Self::tool_router()`, if `#[tool_router]` generates it
+//! let server = MyServer { tools: mcp_registry::rmcp::merge(router, &Registry::linked()?)? };
 //! assert_eq!(server.tools.list_all()[0].name, "calc_add");
 //! # Ok(())
 //! # }
@@ -36,9 +37,9 @@
 
 mod call;
 mod convert;
+mod events;
 mod handler;
 mod merge;
-mod tell;
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,16 +54,16 @@ pub use self::handler::Handler;
 pub use self::merge::{MergeConflict, MergeError, merge};
 use crate::registry::Registry;
 
-/// The tools of a registry, and what each call of them brings along. Cheap to clone.
+/// The tools of a registry, and the options of calls to them. Cheap to clone.
 ///
-/// Where nothing is to be brought along, a registry can stand for it.
+/// A registry converts into it, with default options.
 #[derive(Clone)]
 pub struct Tools {
     registry: Registry,
-    options: Option<Arc<OptionsOf>>,
+    options: Option<Arc<MakeOptions>>,
 }
 
-type OptionsOf = dyn Fn(&RequestContext<RoleServer>) -> CallOptions + Send + Sync;
+type MakeOptions = dyn Fn(&RequestContext<RoleServer>) -> CallOptions + Send + Sync;
 
 impl Tools {
     /// The tools of a registry.
@@ -70,11 +71,10 @@ impl Tools {
         registry.into()
     }
 
-    /// Says what a call brings along, by its request: caller, trust, time, extensions, whether errors are masked. The
-    /// request's own id, `_meta`, progress and log go first.
+    /// Sets the options of a call, given its request: caller, trust, deadline, extensions, whether errors are masked. The
+    /// ID, `_meta`, progress and log level of the request take precedence.
     ///
-    /// Errors that were not written for a model are masked where rmcp serves HTTP, and shown elsewhere, unless this or
-    /// the registry says otherwise.
+    /// By default, errors that were not written for a model are masked if rmcp serves HTTP, and shown otherwise.
     ///
     /// ```
     /// use mcp_registry::rmcp::Tools;
@@ -123,10 +123,10 @@ impl fmt::Debug for Tools {
     }
 }
 
-/// The listed tools as rmcp's router: those that there are now, each by its name on the wire. What is registered later
-/// is not in it, and what is unregistered is refused when it is called.
+/// The listed tools as rmcp's router, each under its wire name. Tools that are registered later are not included; a tool
+/// that is unregistered is rejected when it is called.
 ///
-/// rmcp's own `+` and `merge` let one of two tools of a name vanish; [`merge`] does not.
+/// rmcp's `+` and `merge` silently drop one of two tools with the same name; [`merge`] reports them.
 pub fn tool_router<S: MaybeSend + 'static>(tools: impl Into<Tools>) -> ToolRouter<S> {
     let mut router = ToolRouter::new();
     routes(&tools.into()).for_each(|route| router.add_route(route));
@@ -135,7 +135,7 @@ pub fn tool_router<S: MaybeSend + 'static>(tools: impl Into<Tools>) -> ToolRoute
 
 fn routes<S: MaybeSend + 'static>(tools: &Tools) -> impl Iterator<Item = ToolRoute<S>> + use<S> {
     let catalog = tools.registry.catalog();
-    // A router has one list for all versions, and this is the one that the older ones understand too.
+    // A router has one list for all versions; older clients understand this one, too.
     let listed =
         catalog.listed().into_iter().map(|tool| convert::tool(tool, ProtocolVersion::V2025_11_25)).collect::<Vec<_>>();
     let tools = tools.clone();
@@ -144,7 +144,7 @@ fn routes<S: MaybeSend + 'static>(tools: &Tools) -> impl Iterator<Item = ToolRou
         ToolRoute::new_dyn(listed, move |context: ToolCallContext<'_, S>| {
             let tools = tools.clone();
             let ToolCallContext { request_context, name, arguments, .. } = context;
-            // Whether and from which level on a connection wants log lines is between it and the server around this.
+            // The log level of the connection is known only to the server around the router.
             Box::pin(async move { tools.call(&name, arguments, request_context, None).await })
         })
     })
