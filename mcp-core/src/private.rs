@@ -23,7 +23,7 @@ pub use crate::output::{
     Success,
 };
 pub use crate::param::{AnyLent, AnySlot, ArgSlot, Bound, Constraint, Lent, Param, RefParam, lend, read_arguments};
-pub use crate::support::{block_on, cut, discard, parse_arguments, shortened, similarity};
+pub use crate::support::{block_on, cut, discard, nearest, parse_arguments, shortened};
 pub use std::time::Duration;
 
 use crate::context::missing_state;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::place::{Place, bounded, locate, offset};
 use super::{Param, read};
 use crate::error::Fault;
-use crate::util::text::{cut, escaped, shown, similarity};
+use crate::util::text::{cut, escaped, shown};
 
 /// The most bytes of a list of names, or of a type's own words.
 const WORDS: usize = 120;
@@ -95,9 +95,8 @@ pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str> + Clon
 }
 
 /// The known name that is most like one that is not known.
-pub(crate) fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = known.filter_map(|name| Some((similarity(name, key)?, name)));
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    crate::util::text::nearest(key, known.map(|name| (name, name))).into_iter().next()
 }
 
 pub(super) fn malformed(expected: &str, at: usize, rest: Option<&str>) -> Fault {

@@ -44,8 +44,16 @@ fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped.collect())
 }
 
+/// What belongs to the known names that are most like one that is unknown, the most similar first.
+pub fn nearest<'a, T>(unknown: &str, known: impl IntoIterator<Item = (&'a str, T)>) -> Vec<T> {
+    let scored = known.into_iter().filter_map(|(name, item)| Some((similarity(name, unknown)?, item)));
+    let mut scored: Vec<(f64, T)> = scored.collect();
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+    scored.into_iter().map(|(_, item)| item).collect()
+}
+
 /// How much alike two names are, if they are.
-pub fn similarity(known: &str, name: &str) -> Option<f64> {
+fn similarity(known: &str, name: &str) -> Option<f64> {
     let (short, long) = (known.len().min(name.len()), known.len().max(name.len()));
     if long - short > 3.max(long / 3) {
         return None;

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
+
+use crate::util::lock::lock;
 
 /// A queue for one turn at a time. Cheap to clone, and shared by its clones.
 #[derive(Clone, Default)]
@@ -24,11 +26,6 @@ impl Lane {
         Acquire { lane: self.clone(), ticket: None }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing that can panic is done while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Wakes whoever is first, unless it is someone's turn.
     fn wake_first(state: MutexGuard<'_, State>) {
         let first = state.waiting.front().filter(|_| !state.is_taken).map(|(_, waker)| waker.clone());
@@ -42,7 +39,7 @@ pub(crate) struct Turn(Lane);
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.0);
         state.is_taken = false;
         Lane::wake_first(state);
     }
@@ -59,7 +56,7 @@ impl Future for Acquire {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Turn> {
         let this = self.get_mut();
-        let mut guard = this.lane.lock();
+        let mut guard = lock(&this.lane.0);
         let state = &mut *guard;
         let is_first = match (this.ticket, state.waiting.front()) {
             (_, None) => true,
@@ -90,7 +87,7 @@ impl Future for Acquire {
 impl Drop for Acquire {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
-        let mut state = self.lane.lock();
+        let mut state = lock(&self.lane.0);
         state.waiting.retain(|(waiting, _)| *waiting != ticket);
         // It may have been woken to take its turn.
         Lane::wake_first(state);

@@ -3,13 +3,14 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use mcp_core::{Error, ErrorType, ToolError};
 use serde_json::json;
 
 use crate::call::settings::Settings;
+use crate::util::lock::lock;
 use crate::util::panic::{discard, guard};
 
 /// A job on the pool, as the one who waits for it sees it. Dropped before the job is done, it leaves the job behind,
@@ -57,7 +58,7 @@ impl<T: Send + 'static> Work<T> {
             }
             Err(panicked) => panicked.by("its host").of(tool),
         };
-        *shared.lock() = State::Over;
+        *lock(&shared.state) = State::Over;
         Err(error)
     }
 }
@@ -69,21 +70,14 @@ fn too_many(tool: &str, abandoned: usize) -> ToolError {
     ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message).details(json!({ "tool": tool, "abandoned": abandoned }))
 }
 
-impl<T> Shared<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // Nothing that can panic is done while it is held.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl<T> Finish<T> {
     fn is_wanted(&self) -> bool {
-        self.0.as_ref().is_some_and(|shared| !matches!(*shared.lock(), State::Abandoned))
+        self.0.as_ref().is_some_and(|shared| !matches!(*lock(&shared.state), State::Abandoned))
     }
 
     fn with(&mut self, done: Option<T>) {
         let Some(shared) = self.0.take() else { return };
-        let mut state = shared.lock();
+        let mut state = lock(&shared.state);
         match std::mem::replace(&mut *state, State::Over) {
             State::Waiting(waker) => {
                 *state = State::Done(done);
@@ -111,7 +105,7 @@ impl<T> Future for Work<T> {
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         match std::mem::replace(&mut *state, State::Over) {
             State::Done(done) => Poll::Ready(done),
             State::Waiting(_) => {
@@ -128,7 +122,7 @@ impl<T> Future for Work<T> {
 
 impl<T> Drop for Work<T> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         let before = match &*state {
             State::Waiting(_) => {
                 self.0.settings.abandoned.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Running one tool: where it is called, as a future, or on the pool; with its deadline.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use crate::call::settings::Settings;
 use crate::call::trace::in_span;
 use crate::catalog::definition::{DynamicHandler, Handler};
 use crate::runtime::context::hint;
+use crate::util::lock::lock;
 use crate::util::panic::{Panicked, guard};
 use crate::validate;
 
@@ -313,7 +314,7 @@ impl<'a> Run<'a> {
 
 /// Lets the next call be read.
 fn release(turn: &Mutex<Option<Turn>>) {
-    drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
+    drop(lock(turn).take());
 }
 
 fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {

@@ -12,13 +12,13 @@ pub(crate) mod lint;
 pub(crate) mod overrides;
 pub(crate) mod tool;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::{
-    __private::similarity, Conflict, Error, MAX_NAME_LENGTH, NamePolicy, Origin, RegistrationError,
-    RegistrationProblem, ToolEntry, ToolNotFoundError,
+    __private::nearest, Conflict, Error, MAX_NAME_LENGTH, NamePolicy, Origin, RegistrationError, RegistrationProblem,
+    ToolEntry, ToolNotFoundError,
 };
 
 use crate::catalog::assemble::Assembly;
@@ -118,14 +118,13 @@ impl Catalog {
             return Vec::new();
         }
         let listed = self.tools.iter().filter(|tool| !tool.is_hidden());
-        let scored = listed.filter_map(|tool| {
+        let known = listed.flat_map(|tool| {
             let names = tool.names().chain([tool.tool_name().last_segment()]);
-            let score = names.filter_map(|known| similarity(known, name)).max_by(f64::total_cmp)?;
-            Some((score, tool.name()))
+            names.map(|known| (known, tool.name()))
         });
-        let mut scored: Vec<(f64, &str)> = scored.collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+        let mut seen = HashSet::new();
+        let nearest = nearest(name, known).into_iter().filter(|name| seen.insert(*name));
+        nearest.take(3).map(ToOwned::to_owned).collect()
     }
 
     /// Sorts, checks and indexes tools that have their final names.

@@ -5,7 +5,7 @@ mod calls;
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use arc_swap::ArcSwap;
 use mcp_core::{RegistrationError, ToolEntry, ToolNotFoundError};
@@ -19,6 +19,7 @@ use crate::catalog::dynamic::Tool;
 use crate::catalog::lint::LintPolicy;
 use crate::catalog::tool::{RegisteredTool, ToolSchema};
 use crate::registry::builder::RegistryBuilder;
+use crate::util::lock::lock;
 use crate::validate;
 
 /// Tools that can be listed and called; cheap to clone, and shared by its clones.
@@ -35,7 +36,7 @@ struct Shared {
     lint: LintPolicy,
     /// Whether nothing stands around a call.
     is_plain: bool,
-    /// Held while the catalog is changed.
+    /// Held while the catalog is changed. A panic while it is held leaves the old catalog in place.
     changing: Mutex<()>,
     /// Who is told when it has changed.
     watchers: Mutex<Vec<Weak<Told>>>,
@@ -145,7 +146,7 @@ impl Registry {
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
         // Kept beyond the lock: what a tool holds may use the registry when it is dropped.
         let definition = Arc::new(Definition::from(tool));
-        let changing = self.changing();
+        let changing = lock(&self.0.changing);
         let tools = self.0.tools.load_full();
         let (policy, lint) = (tools.catalog.policy(), self.0.lint);
         let assembly = Assembly { policy, lint, allow_empty: true, ..Assembly::of_definition(Arc::clone(&definition)) };
@@ -170,7 +171,7 @@ impl Registry {
 
     /// Takes a tool away, by its canonical name, and says whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
-        let changing = self.changing();
+        let changing = lock(&self.0.changing);
         let tools = self.0.tools.load_full();
         let known = tools.find(name).is_some_and(|tool| tool.name() == name);
         if known {
@@ -194,26 +195,16 @@ impl Registry {
     /// Tells someone after each change of the tools, as long as the watcher is kept. It runs where the change is made.
     pub fn on_change(&self, told: impl Fn() + Send + Sync + 'static) -> Watcher {
         let told: Arc<Told> = Arc::new(told);
-        self.watchers().push(Arc::downgrade(&told));
+        lock(&self.0.watchers).push(Arc::downgrade(&told));
         Watcher(told)
     }
 
     fn tell(&self) {
-        self.watchers().retain(|watcher| watcher.strong_count() > 0);
-        let watchers: Vec<_> = self.watchers().iter().filter_map(Weak::upgrade).collect();
+        lock(&self.0.watchers).retain(|watcher| watcher.strong_count() > 0);
+        let watchers: Vec<_> = lock(&self.0.watchers).iter().filter_map(Weak::upgrade).collect();
         for watcher in watchers {
             watcher();
         }
-    }
-
-    fn watchers(&self) -> MutexGuard<'_, Vec<Weak<Told>>> {
-        self.0.watchers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps others from changing the catalog meanwhile.
-    fn changing(&self) -> MutexGuard<'_, ()> {
-        // A panic while it was held left the old catalog in place.
-        self.0.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -19,6 +19,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::call::metrics::millis;
 use crate::call::observe::{CallOutcome, CallRecord, Observer, Rejection, RejectionReason, short};
+use crate::util::lock::lock;
 use crate::util::panic::guard;
 
 /// The most records that are written before the next flush.
@@ -203,6 +204,9 @@ impl fmt::Debug for AuditLogBuilder {
     }
 }
 
+/// From the keys that the standard library draws from the system: two outputs of a SipHash with a secret key. `getrandom`
+/// would be a compile error on `wasm32-unknown-unknown`, where this crate builds without its features, and could fail
+/// where [`AuditLogBuilder::build`] cannot.
 fn random_key() -> [u8; 16] {
     let random = RandomState::new();
     let halves = [random.hash_one(0), random.hash_one(1)].map(u64::to_le_bytes);
@@ -431,7 +435,7 @@ impl State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits while it is so, but no longer than patience allows.
