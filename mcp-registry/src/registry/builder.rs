@@ -365,7 +365,7 @@ fn missing_state(tool: &RegisteredTool, state: &Extensions) -> Vec<RegistrationP
     let problem = |need: StateType| RegistrationProblem::State {
         tool: tool.name().to_owned(),
         state: need.name,
-        given: state.near(need).map(|given| given.name),
+        given: state.similar(need).map(|given| given.name),
         origin: Box::new(tool.origin().clone()),
     };
     needs.map(problem).collect()
