@@ -29,6 +29,7 @@ pub enum ToolEvent {
 /// How much a remark matters: the levels of syslog, as MCP has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum LogLevel {
     /// For whoever looks for a mistake.
     Debug,

@@ -6,6 +6,7 @@ use std::fmt;
 ///
 /// Tools that may destroy something ask for [`Trusted`](Self::Trusted); what else a level means is for a gate to say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum TrustLevel {
     /// Nobody has vouched for it.
     Untrusted,

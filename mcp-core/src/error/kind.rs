@@ -64,6 +64,7 @@ pub enum ErrorKind {
 
 /// Which numbers stand for the errors of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CodeProfile {
     /// 40000 tool execution, 40100 authentication, 40300 permission. The default of the legacy dialect.
     #[default]

@@ -44,6 +44,7 @@ pub enum ValidationError {
 
 /// One rule that one field breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The field, such as `error.error_message` or `content[0].text`; empty for the message itself.
     pub path: String,

@@ -91,6 +91,7 @@ pub struct Resource {
 
 /// What is in a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResourceBody {
     /// A text.
     Text(String),

@@ -86,6 +86,7 @@ pub enum Constraint {
 
 /// A bound of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Bound {
     /// A whole number.
     Int(i128),

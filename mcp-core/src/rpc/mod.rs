@@ -73,6 +73,7 @@ pub struct RpcResponse<'a> {
 /// A message that is not JSON-RPC: the error to answer with, under the id that could still be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{error}")]
+#[non_exhaustive]
 pub struct RpcRejection {
     /// The id, if the message has a legal one.
     pub id: Option<Id<'static>>,

@@ -55,6 +55,7 @@ impl fmt::Debug for GateCall<'_> {
 
 /// What a gate says.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Decision {
     /// Go on.
     Allow,

@@ -30,6 +30,7 @@ const CONCURRENCY: usize = 16;
 
 /// When what a tool returns is held against its output schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OutputCheck {
     /// In debug builds, and so in tests.
     #[default]

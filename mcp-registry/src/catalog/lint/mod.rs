@@ -11,6 +11,7 @@ use crate::catalog::tool::RegisteredTool;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Severity {
     /// Some clients need a setting of their own. It concerns most tools, and is reported once for all of them.
     Note,
@@ -22,6 +23,7 @@ pub enum Severity {
 
 /// What the errors of the lint do when a registry is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LintPolicy {
     /// Nothing; whoever wants them asks for them.
     #[default]
