@@ -1,0 +1,59 @@
+//! A call, step by step, seen from outside: deadlines, cancellation, panics, the gate, limits, layers, observers.
+
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unused_async,
+    clippy::unnecessary_wraps,
+    missing_docs,
+    reason = "tools take what they take"
+)]
+
+mod bytes;
+mod context;
+mod deadlines;
+mod errors;
+mod gate;
+mod layers;
+mod observers;
+mod panics;
+mod registration;
+mod results;
+mod runtimes;
+mod slow_arguments;
+mod tokio_runtime;
+
+use mcp_core::ToolEntry;
+use mcp_registry::{Error, Registry, RegistryBuilder, ToolCall, ToolResult};
+use serde_json::Value;
+
+/// A registry of these tools alone.
+fn of<const N: usize>(tools: [&'static ToolEntry; N]) -> RegistryBuilder {
+    Registry::builder_of(tools)
+}
+
+fn build(builder: RegistryBuilder) -> Registry {
+    builder.build().unwrap()
+}
+
+fn call(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
+    registry.call_blocking(&ToolCall::new(name, arguments))
+}
+
+fn try_call(registry: &Registry, name: &str, arguments: Value) -> Result<ToolResult, Error> {
+    mcp_core::__private::block_on(registry.try_call(&ToolCall::new(name, arguments)))
+}
+
+/// The type and message of a failure.
+fn failure(result: &ToolResult) -> (&str, &str) {
+    let error = result.error.as_ref().unwrap_or_else(|| panic!("no failure: {}", result.to_json()));
+    (error.error_type.as_str(), &error.error_message)
+}
+
+/// Waits until something is so, for tests of what happens on other threads.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(30), "{what} does not happen");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}

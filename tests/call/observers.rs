@@ -1,0 +1,296 @@
+//! What is told of calls: to observers, in the audit, in metrics, in the result's `_meta`.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_core::__private::block_on;
+use mcp_registry::{
+    AuditLog, CallOptions, CallOutcome, CallRecord, Notice, Observer, ToolCall, ToolContext, ToolError, ToolResult,
+    mcp_tool, tools,
+};
+use serde_json::{Value, json};
+
+use CallOutcome::{Failure, Success};
+
+use crate::{build, call, failure, of};
+
+/// Old, and known by an older name.
+#[mcp_tool(
+    module = "seen",
+    deprecated_in = "2.0.0",
+    version = "2.1.0",
+    replaced_by = "seen.new",
+    aliases("seen.older")
+)]
+fn old(n: u8) -> u8 {
+    n
+}
+
+/// New.
+#[mcp_tool(module = "seen", aliases("seen.young"))]
+fn new(n: u8, #[arg(secret)] password: Option<String>) -> u8 {
+    let _ = password;
+    n
+}
+
+/// Fails as it is told to.
+#[mcp_tool(module = "seen")]
+fn fail(how: &str) -> Result<ToolResult, ToolError> {
+    match how {
+        "io" => Err(io::Error::new(io::ErrorKind::NotFound, "/srv/secret/path is not there").into()),
+        "own" => Err(ToolError::new("OutOfStock", "there is none left")),
+        "panic" => panic!("at /srv/secret/path"),
+        "result" => Ok(ToolResult::failure(ToolError::new("OutOfStock", "there is none left"))),
+        _ => Ok(ToolResult::success()),
+    }
+}
+
+/// Takes its time.
+#[mcp_tool(module = "seen", timeout = "10ms")]
+async fn late(#[ctx] cx: &ToolContext) {
+    cx.cancelled().await;
+}
+
+/// Tool, name, outcome, error type, message, and how many notices.
+type Seen = (String, String, CallOutcome, Option<String>, Option<String>, usize);
+
+/// Remembers what it was told.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<Seen>>>);
+
+impl Observer for Told {
+    fn observe(&self, record: &CallRecord<'_>) {
+        assert!(record.duration < Duration::from_secs(60));
+        assert!(!format!("{record:?}").contains("hunter2"), "no secret is shown");
+        let hint = record.hint().unwrap_or_default();
+        let is_masked = record.correlation_id.is_some();
+        assert_eq!(hint.contains("`ToolError`") && hint.contains("`mask_errors(false)`"), is_masked, "{hint}");
+        self.0.lock().unwrap().push((
+            record.tool.to_owned(),
+            record.called_as.to_owned(),
+            record.outcome,
+            record.error_type.map(ToOwned::to_owned),
+            record.message.map(ToOwned::to_owned),
+            record.notices.len(),
+        ));
+    }
+}
+
+impl Told {
+    fn take(&self) -> Vec<Seen> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+/// Breaks.
+struct Broken;
+
+impl Observer for Broken {
+    fn observe(&self, _: &CallRecord<'_>) {
+        panic!("the observer is broken");
+    }
+}
+
+#[test]
+fn every_call_is_told_once_whatever_comes_of_it() {
+    let told = Told::default();
+    let registry = build(of(tools![old, new, fail, late]).observer(Broken).observer(told.clone()));
+    let mut outcomes = Vec::new();
+    for (name, arguments) in [
+        ("seen.new", json!({ "n": 1, "password": "hunter2" })),
+        ("seen.new", json!({ "n": "x" })),
+        ("seen.nothing", json!({})),
+        ("no name!", json!({})),
+        ("seen.fail", json!({ "how": "own" })),
+        ("seen.fail", json!({ "how": "result" })),
+        ("seen.fail", json!({ "how": "panic" })),
+        ("seen_late", json!({})),
+    ] {
+        let _ = call(&registry, name, arguments);
+        let [(tool, called_as, outcome, error_type, ..)] = told.take().try_into().expect("told once");
+        assert_eq!(called_as, name);
+        outcomes.push((tool, outcome, error_type.unwrap_or_default()));
+    }
+    let expected = [
+        ("seen.new", Success, ""),
+        ("seen.new", Failure, "ValidationError"),
+        ("seen.nothing", Failure, "ToolNotFoundError"),
+        ("no name!", Failure, "ValidationError"),
+        ("seen.fail", Failure, "OutOfStock"),
+        ("seen.fail", Failure, "OutOfStock"),
+        ("seen.fail", Failure, "ToolExecutionError"),
+        ("seen.late", Failure, "TimeoutError"),
+    ];
+    assert_eq!(outcomes, expected.map(|(tool, outcome, kind)| (tool.to_owned(), outcome, kind.to_owned())));
+
+    let dropped = ToolCall::new("seen.late", json!({}));
+    {
+        let mut under_way = std::pin::pin!(registry.call(&dropped));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(under_way.as_mut().poll(&mut context).is_pending());
+    }
+    assert_eq!(told.take()[0].2, CallOutcome::Cancelled, "a call that was dropped is told too");
+    let mut out = Vec::new();
+    for arguments in [&br#"{"n": 1}"#[..], br#"{"n": }"#, b"\xff"] {
+        let done = registry.call_bytes_blocking("seen.new", arguments, &CallOptions::new(), &mut out).is_ok();
+        assert_eq!(told.take()[0].2 == Success, done);
+    }
+}
+
+#[test]
+fn notices_are_in_the_result_and_told() {
+    let told = Told::default();
+    let registry = build(of(tools![old, new]).observer(told.clone()));
+    let notices = |name: &str| {
+        let meta = call(&registry, name, json!({ "n": 1 })).meta;
+        meta.get("mcp-registry/notices").cloned().unwrap_or_default()
+    };
+    let deprecated = json!({ "kind": "deprecated", "since": "2.0.0", "replaced_by": "seen.new" });
+    let alias = |called_as: &str, name: &str| json!({ "kind": "alias", "called_as": called_as, "name": name });
+    assert_eq!(notices("seen.new"), Value::Null);
+    assert_eq!(notices("seen_new"), Value::Null, "the name on the wire is no alias");
+    assert_eq!(notices("seen.young"), json!([alias("seen.young", "seen.new")]));
+    assert_eq!(notices("seen.old"), json!([deprecated]));
+    assert_eq!(notices("seen_older"), json!([deprecated, alias("seen_older", "seen.old")]));
+    let counts: Vec<usize> = told.take().into_iter().map(|told| told.5).collect();
+    assert_eq!(counts, [0, 0, 1, 1, 2]);
+    let mut out = Vec::new();
+    registry.call_bytes_blocking("seen.older", br#"{"n":1}"#, &CallOptions::new(), &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), call(&registry, "seen.older", json!({ "n": 1 })).to_json());
+    let notice = Notice::Alias { called_as: "a".into(), name: "b".into() };
+    assert_eq!(notice.to_json(), alias("a", "b"));
+}
+
+#[test]
+fn errors_of_others_are_masked_where_the_policy_says() {
+    let told = Told::default();
+    let shown = build(of(tools![fail]));
+    let masked = build(of(tools![fail]).mask_errors(true).observer(told.clone()));
+    let masked_inline = build(of(tools![fail_inline]).mask_errors(true));
+    for how in ["io", "panic"] {
+        let asked = ToolCall::new("seen.fail", json!({ "how": how }));
+        assert!(failure(&shown.call_blocking(&asked)).1.contains("/srv/secret/path"));
+        let result = masked.call_blocking(&asked);
+        let json = result.to_json();
+        assert!(!json.contains("/srv/secret"), "{json}");
+        let id = result.error.as_ref().unwrap().error_details.as_ref().unwrap();
+        let id = serde_json::to_value(id).unwrap()["correlation_id"].as_str().unwrap().to_owned();
+        assert!(failure(&result).1.ends_with(&id) && id.len() == 16, "{json}");
+        let (.., message, _) = told.take().remove(0);
+        assert!(message.unwrap().contains("/srv/secret/path"), "the observer is told the whole");
+        // By the request, where the registry does not say.
+        let options = CallOptions::new().mask_errors(true);
+        assert!(!block_on(shown.call_with(&asked, &options)).to_json().contains("/srv/secret"));
+        assert!(
+            block_on(build(of(tools![fail]).mask_errors(false)).call_with(&asked, &options)).to_json().contains("srv")
+        );
+    }
+    let mut out = Vec::new();
+    let none = CallOptions::new();
+    let error = masked_inline.call_bytes_blocking("seen.fail_inline", b"{}", &none, &mut out).unwrap_err();
+    assert!(!error.to_string().contains("/srv/secret"), "{error}");
+    let own = masked.call_blocking(&ToolCall::new("seen.fail", json!({ "how": "own" })));
+    assert_eq!(failure(&own), ("OutOfStock", "there is none left"), "an author's words are for the model");
+}
+
+#[test]
+fn what_is_masked_and_heard_by_nobody_is_on_stderr() {
+    const NAME: &str = "observers::what_is_masked_and_heard_by_nobody_is_on_stderr";
+    if let Ok(who) = std::env::var("CALLS_HEARD_BY") {
+        let builder = of(tools![fail_inline]).mask_errors(true);
+        let registry = build(match who.as_str() {
+            "nobody" => builder,
+            // It keeps no messages.
+            "audit" => builder.observer(AuditLog::new()),
+            _ => builder.observer(Told::default()),
+        });
+        println!("{}", call(&registry, "seen.fail_inline", json!({})).to_json());
+        return;
+    }
+    for (who, is_told) in [("nobody", true), ("audit", true), ("observer", false)] {
+        let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+        let ran = test.args(["--exact", NAME, "--nocapture"]).env("CALLS_HEARD_BY", who).output().unwrap();
+        let [out, err] = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        let id = out.split(r#""correlation_id":""#).nth(1).unwrap_or_else(|| panic!("{out}{err}"));
+        let line = format!("error {}: ", &id[..16]);
+        assert_eq!(err.contains(&line) && err.contains("/srv/secret/path"), is_told, "{who}: {err}");
+        assert_eq!(err.contains("`ToolError`") && err.contains("`mask_errors(false)`"), is_told, "{who}: {err}");
+        assert!(!out.contains("/srv"), "{out}");
+    }
+}
+
+/// Fails in its place.
+#[mcp_tool(module = "seen", inline)]
+fn fail_inline() -> Result<u8, io::Error> {
+    Err(io::Error::other("/srv/secret/path"))
+}
+
+/// A file that the test can read.
+#[derive(Clone, Default)]
+struct File(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn s1_61_calls_are_written_down() {
+    let file = File::default();
+    let audit = AuditLog::jsonl(file.clone());
+    let registry = build(of(tools![new, fail]).mask_errors(true).observer(audit.clone()));
+    let options = CallOptions::new().caller("ada").request_id("7");
+    let secret = ToolCall::new("seen_new", json!({ "n": 1, "password": "hunter2" }));
+    let same = ToolCall::new("seen_new", json!({ "password": "hunter2", "n": 1 }));
+    for call in [&secret, &same, &ToolCall::new("seen.fail", json!({ "how": "io" }))] {
+        let _ = block_on(registry.call_with(call, &options));
+    }
+    let mut out = Vec::new();
+    registry.call_bytes_blocking("seen.new", br#"{ "password": "hunter2", "n": 1 }"#, &options, &mut out).unwrap();
+    assert!(audit.flush());
+    let text = String::from_utf8(file.0.lock().unwrap().clone()).unwrap();
+    assert!(!text.contains("hunter2") && !text.contains("/srv"), "{text}");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[0]["arguments_hash"], lines[1]["arguments_hash"]);
+    assert_eq!(lines[0]["arguments_hash"], lines[3]["arguments_hash"], "from bytes as from a value");
+    assert_ne!(lines[0]["arguments_hash"], lines[2]["arguments_hash"]);
+    assert_eq!(
+        (&lines[0]["tool"], &lines[0]["outcome"], &lines[0]["caller"]),
+        (&json!("seen.new"), &json!("success"), &json!("ada"))
+    );
+    assert_eq!((&lines[2]["outcome"], &lines[2]["error_type"]), (&json!("failure"), &json!("FileNotFoundError")));
+    assert_eq!(lines[2]["correlation_id"].as_str().unwrap().len(), 16);
+    assert!(lines[0]["ms"].is_number() && lines[0]["time"].as_str().unwrap().ends_with('Z'));
+    assert_eq!((audit.records().len(), audit.dropped()), (4, 0));
+}
+
+#[test]
+fn s3_51_calls_errors_and_latencies_are_counted_per_tool() {
+    let registry = build(of(tools![new, fail, fail_inline]).check_output(mcp_registry::OutputCheck::Never));
+    for n in 0..10 {
+        let _ = call(&registry, "seen.new", json!({ "n": n }));
+    }
+    for how in ["own", "result", "fine"] {
+        let _ = call(&registry, "seen.fail", json!({ "how": how }));
+    }
+    let _ = call(&registry, "seen.nothing", json!({}));
+    let mut out = Vec::new();
+    assert!(registry.call_bytes_blocking("seen.fail_inline", b"{}", &CallOptions::new(), &mut out).is_err());
+    let metrics = registry.metrics();
+    let counts = |name: &str| metrics.get(name).map(|tool| (tool.calls, tool.errors));
+    assert_eq!(counts("seen.new"), Some((10, 0)));
+    assert_eq!(counts("seen.fail"), Some((3, 2)));
+    assert_eq!(counts("seen.fail_inline"), Some((1, 1)));
+    assert_eq!((metrics.total().calls, metrics.total().errors), (14, 3));
+    let of_new = metrics.get("seen.new").unwrap();
+    assert!(of_new.quantile(0.5) <= of_new.quantile(0.99) && of_new.mean() <= Some(of_new.max));
+    assert!(metrics.to_prometheus().contains(r#"mcp_tool_calls_total{tool="seen.new"} 10"#));
+}

@@ -1,0 +1,175 @@
+//! The example crates, through the registry, as a program would use them.
+
+use std::sync::Arc;
+
+use file_utility::{Workspace, read_file_content};
+use mcp_registry::serde_json::{Value, json};
+use mcp_registry::testing::block_on;
+use mcp_registry::{LintPolicy, Peer, Registry, Server, Severity, Tool, ToolCall, ToolError, ToolResult, TrustLevel};
+use memory::Memory;
+
+fn registry(name: &str) -> (std::path::PathBuf, Registry) {
+    let root = std::env::temp_dir().join(format!("toolbox-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(root.join("src/app")).unwrap();
+    std::fs::write(
+        root.join("src/app/main.py"),
+        "def main():\n  print(\"Hello, World!\")\n\nif __name__ == \"__main__\":\n  main()",
+    )
+    .unwrap();
+    let registry = Registry::builder()
+        .select(|tool| tool.package() != "thousand")
+        .state(Workspace::open(&root).unwrap())
+        .state(Memory::default())
+        .expect_tools([("file-utility", 1), ("memory", 4)])
+        .trust_tool("memory.delete", TrustLevel::Trusted)
+        .build()
+        .unwrap();
+    (root, registry)
+}
+
+#[test]
+fn s4_3_s4_4_the_schemas_are_those_of_the_usage_example() {
+    let (root, registry) = registry("schema");
+    let tool = registry.get("file_utility.read_file_content").unwrap();
+    let input = tool.input_schema();
+    assert_eq!(input["required"], json!(["file_path"]));
+    assert_eq!(input["properties"]["file_path"]["type"], "string");
+    assert_eq!(input["properties"]["max_chars"]["type"], "integer");
+    assert_eq!(input["properties"]["max_chars"]["minimum"], 1);
+    assert_eq!(input["properties"]["encoding"]["default"], "utf-8");
+    for property in ["file_path", "max_chars", "encoding"] {
+        assert!(input["properties"][property]["description"].is_string(), "{property}");
+    }
+    let output = tool.output_schema().unwrap();
+    assert_eq!(output["required"], json!(["file_content", "chars_read", "encoding_used"]));
+    for property in ["file_content", "chars_read", "encoding_used"] {
+        assert!(output["properties"][property]["description"].is_string());
+    }
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn s4_7_s4_13_the_worked_calls_are_answered_as_they_are_worked() {
+    let (root, registry) = registry("messages");
+    let server = Server::new(registry);
+    let answer = |message: &str| answered(&server, message);
+    let mut worked = compact(include_str!("../seed/s4_3_result_success.json"));
+    // The tool returns its data and says no more on it.
+    worked = worked.replace(r#""Successfully read 73 characters from src/app/main.py using utf-8 encoding.""#, "null");
+    assert_eq!(answer(include_str!("../seed/s4_2_call.json")), worked);
+    let short =
+        json!({ "tool_name": "file_utility.read_file_content", "arguments": { "file_path": "src/app/main.py" } });
+    assert_eq!(answer(&short.to_string()), worked, "optional parameters can be left out");
+
+    let missing =
+        r#"{"tool_name":"file_utility.read_file_content","arguments":{"file_path":"src/app/non_existent_file.py"}}"#;
+    assert_eq!(answer(missing), compact(include_str!("../seed/s4_4_result_failure.json")));
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// The answer to a flat call, byte by byte.
+fn answered(server: &Server, message: &str) -> String {
+    String::from_utf8(block_on(server.handle(message.as_bytes(), &Peer::new())).unwrap()).unwrap()
+}
+
+fn compact(json: &str) -> String {
+    mcp_registry::serde_json::from_str::<Value>(json).unwrap().to_string()
+}
+
+#[test]
+fn s4_12_a_tool_that_explains_itself_answers_the_whole_worked_success() {
+    let (root, registry) = registry("explained");
+    let schema = registry.get_tool_schema("file_utility.read_file_content").unwrap();
+    let workspace = Arc::new(Workspace::open(&root).unwrap());
+    let tool = Tool::new("file_utility.read_file_content", Value::clone(&schema), move |_, arguments: Value| {
+        let workspace = Arc::clone(&workspace);
+        async move {
+            let path = arguments["file_path"].as_str().unwrap_or_default();
+            let read = read_file_content(&workspace, path, None, arguments["encoding"].as_str().unwrap_or("utf-8"))?;
+            let explanation = format!(
+                "Successfully read {} characters from {path} using {} encoding.",
+                read.chars_read, read.encoding_used
+            );
+            Ok::<_, ToolError>(ToolResult::data(read).explanation(explanation))
+        }
+    });
+    let server = Server::new(Registry::builder_of([]).tool(tool.description("Reads a file.")).build().unwrap());
+    let worked = compact(include_str!("../seed/s4_3_result_success.json"));
+    assert_eq!(answered(&server, include_str!("../seed/s4_2_call.json")), worked);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn s4_6_the_tool_is_declared_idempotent_and_reads_the_same_twice() {
+    let (root, registry) = registry("twice");
+    let entry = mcp_registry::serde_json::to_value(registry.get("file_utility.read_file_content").unwrap()).unwrap();
+    assert_eq!(entry["annotations"]["idempotentHint"], true);
+    let call = ToolCall::parse(include_str!("../seed/s4_2_call.json")).unwrap();
+    let first = registry.call_blocking(&call);
+    assert!(!first.is_failure());
+    assert_eq!(registry.call_blocking(&call), first);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn c29_c34_the_toolbox_keeps_to_the_strict_policy_and_the_lint_has_only_notes() {
+    let root = std::env::temp_dir().join(format!("toolbox-lint-{}", std::process::id()));
+    std::fs::create_dir_all(&root).unwrap();
+    let builder = Registry::builder()
+        .select(|tool| tool.package() != "thousand")
+        .state(Workspace::open(&root).unwrap())
+        .state(Memory::default());
+    let registry = builder.lint(LintPolicy::Strict).build().unwrap();
+    let rules: Vec<_> = registry.catalog().lint().iter().map(|found| (found.rule, found.severity)).collect();
+    assert_eq!(rules, [("closed-arguments", Severity::Note), ("optional-arguments", Severity::Note)]);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn memory_remembers_between_calls() {
+    let (root, registry) = registry("memory");
+    let call = |name: &str, arguments: Value| registry.call_blocking(&ToolCall::new(name, arguments));
+    assert_eq!(
+        call("memory_put", json!({ "key": "k", "value": [1, null] })).data,
+        Some(json!({ "key": "k", "existed": false }))
+    );
+    assert_eq!(call("memory.get", json!({ "key": "k" })).data, Some(json!({ "result": [1, null] })));
+    assert_eq!(call("memory.list", json!({})).data, Some(json!({ "result": ["k"] })));
+    assert_eq!(call("memory.delete", json!({ "key": "k" })).data, Some(json!({ "key": "k", "existed": true })));
+    assert_eq!(call("memory.get", json!({ "key": "k" })).error.unwrap().error_type, "ResourceNotFound");
+    assert!(registry.get("memory.delete").unwrap().is_destructive());
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn memory_refuses_what_would_let_it_grow_without_bounds() {
+    let (root, registry) = registry("bounds");
+    let put = |key: &str, value: Value| {
+        let result = registry.call_blocking(&ToolCall::new("memory.put", json!({ "key": key, "value": value })));
+        result.error.map(|error| error.error_type.to_string())
+    };
+    assert_eq!(put(&"k".repeat(257), json!(1)).as_deref(), Some("ValidationError"));
+    assert_eq!(put("large", json!("x".repeat(16 << 10))).as_deref(), Some("ValidationError"));
+    for key in 0..1_000 {
+        assert_eq!(put(&key.to_string(), json!(key)), None);
+    }
+    assert_eq!(put("one more", json!(1)).as_deref(), Some("MemoryFullError"));
+    assert_eq!(put("7", json!("another value")), None);
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+/// Plain functions run on threads, and only so many calls may be stuck on one: a file must not be able to hold any.
+#[cfg(unix)]
+#[test]
+fn named_pipes_do_not_disable_other_tools() {
+    let (root, registry) = registry("pipes");
+    assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
+    let read = ToolCall::new("file_utility.read_file_content", json!({ "file_path": "pipe" }));
+    std::thread::scope(|scope| {
+        for _ in 0..100 {
+            scope.spawn(|| registry.call_blocking(&read).error.expect("a pipe is not read"));
+        }
+    });
+    assert_eq!(registry.call_blocking(&ToolCall::new("memory.list", json!({}))).data, Some(json!({ "result": [] })));
+    std::fs::remove_dir_all(root).unwrap();
+}

@@ -1,0 +1,84 @@
+//! Descriptions that a macro writes: `include_str!`, `concat!` and those of users.
+
+use mcp_core::mcp_tool;
+
+use super::entry;
+
+/// Before.
+#[doc = ""]
+#[doc = concat!("By ", "macros,\n", " of two lines.")]
+/// Between.
+#[doc = include_str!("descriptions.md")]
+///
+/// # Security
+/// Stays inside.
+#[mcp_tool(module = "words")]
+fn mixed(path: String, limit: u8, other: u8) -> usize {
+    path.len() + usize::from(limit + other)
+}
+
+#[test]
+fn the_words_of_macros_keep_their_place_in_a_description() {
+    let entry = entry("words.mixed");
+    let description = "Before.\n\nBy macros,\n of two lines.\nBetween.\nReads a file.\n\n```sh\n# no heading\n```";
+    assert_eq!(entry.description, description);
+    assert_eq!(entry.sections, [("Errors", "- `FileNotFoundError`: there is none."), ("Security", "Stays inside.")]);
+}
+
+#[test]
+fn an_arguments_list_that_a_macro_writes_describes_parameters() {
+    let texts: Vec<&str> = entry("words.mixed").params.iter().map(|param| param.description).collect();
+    assert_eq!(texts, ["Where it is,\n  with é and more.", "How much of it.", ""]);
+}
+
+#[mcp_tool(module = "words")]
+#[doc = concat!(" Adds ", 2, " numbers. ")]
+fn parameters(
+    #[doc = concat!("The ", "first.")] a: u8,
+    /// The second,
+    #[doc = concat!("which is ", "added.")]
+    b: u8,
+    /// The third.
+    c: u8,
+) -> u8 {
+    a + b + c
+}
+
+#[test]
+fn the_words_of_macros_describe_a_parameter() {
+    let entry = entry("words.parameters");
+    assert_eq!(entry.description, "Adds 2 numbers.");
+    assert!(entry.sections.is_empty());
+    let texts: Vec<&str> = entry.params.iter().map(|param| param.description).collect();
+    assert_eq!(texts, ["The first.", "The second,\nwhich is added.", "The third."]);
+}
+
+macro_rules! word {
+    () => {
+        "a word of a macro"
+    };
+}
+
+macro_rules! tool {
+    ($name:ident, $words:expr, $more:literal) => {
+        #[doc = $words]
+        #[doc = concat!("and ", word!(), $more)]
+        #[mcp_tool(module = "words")]
+        fn $name(#[doc = $more] a: u8, #[doc = $words] b: u8) -> u8 {
+            a + b
+        }
+    };
+}
+
+tool!(made, "Made", " for all.");
+tool!(made_of_macros, concat!("Ma", "de"), " for all.");
+
+#[test]
+fn the_words_that_a_macro_is_given_are_seen() {
+    for name in ["words.made", "words.made_of_macros"] {
+        let entry = entry(name);
+        assert_eq!(entry.description, "Made\nand a word of a macro for all.");
+        let texts: Vec<&str> = entry.params.iter().map(|param| param.description).collect();
+        assert_eq!(texts, ["for all.", "Made"]);
+    }
+}

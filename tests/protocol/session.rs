@@ -1,0 +1,139 @@
+//! Who is there, and in which version one speaks.
+
+use mcp_registry::testing::{Client, block_on};
+use mcp_registry::{Peer, ProtocolVersion};
+use serde_json::{Value, json};
+
+use crate::{LEGACY, answer, client, meta, server};
+
+fn initialize(version: &str) -> String {
+    let params =
+        json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string()
+}
+
+#[test]
+fn b1_b2_initialize_agrees_on_a_version() {
+    for (asked, given) in [
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2025-03-26", "2025-03-26"),
+        ("2024-11-05", "2024-11-05"),
+        ("2024-10-07", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
+        let result = answer(&server(), &initialize(asked)).unwrap();
+        assert_eq!((&result["id"], &result["result"]["protocolVersion"]), (&json!(0), &json!(given)));
+        let result = &result["result"];
+        assert_eq!(result["serverInfo"], json!({ "name": "served", "version": "1.2.3" }));
+        assert_eq!(result["instructions"], "Serve yourself.");
+        assert_eq!(result["capabilities"], json!({ "tools": { "listChanged": false } }), "nobody can be told");
+        assert_eq!(result["_meta"], json!({ "tools_count": 10, "resources_count": 0, "prompts_count": 0 }));
+        assert!(result.get("resultType").is_none());
+    }
+    let peer = Peer::new().notify(|_| {});
+    let result = block_on(server().handle(initialize("2025-11-25").as_bytes(), &peer)).unwrap();
+    let result: Value = serde_json::from_slice(&result).unwrap();
+    assert_eq!(result["result"]["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
+    assert_eq!(peer.protocol_version(), Some(ProtocolVersion::V2025_11_25));
+    let missing = answer(&server(), r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#).unwrap();
+    assert_eq!(missing["error"]["code"], -32602);
+}
+
+#[test]
+fn b5_b6_b7_the_newest_version_is_discovered_and_carried_by_each_request() {
+    let client = client(ProtocolVersion::V2026_07_28);
+    let result = block_on(client.request("server/discover", json!({}))).unwrap();
+    assert_eq!(result["supportedVersions"], json!(ProtocolVersion::ALL.map(ProtocolVersion::as_str)));
+    assert_eq!((&result["resultType"], &result["cacheScope"]), (&json!("complete"), &json!("public")));
+    assert!(result["ttlMs"].is_u64());
+    assert_eq!(result["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
+    let info = json!({ "name": "served", "version": "1.2.3" });
+    assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"], info);
+
+    let ask = |method: &str, meta: Value| {
+        let message = json!({ "jsonrpc": "2.0", "id": "a", "method": method, "params": { "_meta": meta } });
+        answer(&server(), &message.to_string()).unwrap()
+    };
+    let mut without = meta();
+    without.as_object_mut().unwrap().remove("io.modelcontextprotocol/clientCapabilities");
+    assert_eq!(ask("tools/list", without)["error"]["code"], -32602);
+    let mut without = meta();
+    without.as_object_mut().unwrap().remove("io.modelcontextprotocol/protocolVersion");
+    assert_eq!(ask("tools/list", without)["error"]["code"], -32602);
+    assert_eq!(ask("server/discover", json!({}))["error"]["code"], -32602);
+    for version in ["2027-01-01", "2025-11-25", ""] {
+        let mut other = meta();
+        other["io.modelcontextprotocol/protocolVersion"] = version.into();
+        let error = ask("tools/list", other)["error"].clone();
+        assert_eq!((&error["code"], &error["data"]["requested"]), (&json!(-32022), &json!(version)));
+        assert_eq!(error["data"]["supported"][0], "2026-07-28");
+    }
+    let mut odd = meta();
+    odd["io.modelcontextprotocol/clientCapabilities"] = json!([]);
+    assert_eq!(ask("tools/list", odd)["error"]["code"], -32602);
+}
+
+#[test]
+fn b12_each_version_has_its_own_methods() {
+    for era in LEGACY {
+        let client = client(era);
+        assert_eq!(block_on(client.request("ping", json!({}))).unwrap(), json!({}));
+        assert_eq!(block_on(client.request("subscriptions/listen", json!({}))).unwrap_err().code, -32601);
+        assert_eq!(block_on(client.request("logging/setLevel", json!({ "level": "error" }))).unwrap(), json!({}));
+        assert_eq!(block_on(client.request("logging/setLevel", json!({ "level": "loud" }))).unwrap_err().code, -32602);
+    }
+    let newest = client(ProtocolVersion::V2026_07_28);
+    for method in
+        ["ping", "initialize", "logging/setLevel", "list_tools", "call_tool", "nonsense", "resources/list", ""]
+    {
+        let error =
+            block_on(newest.request(method, json!({ "level": "info", "protocolVersion": "2025-11-25" }))).unwrap_err();
+        assert_eq!(error.code, -32601, "{method}");
+    }
+}
+
+#[test]
+fn b11_both_kinds_of_versions_are_spoken_on_one_connection() {
+    let client = client(ProtocolVersion::V2025_06_18);
+    let message = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": { "_meta": meta() } });
+    let newest = block_on(client.send(message.to_string().as_bytes())).unwrap();
+    assert_eq!(newest["result"]["resultType"], "complete");
+    let older = block_on(client.request("tools/list", json!({}))).unwrap();
+    assert!(older.get("resultType").is_none());
+}
+
+#[test]
+fn a9_a_request_needs_no_params() {
+    for method in ["tools/list", "ping", "list_tools"] {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
+        assert!(answer(&server(), &message).unwrap().get("result").is_some(), "{method}");
+    }
+}
+
+#[test]
+fn s3_28_to_s3_30_c20_the_server_says_who_it_is_what_it_can_and_how_much_it_has() {
+    assert_eq!(
+        server().server_info(),
+        json!({
+            "name": "served",
+            "version": "1.2.3",
+            "capabilities": {
+                "tools": { "listChanged": true },
+                "resources": { "subscribe": false, "listChanged": false },
+                "prompts": { "listChanged": false },
+            },
+            "tools_count": 10,
+            "resources_count": 0,
+            "prompts_count": 0,
+        })
+    );
+    let handshake = answer(&server(), &initialize("2025-11-25")).unwrap()["result"].clone();
+    assert_eq!(handshake["serverInfo"], json!({ "name": "served", "version": "1.2.3" }));
+    assert_eq!(handshake["_meta"], json!({ "tools_count": 10, "resources_count": 0, "prompts_count": 0 }));
+    let unnamed = mcp_registry::Server::new(server().registry().clone()).server_info();
+    assert!(unnamed["name"].as_str().unwrap().starts_with("protocol"), "the program's name: {unnamed}");
+    let client = Client::new(server());
+    assert!(format!("{client:?}").contains("Client"));
+}

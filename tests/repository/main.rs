@@ -1,0 +1,4 @@
+//! The repository itself: its floors, and its list of requirements.
+
+mod architecture;
+mod requirements;

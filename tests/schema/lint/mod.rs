@@ -1,0 +1,293 @@
+//! What a host or a model could stumble over.
+
+#![allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools have the form under test")]
+
+use std::collections::HashMap;
+
+use mcp_registry::schemars::{self, JsonSchema};
+use mcp_registry::serde_json::{Value, json};
+use mcp_registry::{
+    Catalog, Content, LintPolicy, NamePolicy, RegistrationProblem, Registry, Severity, Tool, mcp_tool, tools,
+};
+use serde::Deserialize;
+
+mod hosts;
+
+#[mcp_tool(module = "bad", version = "1.0.0")]
+fn silent(x: (i32, i32), data: Vec<u8>, user_id: u64, free: Value) {
+    let _ = (x, data, user_id, free);
+}
+
+/// Is fine.
+#[mcp_tool(module = "good", title = "Fine", read_only)]
+fn fine(
+    /// The text.
+    text: String,
+) -> String {
+    text
+}
+
+/// Has set a rule aside.
+#[mcp_tool(module = "good", title = "Excused", read_only, allow("missing-parameter-description", "no-such-rule"))]
+fn excused(text: String) -> String {
+    text
+}
+
+/// Has a long name.
+#[mcp_tool(name = "some_module_of_many_words.some_tool_of_many_words", title = "Long", read_only)]
+fn long() -> i32 {
+    0
+}
+
+#[mcp_tool(name = "1st__thing")]
+fn oddly_named() {}
+
+fn rules(catalog: &Catalog, tool: &str) -> Vec<&'static str> {
+    catalog.lint().into_iter().filter(|finding| finding.tool == tool).map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn p4_what_hosts_refuse_or_models_misread_is_found() {
+    let catalog = Catalog::from_entries(tools![silent, fine, excused, long, oddly_named]).unwrap();
+    assert_eq!(
+        rules(&catalog, "bad.silent"),
+        [
+            "missing-description",
+            "missing-title",
+            "missing-effect-hints",
+            "missing-output-schema",
+            "missing-parameter-description",
+            "missing-parameter-description",
+            "missing-parameter-description",
+            "missing-parameter-description",
+            "tuple",
+            "bytes",
+            "wide-integer-id",
+            "any-value",
+        ]
+    );
+    assert_eq!(rules(&catalog, "good.fine"), [""; 0]);
+    assert_eq!(rules(&catalog, "good.excused"), ["unknown-rule"]);
+    assert_eq!(rules(&catalog, "some_module_of_many_words.some_tool_of_many_words"), ["name-length"]);
+    assert!(rules(&catalog, "1st__thing").starts_with(&["name-characters", "name-form", "missing-description"]));
+}
+
+#[test]
+fn a_finding_says_where_and_what_to_do() {
+    let catalog = Catalog::from_entries(tools![silent]).unwrap();
+    let finding = catalog.lint().into_iter().find(|finding| finding.rule == "missing-description").unwrap();
+    assert_eq!(finding.severity, Severity::Error);
+    let text = finding.to_string();
+    assert!(text.starts_with("error[missing-description]: `bad.silent` has no description"), "{text}");
+    assert!(text.contains("lint/mod.rs:"), "{text}");
+}
+
+#[test]
+fn dots_on_the_wire_are_found() {
+    let catalog = Registry::builder_of(tools![fine]).names(NamePolicy::Dotted).catalog().unwrap();
+    assert_eq!(rules(&catalog, "good.fine"), ["dotted-name"]);
+}
+
+#[test]
+fn schemas_written_by_hand_are_looked_into() {
+    let properties: HashMap<String, Value> =
+        (0..400).map(|n| (format!("p{n}"), json!({ "type": "string", "format": "phone" }))).collect();
+    let schema = json!({ "type": "object", "properties": properties, "anyOf": [{}] });
+    let registry = Registry::builder_of([]).tool(Tool::new("made.by_hand", schema, |_, _| async {})).build().unwrap();
+    let found = rules(&registry.catalog(), "made.by_hand");
+    for rule in ["schema-size", "root-union", "unknown-format"] {
+        assert!(found.contains(&rule), "{rule}");
+    }
+    let nulls = json!({ "type": "object", "properties": { "a": { "type": ["string", "null"] } }, "definitions": {} });
+    let made = |name: &str, schema: Value| Tool::new(name, schema, |_, _| async {});
+    let builder =
+        Registry::builder_of([]).tool(made("made.nulls", nulls)).tool(made("made.bare", json!({ "type": "object" })));
+    let catalog = builder.catalog().unwrap();
+    for (tool, rule) in
+        [("made.nulls", "null-type"), ("made.nulls", "schema-references"), ("made.bare", "missing-properties")]
+    {
+        assert!(rules(&catalog, tool).contains(&rule), "{rule}");
+    }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[allow(dead_code, reason = "only its schema counts")]
+struct Order {
+    /// A number that is no list of bytes.
+    items: u8,
+    /// A field whose name is a keyword.
+    default: Vec<(i32, i32)>,
+    /// A wide id, deeper down.
+    #[serde(rename = "userId")]
+    user: u64,
+}
+
+/// Looks deeper.
+#[mcp_tool(module = "good", title = "Deep", read_only)]
+fn deep(
+    /// The order.
+    order: Order,
+) -> String {
+    order.items.to_string()
+}
+
+#[test]
+fn schemas_are_looked_into_by_their_keywords() {
+    assert_eq!(rules(&Catalog::from_entries(tools![deep]).unwrap(), "good.deep"), ["tuple", "wide-integer-id"]);
+}
+
+#[test]
+fn c29_the_strict_policy_makes_errors_of_errors() {
+    assert!(Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().is_ok());
+    let error = Registry::builder_of(tools![silent]).lint(LintPolicy::Strict).build().unwrap_err();
+    let rule = |problem: &RegistrationProblem| match problem {
+        RegistrationProblem::Lint { rule, .. } => *rule,
+        other => panic!("{other}"),
+    };
+    let rules: Vec<&str> = error.problems().iter().map(rule).collect();
+    assert_eq!(rules, ["missing-description", "missing-output-schema", "any-value"]);
+    assert!(error.to_string().contains("allow(\"missing-description\")"), "{error}");
+
+    let strict = Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().unwrap();
+    let silent = Tool::new("made.silent", json!({ "type": "object", "properties": {} }), |_, _| async {});
+    let silent = silent.output_schema(json!({ "type": "object" }));
+    assert!(strict.register(silent.clone()).is_err());
+    assert!(strict.register(silent.allow("missing-description")).is_ok());
+}
+
+/// Says nothing back.
+#[mcp_tool(module = "strict", title = "Unit", read_only)]
+fn unit() {}
+
+/// Says back what has no schema.
+#[mcp_tool(module = "strict", title = "Content", read_only)]
+fn content() -> Content {
+    Content::text("")
+}
+
+/// Says nothing back, and that is meant.
+#[mcp_tool(module = "strict", title = "Excused", read_only, allow("missing-output-schema"))]
+fn excused_unit() {}
+
+#[test]
+fn c29_c34_a_missing_output_schema_is_an_error_under_the_strict_policy_unless_it_is_allowed() {
+    for (name, entry) in [("strict.unit", tools![unit]), ("strict.content", tools![content])] {
+        let catalog = Catalog::from_entries(entry).unwrap();
+        let found: Vec<_> = catalog.lint().into_iter().filter(|finding| finding.tool == name).collect();
+        assert_eq!((found.len(), found[0].rule, found[0].severity), (1, "missing-output-schema", Severity::Warning));
+        assert!(Registry::builder_of(entry).build().is_ok());
+        let error = Registry::builder_of(entry).lint(LintPolicy::Strict).build().unwrap_err();
+        let [RegistrationProblem::Lint { rule: "missing-output-schema", .. }] = error.problems() else {
+            panic!("{error}");
+        };
+        assert!(error.to_string().contains("allow(\"missing-output-schema\")"), "{error}");
+    }
+    assert!(Registry::builder_of(tools![excused_unit, fine]).lint(LintPolicy::Strict).build().is_ok());
+
+    let strict = Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().unwrap();
+    let schema = json!({ "type": "object", "properties": {} });
+    let made = Tool::new("made.without", schema, |_, _| async {}).description("Has no output schema.");
+    assert!(strict.register(made.clone()).unwrap_err().to_string().contains("`made.without` has no output schema"));
+    assert!(strict.register(made.allow("missing-output-schema")).is_ok());
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum Tree {
+    Left { next: Box<Tree>, left: bool },
+    Right { next: Box<Tree>, right: bool },
+    Leaf(i64),
+}
+
+/// Of each JSON type there is one variant.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum Any {
+    List(Vec<Any>),
+    Map(HashMap<String, Any>),
+    Text(String),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum Tagged {
+    Branch { left: Box<Tagged>, right: Option<Box<Tagged>> },
+    Leaf { value: i64 },
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum External {
+    Branch(Box<External>, Option<Box<External>>),
+    Either(Result<Box<External>, Vec<External>>),
+    Fields { left: Box<External> },
+    Leaf,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "of")]
+#[allow(dead_code, reason = "only its schema is looked at")]
+enum Adjacent {
+    Branch(Box<Adjacent>),
+    Fork { left: Box<Adjacent>, right: Box<Adjacent> },
+    Leaf,
+}
+
+/// Takes enums of which each variant has a name.
+#[mcp_tool(module = "slow")]
+fn named(external: External, adjacent: Adjacent) {
+    let _ = (external, adjacent);
+}
+
+/// Takes a tree.
+#[mcp_tool(module = "slow")]
+fn tree(tree: Tree) {
+    let _ = tree;
+}
+
+/// Takes a tree under a schema of its author's.
+#[mcp_tool(module = "slow")]
+fn hidden_tree(#[arg(schema = json!({ "type": "object" }))] tree: Tree) {
+    let _ = tree;
+}
+
+/// Takes anything.
+#[mcp_tool(module = "slow")]
+fn any(any: Any) {
+    let _ = any;
+}
+
+/// Takes a tree that reads in linear time.
+#[mcp_tool(module = "slow")]
+fn tagged(tree: Tagged) {
+    let _ = tree;
+}
+
+#[test]
+fn types_that_do_not_read_in_linear_time_are_named() {
+    let tools = tools![tree, hidden_tree, tagged, named, any];
+    let catalog = Catalog::from_entries(tools).unwrap();
+    let slow = |tool: &str| {
+        let findings = catalog.lint();
+        findings.into_iter().find(|it| it.tool == tool && it.rule == "slow-union").map(|finding| finding.message)
+    };
+    assert!(slow("slow.tree").unwrap().contains("`Tree`"));
+    assert!(slow("slow.hidden_tree").is_some());
+    assert_eq!(slow("slow.tagged"), None);
+    assert_eq!(slow("slow.named"), None);
+    assert_eq!(slow("slow.any"), None);
+    let registry = Registry::builder_of(tools).build().unwrap();
+    let schema = json!({
+        "type": "object",
+        "properties": { "tree": { "$ref": "#/$defs/Tree" } },
+        "$defs": { "Tree": { "anyOf": [
+            { "type": "array", "items": { "$ref": "#/$defs/Tree" } },
+            { "type": "array", "prefixItems": [{ "$ref": "#/$defs/Tree" }] },
+        ] } },
+    });
+    registry.register(Tool::new("slow.made", schema, |_, _| async {}).description("Takes a tree.")).unwrap();
+    assert!(registry.catalog().lint().iter().any(|it| it.tool == "slow.made" && it.rule == "slow-union"));
+}

@@ -1,0 +1,6 @@
+//! The schemas of tools: how they are published, enforced and linted.
+
+mod documented_tools;
+mod golden;
+mod lint;
+mod validation;

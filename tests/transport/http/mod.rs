@@ -1,0 +1,25 @@
+//! Served over HTTP: seen from a raw socket, as a service, and by rmcp's client.
+
+#![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps, reason = "tools take what they take")]
+
+mod access;
+mod cancellation;
+mod connection_limit;
+mod cors;
+mod disconnects;
+mod headers;
+mod masked_errors;
+mod messages;
+mod older_versions;
+#[cfg(unix)]
+mod process;
+mod rejections;
+mod served;
+mod service;
+mod sessions;
+mod shutdown;
+mod streams;
+mod unread_streams;
+mod untrusted_input;
+mod wire;
+mod with_rmcp;

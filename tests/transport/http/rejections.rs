@@ -1,0 +1,207 @@
+//! Requests that are rejected leave a trace, and guessing a token takes time.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use mcp_registry::{
+    AuditLog, CallOptions, CallRecord, Http, HttpService, Observer, Rejection, RejectionReason, Server,
+};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tower_service::Service as _;
+
+use super::served::{Log, Served, builder, eventually, initialize};
+use super::wire::{Ask, call, modern, older};
+
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps the reasons and counts that it is told of, and panics afterwards.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<(RejectionReason, u64)>>>);
+
+impl Observer for Told {
+    fn observe(&self, _: &CallRecord<'_>) {}
+
+    fn rejected(&self, rejection: &Rejection<'_>) {
+        self.0.lock().unwrap().push((rejection.reason, rejection.count));
+        panic!("on purpose");
+    }
+}
+
+fn audited(set: impl FnOnce(Http) -> Http) -> (Served, AuditLog, Written) {
+    let (log, written) = (Log::new(), Written::default());
+    let audit = AuditLog::jsonl(written.clone());
+    let registry = builder(&log).observer(Told::default()).observer(audit.clone()).build().unwrap();
+    (Served::of(Server::new(registry), log, set), audit, written)
+}
+
+fn lines(audit: &AuditLog, written: &Written) -> Vec<Value> {
+    assert!(audit.flush());
+    let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn who_is_not_let_in_is_in_the_audit_and_the_token_is_not() {
+    let (served, audit, written) = audited(|http| http.token("s3cret").allow_host("tools.example"));
+    let list = modern("tools/list", json!({}));
+    let known = list.clone().with("Authorization", "Bearer s3cret");
+    let long = format!("https://{}.example", "e".repeat(10_000));
+    let page = Ask::new("GET").with("Accept", "image/*").with("Sec-Fetch-Site", "cross-site");
+    for (ask, status) in [
+        (list.clone(), 401),
+        (list.clone().with("Authorization", "Bearer gue55"), 401),
+        (known.clone().with("Host", "evil.example"), 403),
+        (known.clone().with("Origin", &long), 403),
+        (page, 403),
+        (known, 200),
+    ] {
+        assert_eq!(served.ask(&ask).status, status);
+    }
+    let lines = lines(&audit, &written);
+    let reasons: Vec<_> = lines.iter().map(|line| line["rejected"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["missing_token", "wrong_token", "host", "origin", "origin"]);
+    assert_eq!(lines[2]["detail"], "evil.example");
+    let detail = lines[3]["detail"].as_str().unwrap();
+    assert!(detail.starts_with("https://eee") && detail.len() < 300, "{detail}");
+    for line in &lines {
+        assert!(line["client"].as_str().unwrap().starts_with("127.0.0.1:"), "{line}");
+        assert!(line["time"].is_string() && line.get("count").is_none(), "{line}");
+        assert!(!line.to_string().contains("gue55") && !line.to_string().contains("s3cret"), "{line}");
+    }
+    let kept = audit.rejections();
+    assert_eq!((kept.len(), kept[1].reason, kept[1].count), (5, RejectionReason::WrongToken, 1));
+    assert!(audit.records().is_empty(), "nothing was called");
+}
+
+#[test]
+fn who_meets_a_limit_or_names_the_session_of_another_is_in_the_audit() {
+    let options = |request: &axum::http::request::Parts| {
+        let caller = request.headers.get("x-caller").and_then(|name| name.to_str().ok());
+        CallOptions::new().caller(caller.unwrap_or("nobody"))
+    };
+    let (served, audit, written) = audited(|http| http.call_options(options).max_in_flight(1).max_streams(0));
+    let id = served.ask(&initialize("2025-11-25")).header("mcp-session-id").unwrap().to_owned();
+    let ping = older("ping", &json!({})).with("Mcp-Session-Id", &id);
+    assert_eq!(served.ask(&ping.with("X-Caller", "eve")).status, 404);
+    let unknown = older("ping", &json!({})).with("Mcp-Session-Id", "unknown");
+    assert_eq!(served.ask(&unknown).status, 404, "that is no intruder");
+    assert_eq!(served.ask(&Ask::new("GET").with("Accept", "text/event-stream")).status, 503);
+    let mut wire = served.wire();
+    wire.send(call("2026-07-28", "t_wait", json!({})).bytes());
+    served.log.wait_for("began", 1);
+    assert_eq!(served.ask(&modern("tools/list", json!({}))).status, 503);
+    let lines = lines(&audit, &written);
+    let told: Vec<_> = lines.iter().map(|line| (line["rejected"].as_str().unwrap(), &line["detail"])).collect();
+    let expected =
+        [("foreign_session", json!(null)), ("busy", json!("streams")), ("busy", json!("requests in flight"))];
+    assert_eq!(told, expected.iter().map(|(reason, detail)| (*reason, detail)).collect::<Vec<_>>());
+    assert!(!lines.iter().any(|line| line.to_string().contains(&id)));
+    served.log.release();
+    assert_eq!(wire.reply().result(), "released");
+    eventually("the call is in the audit as well", || audit.records().len() == 1);
+}
+
+fn request(token: &str, host: &str) -> Request {
+    let ask = modern("tools/list", json!({}));
+    let mut request = Request::builder().method("POST").uri("/mcp");
+    for (name, value) in &ask.headers {
+        request = request.header(name, value.as_slice());
+    }
+    let mut request = request.body(Body::from(ask.body)).unwrap();
+    request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+    request.headers_mut().insert("host", host.parse().unwrap());
+    request
+}
+
+async fn status(service: &mut HttpService, token: &str, host: &str) -> StatusCode {
+    service.call(request(token, host)).await.unwrap().status()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_rejections_is_reported_in_few_and_none_is_left_out() {
+    let told = Told::default();
+    let registry = builder(&Log::new()).observer(told.clone()).build().unwrap();
+    let mut service = Http::new(Server::new(registry)).service();
+    for _ in 0..1000 {
+        assert_eq!(status(&mut service, "", "evil.example").await, StatusCode::FORBIDDEN);
+    }
+    assert!(told.0.lock().unwrap().len() < 20);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let sum = || told.0.lock().unwrap().iter().map(|(_, count)| count).sum::<u64>();
+    assert_eq!(sum(), 1000);
+    assert!(told.0.lock().unwrap().len() < 20);
+    for _ in 0..100 {
+        status(&mut service, "", "evil.example").await;
+    }
+    drop(service);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(sum(), 1100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_to_a_wrong_token_is_delayed_and_no_other_is() {
+    let mut service = Http::new(Server::new(builder(&Log::new()).build().unwrap())).token("s3cret").service();
+    let started = Instant::now();
+    let mut longest = Duration::ZERO;
+    for _ in 0..40 {
+        let before = Instant::now();
+        assert_eq!(status(&mut service, "guess", "localhost").await, StatusCode::UNAUTHORIZED);
+        let took = before.elapsed();
+        assert!(took >= Duration::from_millis(100) && took <= Duration::from_secs(3), "{took:?}");
+        longest = longest.max(took);
+        let before = Instant::now();
+        assert_eq!(status(&mut service, "s3cret", "localhost").await, StatusCode::OK);
+        assert_eq!(before.elapsed(), Duration::ZERO, "it is slowed down by the wrong ones");
+    }
+    assert!(started.elapsed() > Duration::from_secs(10) && longest > Duration::from_millis(500), "{longest:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_answers_are_delayed_at_a_time() {
+    let service = Http::new(Server::new(builder(&Log::new()).build().unwrap())).token("s3cret").service();
+    let started = Instant::now();
+    let guess = || {
+        let mut service = service.clone();
+        tokio::spawn(async move {
+            let reply = service.call(request("guess", "localhost")).await.unwrap();
+            assert_eq!(reply.status(), StatusCode::UNAUTHORIZED);
+            (started.elapsed(), reply.headers().contains_key("connection"))
+        })
+    };
+    let guesses: Vec<_> = (0..1000).map(|_| guess()).collect();
+    let mut at_once = 0;
+    for guess in guesses {
+        let (took, closes) = guess.await.unwrap();
+        assert_eq!(took == Duration::ZERO, closes);
+        assert!(took <= Duration::from_secs(3), "{took:?}");
+        at_once += usize::from(closes);
+    }
+    assert!((500..1000).contains(&at_once), "{at_once}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_delays_nothing() {
+    let stop = mcp_registry::CancelToken::new();
+    let server = Server::new(builder(&Log::new()).build().unwrap());
+    let mut service = Http::new(server).token("s3cret").stop_with(stop.clone()).service();
+    stop.cancel();
+    let started = Instant::now();
+    assert_eq!(status(&mut service, "guess", "localhost").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
