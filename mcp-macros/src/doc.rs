@@ -1,36 +1,38 @@
-//! Doc comments → description, sections, and what an `# Arguments` list says of each parameter.
+//! Doc comments → description, sections, and the texts of an `# Arguments` list.
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Expr, ExprLit, Lit, Meta};
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta};
 
-use crate::args::ungrouped;
 use crate::errors::Errors;
+use crate::keys::ungrouped;
 
 /// The text of doc comments.
 pub(crate) enum Text {
-    /// It is written out.
+    /// It is known to this crate.
     Written(String),
-    /// A part of it comes from a macro such as `include_str!`: an expression that the compiler makes a literal of.
+    /// A part of it comes from a macro such as `include_str!`: an expression that the compiler evaluates.
     Macro(TokenStream),
-}
-
-impl Default for Text {
-    fn default() -> Self {
-        Self::Written(String::new())
-    }
 }
 
 impl Text {
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Written(text) if text.is_empty())
     }
+
+    /// Takes the text of the key `description` if there is no doc comment.
+    pub(crate) fn take_key(&mut self, key: Option<&LitStr>, item: &str, errors: &mut Errors) {
+        match key {
+            Some(text) if self.is_empty() => *self = Self::Written(text.value()),
+            Some(text) => errors.at(text, format!("the {item} has a doc comment as well; keep one of them")),
+            None => {}
+        }
+    }
 }
 
-/// What a function's documentation says.
-#[derive(Default)]
+/// A function's documentation.
 pub(crate) struct Docs {
-    /// All before the first heading; where a macro is in it, everything.
+    /// The text before the first heading; all of it if a part comes from a macro.
     pub(crate) description: Text,
     /// The other sections, by heading.
     pub(crate) sections: Vec<(String, String)>,
@@ -38,16 +40,14 @@ pub(crate) struct Docs {
     pub(crate) arguments: Vec<(String, String)>,
 }
 
-/// The text of an item's doc comments, whatever stands between them.
+/// The text of an item's doc comments, which other attributes may separate.
 pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
     let (mut written, mut parts, mut has_macro) = (Vec::new(), Vec::new(), false);
-    for attr in attrs {
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("doc")) {
         let Meta::NameValue(pair) = &attr.meta else { continue };
-        if !pair.path.is_ident("doc") {
-            continue;
-        }
         match ungrouped(pair.value.clone()) {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+                let unindented = |line: &str| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned();
                 // An empty comment is an empty line, which `str::lines` would not give.
                 let text = text.value().split('\n').map(unindented).collect::<Vec<_>>().join("\n");
                 parts.push(quote!(#text, "\n"));
@@ -69,20 +69,11 @@ pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
     Text::Written(written.join("\n").trim_matches('\n').to_owned())
 }
 
-fn unindented(line: &str) -> String {
-    line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
-}
-
-pub(crate) fn is_doc(attr: &Attribute) -> bool {
-    attr.path().is_ident("doc")
-}
-
-/// Takes a function's documentation apart at its headings.
+/// Splits a function's documentation at its headings.
 pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
-    let text = match text(attrs, errors) {
-        Text::Written(text) => text,
-        description @ Text::Macro(_) => return Docs { description, ..Docs::default() },
-    };
+    let mut docs = Docs { description: text(attrs, errors), sections: Vec::new(), arguments: Vec::new() };
+    let Text::Written(text) = &docs.description else { return docs };
+    let text = text.clone();
     let mut parts: Vec<(String, Vec<&str>)> = vec![(String::new(), Vec::new())];
     let mut in_code = false;
     for line in text.lines() {
@@ -94,7 +85,6 @@ pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
             _ => parts.last_mut().expect("there is a first part").1.push(line),
         }
     }
-    let mut docs = Docs::default();
     for (heading, lines) in parts {
         let body = lines.join("\n").trim_matches('\n').to_owned();
         match heading.as_str() {
@@ -106,24 +96,18 @@ pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
     docs
 }
 
-/// The items of a list: ``- `name`: text``, `* name - text`, with lines that go on.
+/// The items of a list: ``- `name`: text``, `* name - text`, and the lines that continue them.
 fn list(lines: &[&str]) -> Vec<(String, String)> {
     let mut items: Vec<(String, String)> = Vec::new();
     for line in lines {
-        let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
-        match (item, items.last_mut()) {
-            (Some(item), _) => {
-                let end = item.trim_start_matches('`').find(|c: char| !(c.is_alphanumeric() || c == '_'));
-                let bare = item.trim_start_matches('`');
-                let (name, rest) = bare.split_at(end.unwrap_or(bare.len()));
-                let rest = rest.trim_start_matches(['`', ' ', ':', '-', '–', '—']);
-                items.push((name.to_owned(), rest.to_owned()));
-            }
-            (None, Some((_, text))) if !line.trim().is_empty() => {
-                text.push('\n');
-                text.push_str(line.trim());
-            }
-            _ => {}
+        if let Some(item) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")) {
+            let item = item.trim_start_matches('`');
+            let end = item.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(item.len());
+            let text = item[end..].trim_start_matches(['`', ' ', ':', '-', '–', '—']);
+            items.push((item[..end].to_owned(), text.to_owned()));
+        } else if let (Some((_, text)), false) = (items.last_mut(), line.trim().is_empty()) {
+            *text += "\n";
+            *text += line.trim();
         }
     }
     items

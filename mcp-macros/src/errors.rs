@@ -1,4 +1,4 @@
-//! Every mistake is reported, each once.
+//! Reports every mistake, each of them once.
 
 use std::fmt::Display;
 
@@ -10,16 +10,21 @@ use quote::ToTokens;
 pub(crate) struct Errors(Vec<syn::Error>);
 
 impl Errors {
-    /// Notes a mistake at the tokens that the user can mend.
+    /// Reports a mistake at the tokens that the user has to change.
     pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.0.push(syn::Error::new_spanned(tokens, message));
+    }
+
+    /// Reports a mistake at the tokens, if there are any.
+    pub(crate) fn at_each(&mut self, tokens: impl IntoIterator<Item = impl ToTokens>, message: impl Display) {
+        self.0.extend(tokens.into_iter().map(|tokens| syn::Error::new_spanned(tokens, &message)));
     }
 
     pub(crate) fn push(&mut self, error: syn::Error) {
         self.0.push(error);
     }
 
-    /// The value, or nothing and a noted mistake.
+    /// The value, or none and a reported mistake.
     pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
@@ -28,24 +33,25 @@ impl Errors {
         self.0.is_empty()
     }
 
-    /// A `compile_error!` for each.
+    /// A `compile_error!` for each mistake.
     pub(crate) fn to_compile_errors(&self) -> TokenStream {
         self.0.iter().map(syn::Error::to_compile_error).collect()
     }
 }
 
-/// `a`, `b` and `c`.
-pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+/// A mistake at the tokens that the user has to change.
+pub(crate) fn error<T>(tokens: impl ToTokens, message: impl Display) -> syn::Result<T> {
+    Err(syn::Error::new_spanned(tokens, message))
 }
 
-/// The known name that is nearest to what was written, if one is near.
-pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = known.into_iter().map(|name| (strsim::jaro_winkler(written, name), name));
+/// `a`, `b` and `c`.
+pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let list = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    list.rsplit_once(", ").map_or(list.clone(), |(names, last)| format!("{names} and {last}"))
+}
+
+/// The known name that is nearest to the one that is written, if one is near.
+pub(crate) fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = known.map(|name| (strsim::jaro_winkler(written, name), name));
     scored.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }

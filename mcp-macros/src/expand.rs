@@ -1,80 +1,71 @@
-//! Tool → tokens: the function as it was written, and a constant beside it that registers it.
+//! Tool → tokens: the function as it is written, and a constant beside it that registers it.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprLit, Lit, LitStr};
+use syn::{Expr, ExprLit, Lit};
 
-use crate::args::{MetaLit, Number};
 use crate::doc::{Docs, Text};
 use crate::errors::Errors;
-use crate::item::Item;
-use crate::model::{Keys, Limit, Tool};
-use crate::param::{Arg, Constraint, Ctx, Default, Param};
+use crate::function::Function;
+use crate::keys::{Keys, Number, TOOL_KEYS, Target, Value};
+use crate::model::Tool;
+use crate::param::{Arg, Ctx, CtxKind, Param};
 use crate::tools::const_of;
 
-/// The whole attribute: parse, build the model, expand. On a mistake the function is given back with the errors.
+/// The whole attribute: parse, build the model, expand. On a mistake, the function comes back with the errors.
 pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let keys = Keys::read(args, &mut errors);
-    let mut item = match Item::parse(tokens.clone()) {
-        Ok(item) => item,
+    let keys = Keys::read(&TOOL_KEYS, vec![args], &mut errors);
+    let mut function = match Function::parse(tokens.clone()) {
+        Ok(function) => function,
         Err(error) => {
             errors.push(syn::Error::new(error.span(), "`#[mcp_tool]` goes on a function; put it on an `fn`"));
             let errors = errors.to_compile_errors();
             return quote!(#tokens #errors);
         }
     };
-    if let Some(tool) = Tool::build(keys, &item, &mut errors) {
-        item.added = added_attributes(&tool, &item);
-        let entry = entry(&tool, &item, krate);
-        quote!(#item #entry)
-    } else {
+    let Some(tool) = Tool::build(keys, &function, &mut errors) else {
         let errors = errors.to_compile_errors();
-        quote!(#item #errors)
+        return quote!(#function #errors);
+    };
+    add_attributes(&tool, &mut function);
+    let entry = entry(&tool, &function, krate);
+    quote!(#function #entry)
+}
+
+/// Adds the descriptions of the parameters to the function's page, and permits any number of parameters.
+fn add_attributes(tool: &Tool, function: &mut Function) {
+    let mut lines = tool.args.iter().filter(|arg| !arg.description.is_empty()).map(|arg| {
+        let name = format!(" - `{}`: ", arg.ident);
+        match &arg.description {
+            Text::Written(text) => (name + &text.replace('\n', "\n   ")).to_token_stream(),
+            Text::Macro(text) => quote!(::core::concat!(#name, #text)),
+        }
+    });
+    if let (Some(first), true) = (lines.next(), tool.docs.arguments.is_empty()) {
+        let attrs: Vec<_> = syn::parse_quote! {
+            #[doc = ""] #[doc = " # Arguments"] #[doc = ""] #[doc = #first] #(#[doc = #lines])*
+        };
+        function.attrs.extend(attrs);
+    }
+    if tool.params.len() > 7 {
+        function.attrs.push(syn::parse_quote!(#[allow(clippy::too_many_arguments)]));
     }
 }
 
-/// What the parameters say, for the function's page, and an excuse for their number.
-fn added_attributes(tool: &Tool, item: &Item) -> TokenStream {
-    let described: Vec<&Arg> = tool.args().filter(|arg| !arg.description.is_empty()).collect();
-    let lines = described.iter().map(|arg| {
-        let name = format!(" - `{}`: ", arg.ident);
-        match &arg.description {
-            Text::Written(text) => {
-                let line = name + &text.replace('\n', "\n   ");
-                quote!(#[doc = #line])
-            }
-            Text::Macro(text) => quote!(#[doc = ::core::concat!(#name, #text)]),
-        }
-    });
-    let docs = if described.is_empty() || !tool.docs.arguments.is_empty() {
-        TokenStream::new()
-    } else {
-        quote!(#[doc = ""] #[doc = " # Arguments"] #[doc = ""] #(#lines)*)
-    };
-    let many = (item.sig.inputs.len() > 7).then(|| quote!(#[allow(clippy::too_many_arguments)]));
-    quote!(#docs #many)
-}
-
-fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
-    let krate = tool.keys.krate.as_ref().map_or_else(|| krate.clone(), |path| quote!(#path));
+fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
+    let krate = tool.keys.expr("crate").map_or_else(|| krate.clone(), ToTokens::to_token_stream);
     let private = quote!(#krate::__private);
-    let Item { vis, .. } = item;
-    let (konst, function, name) = (const_of(&tool.function), tool.function.to_string(), &tool.name);
-    let function_name = function.trim_start_matches("r#");
-    let facts = facts(tool);
-    let doc = doc(tool);
-    let params = params(tool);
-    let (call, output) = (call(tool), output(tool));
+    let (vis, konst, name) = (&function.vis, const_of(&tool.function), &tool.name);
+    let function_name = tool.function.unraw().to_string();
+    let (doc, params, call, output, setters) = (doc(tool), params(tool), call(tool), output(tool), entry_setters(tool));
     // One item, of a kind that an `impl` may hold too: there the compiler misses the function, and reports nothing else.
     quote! {
         #[doc(hidden)]
-        #[allow(
-            deprecated, non_upper_case_globals, unit_bindings, unused_qualifications,
-            clippy::all, clippy::pedantic, clippy::nursery,
-        )]
+        #[allow(deprecated, non_upper_case_globals, unit_bindings, unused_qualifications)]
+        #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
         #vis const #konst: &#private::ToolEntry = {
             use #private as __mcp;
             #[allow(unused_imports)]
@@ -86,23 +77,19 @@ fn entry(tool: &Tool, item: &Item, krate: &TokenStream) -> TokenStream {
             static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
                 #name,
                 __mcp::Origin::new(
-                    ::core::env!("CARGO_PKG_NAME"),
-                    ::core::env!("CARGO_PKG_VERSION"),
-                    ::core::module_path!(),
-                    #function_name,
-                    ::core::file!(),
-                    ::core::line!(),
+                    ::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"),
+                    ::core::module_path!(), #function_name, ::core::file!(), ::core::line!(),
                 ),
                 __MCP_CALL,
             )
-            #facts;
+            #setters;
             __mcp::inventory::submit! { __mcp::Registration(&__MCP_ENTRY) }
             &__MCP_ENTRY
         };
     }
 }
 
-/// The documentation that the compiler takes apart, since a macro writes it.
+/// The documentation, if the compiler has to split it because a macro writes a part of it.
 fn doc(tool: &Tool) -> TokenStream {
     let Text::Macro(text) = &tool.docs.description else { return TokenStream::new() };
     quote! {
@@ -111,121 +98,98 @@ fn doc(tool: &Tool) -> TokenStream {
     }
 }
 
-/// Everything that is known of the tool, one call each.
-fn facts(tool: &Tool) -> TokenStream {
-    let mut facts = told(&tool.keys);
-    let mut fact = |tokens: TokenStream| facts.extend(tokens);
-    match &tool.docs.description {
-        Text::Written(text) if text.is_empty() => {}
-        Text::Written(text) => fact(quote!(.description(#text))),
-        Text::Macro(_) => fact(quote!(.description(__mcp::docs::description(__MCP_DOC)).sections(&__MCP_SECTIONS))),
-    }
-    if !tool.docs.sections.is_empty() {
-        let sections = tool.docs.sections.iter().map(|(heading, text)| quote!((#heading, #text)));
-        fact(quote!(.sections(&[#(#sections),*])));
-    }
-    if tool.args().next().is_some() {
-        fact(quote!(.params(&__MCP_PARAMS)));
-    }
-    if tool.args().any(|arg| arg.flatten.is_some()) {
-        fact(quote!(.flatten(true)));
-    }
-    let needs: Vec<TokenStream> = tool.params.iter().filter_map(needs).collect();
-    if !needs.is_empty() {
-        fact(quote!(.needs(&[#(#needs),*])));
-    }
-    fact(schemas(tool));
-    facts
+/// A list as the argument of a setter, if there is anything in it.
+fn list_setter(setter: &str, items: impl Iterator<Item = impl ToTokens>) -> Option<TokenStream> {
+    let (setter, items) = (format_ident!("{setter}"), items.collect::<Vec<_>>());
+    (!items.is_empty()).then(|| quote!(.#setter(&[#(#items),*])))
 }
 
-/// What the attribute's keys say.
-fn told(keys: &Keys) -> TokenStream {
-    let mut facts = TokenStream::new();
-    let mut fact = |tokens: TokenStream| facts.extend(tokens);
-    let texts = [
-        ("title", &keys.title),
-        ("version", &keys.version),
-        ("deprecated_in", &keys.deprecated_in),
-        ("replaced_by", &keys.replaced_by),
-    ];
-    for (setter, text) in texts {
-        if let Some(text) = text {
-            let setter = format_ident!("{setter}");
-            fact(quote!(.#setter(#text)));
-        }
+/// The keys that are passed on as they are.
+fn key_setters(keys: &Keys) -> TokenStream {
+    let setters = keys.iter().filter(|setting| matches!(setting.key.target, Target::Setter)).map(|setting| {
+        let (setter, value) = (format_ident!("{}", setting.key.name), &setting.value);
+        quote!(.#setter(#value))
+    });
+    setters.collect()
+}
+
+/// The value as a setter takes it.
+impl ToTokens for Value {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.extend(match self {
+            Self::Invalid => unreachable!("an expansion has no mistakes"),
+            Self::Bool(value) => quote!(#value),
+            Self::Text(text) => quote!(#text),
+            Self::Texts(texts) => quote!(&[#(#texts),*]),
+            Self::Timeout(None) => quote!(__mcp::Timeout::Never),
+            Self::Timeout(Some(millis)) => quote!(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis))),
+            Self::Count(count) => Literal::u64_unsuffixed(*count).to_token_stream(),
+            Self::Number(number) => quote!(__mcp::Bound::#number),
+            Self::Expr(expr) => quote!(#expr),
+            Self::Pairs(pairs) => {
+                let pairs = pairs.iter().map(|(name, value)| {
+                    let value = match value {
+                        Self::Bool(value) => quote!(Bool(#value)),
+                        Self::Number(number) => quote!(#number),
+                        value => quote!(Str(#value)),
+                    };
+                    quote!((#name, __mcp::MetaValue::#value))
+                });
+                quote!(&[#(#pairs),*])
+            }
+        });
     }
-    let hints = [keys.read_only, keys.destructive, keys.idempotent, keys.open_world];
-    if hints.iter().any(Option::is_some) {
+}
+
+/// The variant of `Bound` or `MetaValue`.
+impl ToTokens for Number {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let (variant, number) = match self {
+            Self::Int(number) => (quote!(Int), Literal::i128_unsuffixed(*number)),
+            Self::Float(number) => (quote!(Float), Literal::f64_unsuffixed(*number)),
+        };
+        tokens.extend(quote!(#variant(#number)));
+    }
+}
+
+/// All that is known of the tool, one call each.
+fn entry_setters(tool: &Tool) -> TokenStream {
+    let hints = ["read_only", "destructive", "idempotent", "open_world"].map(|hint| tool.keys.bool(hint));
+    let hints = hints.iter().any(Option::is_some).then(|| {
         let hints = hints.map(|hint| hint.map_or(-1_i8, i8::from));
-        fact(quote!(.hints(#(#hints),*)));
-    }
-    for (setter, list) in [("aliases", &keys.aliases), ("tags", &keys.tags), ("allow", &keys.allow)] {
-        if !list.is_empty() {
-            let setter = format_ident!("{setter}");
-            fact(quote!(.#setter(&[#(#list),*])));
-        }
-    }
-    if !keys.meta.is_empty() {
-        let pairs = keys.meta.iter().map(|(key, value)| meta(key, value));
-        fact(quote!(.meta(&[#(#pairs),*])));
-    }
-    match keys.timeout {
-        Some(Limit::Millis(millis)) => {
-            fact(quote!(.timeout(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis)))));
-        }
-        Some(Limit::Never) => fact(quote!(.timeout(__mcp::Timeout::Never))),
-        None => {}
-    }
-    if let Some(bytes) = &keys.max_result {
-        fact(quote!(.max_result(#bytes)));
-    }
-    if let Some(seconds) = keys.cache_ttl {
-        fact(quote!(.cache_ttl(#seconds)));
-    }
-    let flags = [
-        ("hidden", keys.hidden),
-        ("inline", keys.inline.is_some()),
-        ("allow_unknown_arguments", keys.allow_unknown_arguments),
-    ];
-    for (setter, _) in flags.into_iter().filter(|(_, set)| *set) {
-        let setter = format_ident!("{setter}");
-        fact(quote!(.#setter(true)));
-    }
-    facts
-}
-
-fn meta(key: &LitStr, value: &MetaLit) -> TokenStream {
-    let value = match value {
-        MetaLit::Str(text) => quote!(Str(#text)),
-        MetaLit::Bool(yes) => quote!(Bool(#yes)),
-        MetaLit::Int(number) => quote!(Int(#number)),
-        MetaLit::Float(number) => quote!(Float(#number)),
+        quote!(.hints(#(#hints),*))
+    });
+    let keys = key_setters(&tool.keys);
+    let deprecated_in = tool.deprecated_in.as_ref().map(|version| quote!(.deprecated_in(#version)));
+    let description = match &tool.docs.description {
+        Text::Written(text) if text.is_empty() => None,
+        Text::Written(text) => Some(quote!(.description(#text))),
+        Text::Macro(_) => Some(quote!(.description(__mcp::docs::description(__MCP_DOC)).sections(&__MCP_SECTIONS))),
     };
-    quote!((#key, __mcp::MetaValue::#value))
+    let sections = tool.docs.sections.iter().map(|(heading, text)| quote!((#heading, #text)));
+    let sections = list_setter("sections", sections);
+    let params = tool.args.iter().next().map(|_| quote!(.params(&__MCP_PARAMS)));
+    let flatten = flattened(tool).map(|_| quote!(.flatten(true)));
+    let needs = list_setter("needs", tool.params.iter().filter_map(needs));
+    let input = tool.keys.expr("input_schema");
+    let input = input.map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
+    let output = tool.keys.expr("output_schema").map_or_else(
+        || quote!(.output_schema(|| __mcp_output(true).1)),
+        |schema| quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true)),
+    );
+    quote! {
+        #hints #keys #deprecated_in #description #sections #params #flatten #needs #input #output
+        .output_shape(|| __mcp_output(false).0)
+    }
 }
 
-/// The schemas that were written out, and that of the return type.
-fn schemas(tool: &Tool) -> TokenStream {
-    let input = tool
-        .keys
-        .input_schema
-        .as_ref()
-        .map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
-    let output = if let Some(schema) = &tool.keys.output_schema {
-        quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true))
-    } else {
-        quote!(.output_schema(|| __mcp_output(true).1))
-    };
-    quote!(#input #output .output_shape(|| __mcp_output(false).0))
-}
-
-/// The function that tells the shape of what the tool returns and, where it is asked for, the schema.
+/// The function that returns the shape of the tool's output and, on request, its schema.
 fn output(tool: &Tool) -> TokenStream {
     let function = &tool.function;
     let by = if tool.is_async { quote!(by_future) } else { quote!(by) };
     let any = tool.params.iter().map(|_| quote!(__mcp::any()));
-    // The type is not named: where it is misspelt, the function says so, and once is enough.
-    quote_spanned! {tool.returns=>
+    // The type is not named: if it is misspelt, the compiler reports it at the function, and once is enough.
+    quote_spanned! {tool.return_span=>
         fn __mcp_output(__with_schema: bool) -> (__mcp::Shape, __mcp::Option<__mcp::OutputSchema>) {
             let __success = __mcp::Outcome::#by(|| #function(#(#any),*)).kind().success();
             let __shape = __success.shape();
@@ -237,27 +201,24 @@ fn output(tool: &Tool) -> TokenStream {
 
 /// The state that a `#[ctx]` parameter needs.
 fn needs(param: &Param) -> Option<TokenStream> {
-    match param {
-        Param::Arg(_) => None,
-        Param::Ctx(Ctx::Ref(ty)) => Some(quote_spanned!(ty.span()=> |needs| __mcp::CtxRef::<#ty>::NEW.needs(needs))),
-        Param::Ctx(Ctx::Clone(ty)) => {
-            Some(quote_spanned!(ty.span()=> |needs| needs.push(__mcp::StateType::of::<#ty>())))
-        }
-        Param::Ctx(Ctx::From(ty)) => {
-            Some(quote_spanned!(ty.span()=> |needs| needs.extend(<#ty as __mcp::FromContext>::requires())))
-        }
-    }
+    let Param::Ctx(ctx) = param else { return None };
+    let ty = &ctx.ty;
+    Some(match ctx.kind {
+        CtxKind::Ref => quote_spanned!(ty.span()=> |needs| __mcp::CtxRef::<#ty>::NEW.needs(needs)),
+        CtxKind::Clone => quote_spanned!(ty.span()=> |needs| needs.push(__mcp::StateType::of::<#ty>())),
+        CtxKind::From => quote_spanned!(ty.span()=> |needs| needs.extend(<#ty as __mcp::FromContext>::requires())),
+    })
 }
 
 /// The table of parameters, and the functions that it points to.
 fn params(tool: &Tool) -> TokenStream {
-    let count = tool.args().count();
+    let count = tool.args.iter().count();
     if count == 0 {
         return TokenStream::new();
     }
-    let defaults = tool.args().enumerate().filter_map(|(index, arg)| default_fn(index, arg));
-    let checks = tool.args().flat_map(fitness);
-    let params = tool.args().enumerate().map(|(index, arg)| param(index, arg, &tool.docs));
+    let defaults = tool.args.iter().filter_map(default_fn);
+    let checks = tool.args.iter().flat_map(constraint_checks);
+    let params = tool.args.iter().map(|arg| param(arg, &tool.docs));
     quote! {
         #(#defaults)*
         #(#checks)*
@@ -265,29 +226,34 @@ fn params(tool: &Tool) -> TokenStream {
     }
 }
 
-fn default_name(index: usize) -> Ident {
-    format_ident!("__mcp_default_{index}")
+/// The name of the function that makes the default, if there is one.
+fn default_name(arg: &Arg) -> Option<Ident> {
+    arg.keys.get("default").map(|_| format_ident!("__mcp_default_{}", arg.index))
 }
 
-fn default_fn(index: usize, arg: &Arg) -> Option<TokenStream> {
-    let (name, slot, ty) = (default_name(index), &arg.slot, &arg.ty);
-    let value = match arg.default.as_ref()? {
-        Default::OfType(span) => quote_spanned!(*span=> ::core::default::Default::default()),
-        Default::Expr(expr @ Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => from_text(expr, &text.value()),
-        Default::Expr(expr) => quote!(#expr),
+fn default_fn(arg: &Arg) -> Option<TokenStream> {
+    let (name, slot, ty) = (default_name(arg)?, &arg.ty.slot, &arg.ty.ty);
+    let value = match arg.keys.expr("default") {
+        None => quote_spanned!(arg.keys.get("default")?.ident.span()=> ::core::default::Default::default()),
+        Some(expr @ Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => from_text(expr, &text.value()),
+        Some(expr) => quote!(#expr),
     };
-    let value = if arg.borrows { quote_spanned!(arg.span=> __mcp::Lent::<#ty>::NEW.own(#value)) } else { value };
+    let value = if arg.ty.borrows { quote_spanned!(arg.span=> __mcp::Lent::<#ty>::NEW.own(#value)) } else { value };
     Some(quote!(fn #name() -> #slot { #value }))
 }
 
-/// A default that is written as a text. A trait of its own tells what to write where the type takes no text.
-fn from_text(expr: &Expr, text: &str) -> TokenStream {
+/// `snake_case`, `kebab-case` or words → `CamelCase`.
+fn camel_case(text: &str) -> String {
     let capitalized = |word: &str| {
         let mut letters = word.chars();
         letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
     };
-    let variant: String = text.split(['_', '-', ' ']).map(capitalized).collect();
-    let remedy = match syn::parse_str::<Ident>(&variant) {
+    text.split(['_', '-', ' ']).map(capitalized).collect()
+}
+
+/// A default that is written as a text. A trait of its own says what to write if the type takes no text.
+fn from_text(expr: &Expr, text: &str) -> TokenStream {
+    let remedy = match syn::parse_str::<Ident>(&camel_case(text)) {
         Ok(variant) => format!("for a variant write `default = {{Self}}::{variant}`"),
         Err(_) => "write it without quotes".to_owned(),
     };
@@ -307,122 +273,76 @@ fn from_text(expr: &Expr, text: &str) -> TokenStream {
     }}
 }
 
-/// Stops the compiler where a constraint cannot fit the type.
-fn fitness(arg: &Arg) -> Vec<TokenStream> {
-    let slot = &arg.slot;
-    let check = |(key, constraint): &(Ident, Constraint)| {
-        let (kind, what) = match constraint {
-            Constraint::Min(_) | Constraint::Max(_) => ("Number", "a number"),
-            Constraint::MinItems(_) | Constraint::MaxItems(_) => ("List", "a list"),
-            _ => ("Text", "a text"),
-        };
+/// Assertions that stop the compiler if a constraint cannot fit the type.
+fn constraint_checks(arg: &Arg) -> impl Iterator<Item = TokenStream> {
+    arg.constraints().map(|(constraint, kind)| {
+        let (key, slot, argument, what) = (&constraint.ident, &arg.ty.slot, &arg.ident, kind.to_lowercase());
         let kind = format_ident!("{kind}");
-        let text = format!("`{key}` does not fit the type of `{}`, which is not {what}; remove it", arg.ident);
-        quote_spanned!(key.span()=> const _: () = ::core::assert!(__mcp::KindOf::<#slot>::KIND.fits(__mcp::TypeKind::#kind), #text);)
-    };
-    arg.constraints.iter().map(check).collect()
+        let message = format!("`{key}` does not fit the type of `{argument}`, which is not a {what}; remove it");
+        quote_spanned!(key.span()=> const _: () = ::core::assert!(__mcp::KindOf::<#slot>::KIND.fits(__mcp::TypeKind::#kind), #message);)
+    })
 }
 
-fn param(index: usize, arg: &Arg, docs: &Docs) -> TokenStream {
-    let (name, slot) = (&arg.name, &arg.slot);
-    let mut param = quote_spanned!(arg.span=> __mcp::Param::of::<#slot>(#name));
-    if !arg.aliases.is_empty() {
-        let aliases = &arg.aliases;
-        param.extend(quote!(.aliases(&[#(#aliases),*])));
-    }
-    match (&arg.description, &docs.description) {
+fn param(arg: &Arg, docs: &Docs) -> TokenStream {
+    let (name, slot) = (&arg.name, &arg.ty.slot);
+    let param = quote_spanned!(arg.span=> __mcp::Param::of::<#slot>(#name));
+    let aliases = list_setter("aliases", arg.keys.texts("alias"));
+    let description = match (&arg.description, &docs.description) {
         (Text::Written(text), Text::Macro(_)) if text.is_empty() => {
             let name = arg.ident.unraw().to_string();
-            param.extend(quote!(.description(__mcp::docs::argument(__MCP_DOC, #name))));
+            Some(quote!(.description(__mcp::docs::argument(__MCP_DOC, #name))))
         }
-        (Text::Written(text), _) if text.is_empty() => {}
-        (Text::Written(text), _) => param.extend(quote!(.description(#text))),
-        (Text::Macro(text), _) => param.extend(quote!(.description(__mcp::docs::trimmed(#text)))),
-    }
-    if arg.default.is_some() {
-        let default = default_name(index);
-        param.extend(quote_spanned!(arg.span=> .default(|| __mcp::Shown::<#slot>::NEW.json(#default))));
-    }
-    if !arg.examples.is_empty() {
-        let examples = arg.examples.iter().map(|example| quote_spanned!(example.span()=> || __mcp::json(#example)));
-        param.extend(quote!(.examples(&[#(#examples),*])));
-    }
-    if !arg.constraints.is_empty() {
-        let constraints = arg.constraints.iter().map(|(_, constraint)| constraint_tokens(constraint));
-        param.extend(quote!(.constraints(&[#(#constraints),*]).fitted(__mcp::KindOf::<#slot>::KIND.is_known())));
-    }
-    if let Some(header) = &arg.header {
-        param.extend(quote!(.header(#header)));
-    }
-    if arg.secret {
-        param.extend(quote!(.secret(true)));
-    }
-    if let Some(schema) = &arg.schema {
-        param.extend(quote_spanned!(schema.span()=> .explicit_schema(|| __mcp::Value::from(#schema))));
-    }
-    param
+        (Text::Written(text), _) => (!text.is_empty()).then(|| quote!(.description(#text))),
+        (Text::Macro(text), _) => Some(quote!(.description(__mcp::docs::trimmed(#text)))),
+    };
+    let default = default_name(arg)
+        .map(|default| quote_spanned!(arg.span=> .default(|| __mcp::Shown::<#slot>::NEW.json(#default))));
+    let examples = arg.keys.exprs("example");
+    let examples = examples.map(|example| quote_spanned!(example.span()=> || __mcp::json(#example)));
+    let examples = list_setter("examples", examples);
+    let constraints = arg.constraints().map(|(constraint, _)| {
+        let (variant, value) = (format_ident!("{}", camel_case(constraint.key.name)), &constraint.value);
+        quote!(__mcp::Constraint::#variant(#value))
+    });
+    let constraints = list_setter("constraints", constraints)
+        .map(|constraints| quote!(#constraints.fitted(__mcp::KindOf::<#slot>::KIND.is_known())));
+    let keys = key_setters(&arg.keys);
+    let schema = arg.keys.expr("schema");
+    let schema = schema.map(|schema| quote_spanned!(schema.span()=> .explicit_schema(|| __mcp::Value::from(#schema))));
+    quote!(#param #aliases #description #default #examples #constraints #keys #schema)
 }
 
-fn constraint_tokens(constraint: &Constraint) -> TokenStream {
-    let bound = |number: &Number| match number {
-        Number::Int(number) => quote!(__mcp::Bound::Int(#number)),
-        Number::Float(number) => quote!(__mcp::Bound::Float(#number)),
-    };
-    let constraint = match constraint {
-        Constraint::Min(number) => {
-            let bound = bound(number);
-            quote!(Min(#bound))
-        }
-        Constraint::Max(number) => {
-            let bound = bound(number);
-            quote!(Max(#bound))
-        }
-        Constraint::MinLength(length) => quote!(MinLength(#length)),
-        Constraint::MaxLength(length) => quote!(MaxLength(#length)),
-        Constraint::MinItems(count) => quote!(MinItems(#count)),
-        Constraint::MaxItems(count) => quote!(MaxItems(#count)),
-        Constraint::Pattern(pattern) => quote!(Pattern(#pattern)),
-        Constraint::Format(format) => quote!(Format(#format)),
-        Constraint::OneOf(values) => quote!(OneOf(&[#(#values),*])),
-    };
-    quote!(__mcp::Constraint::#constraint)
-}
-
-/// The function that reads the arguments, calls the tool, and writes what it returns.
+/// The function that reads the arguments, calls the tool, and writes its result.
 fn call(tool: &Tool) -> TokenStream {
+    let (function, span) = (&tool.function, tool.return_span);
     let read = read(tool);
-    let (keep, passed) = pass(tool);
-    let function = &tool.function;
-    let span = tool.returns;
+    let params = tool.params.iter().enumerate();
+    let (bindings, passed): (Vec<_>, Vec<_>) = params.map(|(position, param)| pass(tool, position, param)).unzip();
     let wait = tool.is_async.then(|| quote!(.await));
+    let pause = tool.is_async.then(|| quote! { if __args.pause { __mcp::pause().await; } });
     let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
-    let [cx, args, out] = ["__cx", "__args", "__out"].map(variable);
+    // Variables that are named at the place of the user's tokens would be invisible to those of a `macro_rules!`.
+    let [cx, args, out] = ["__cx", "__args", "__out"].map(|name| format_ident!("{name}"));
     let finish = quote_spanned! {span=>
         let __returned = #called;
         let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
         __mcp::Success::of(&__value).write(__value, #out)
     };
-    let pause = tool.is_async.then(|| {
-        quote!(if __args.pause {
-            __mcp::pause().await;
-        })
-    });
     let body = quote! {
         #read
         if __args.is_read() {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
         #pause
-        #keep
+        #(#bindings)*
         #finish
     };
+    let result = quote!(__mcp::Result<__mcp::Returned, __mcp::CallError>);
     if tool.is_async {
         quote_spanned! {span=>
             fn __mcp_call<'a>(
-                #cx: &'a __mcp::ToolContext,
-                #args: __mcp::Input<'a>,
-                #out: &'a mut __mcp::Vec<u8>,
-            ) -> __mcp::BoxFuture<'a, __mcp::Result<__mcp::Returned, __mcp::CallError>> {
+                #cx: &'a __mcp::ToolContext, #args: __mcp::Input<'a>, #out: &'a mut __mcp::Vec<u8>,
+            ) -> __mcp::BoxFuture<'a, #result> {
                 __mcp::Box::pin(async move { #body })
             }
             const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
@@ -430,10 +350,8 @@ fn call(tool: &Tool) -> TokenStream {
     } else {
         quote! {
             fn __mcp_call(
-                __cx: &__mcp::ToolContext,
-                __args: __mcp::Input<'_>,
-                __out: &mut __mcp::Vec<u8>,
-            ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
+                #cx: &__mcp::ToolContext, #args: __mcp::Input<'_>, #out: &mut __mcp::Vec<u8>,
+            ) -> #result {
                 #body
             }
             const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
@@ -441,29 +359,26 @@ fn call(tool: &Tool) -> TokenStream {
     }
 }
 
-/// A variable of the expansion. Named at the place of the user's tokens, it would not be seen by those of a
-/// `macro_rules!`.
-fn variable(name: &str) -> Ident {
-    Ident::new(name, Span::call_site())
+fn slot_name(arg: &Arg) -> Ident {
+    format_ident!("__a{}", arg.index)
 }
 
-fn slot_name(index: usize) -> Ident {
-    format_ident!("__a{index}")
+fn flattened(tool: &Tool) -> Option<&Arg> {
+    tool.args.iter().find(|arg| arg.keys.flag("flatten").is_some())
 }
 
 /// Fills a slot for each argument.
 fn read(tool: &Tool) -> TokenStream {
-    if let Some(arg) = tool.args().find(|arg| arg.flatten.is_some()) {
-        let (slot, ty) = (slot_name(0), &arg.slot);
-        let (allow_unknown, args) = (tool.keys.allow_unknown_arguments, variable("__args"));
+    let allow_unknown = tool.keys.flag("allow_unknown_arguments").is_some();
+    if let Some(arg) = flattened(tool) {
+        let (slot, ty, args) = (slot_name(arg), &arg.ty.slot, format_ident!("__args"));
         return quote_spanned! {arg.span=>
             static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new();
             let #slot = __mcp::Flattened::<#ty>::NEW.read(#args.json, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
         };
     }
-    let slots: Vec<Ident> = (0..tool.args().count()).map(slot_name).collect();
-    let types = tool.args().map(|arg| &arg.slot);
-    let allow_unknown = tool.keys.allow_unknown_arguments;
+    let slots: Vec<Ident> = tool.args.iter().map(slot_name).collect();
+    let types = tool.args.iter().map(|arg| &arg.ty.slot);
     let params = if slots.is_empty() { quote!(&[]) } else { quote!(&__MCP_PARAMS) };
     quote! {
         #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
@@ -471,51 +386,34 @@ fn read(tool: &Tool) -> TokenStream {
     }
 }
 
-/// What is kept while the tool runs, and what it is called with.
-fn pass(tool: &Tool) -> (TokenStream, Vec<TokenStream>) {
-    let mut keep = TokenStream::new();
-    let mut passed = Vec::new();
-    let mut index = 0;
-    for param in &tool.params {
-        match param {
-            Param::Arg(arg) => {
-                let slot = slot_name(index);
-                if arg.flatten.is_none() {
-                    keep.extend(take(index, arg));
-                }
-                passed.push(if arg.borrows { quote_spanned!(arg.span=> __mcp::lend(&#slot)) } else { quote!(#slot) });
-                index += 1;
-            }
-            Param::Ctx(ctx) => {
-                let (name, value) = (format_ident!("__c{}", passed.len()), injected(ctx, tool.is_async));
-                keep.extend(quote!(let #name = #value;));
-                passed.push(quote!(#name));
-            }
+/// The variable that is kept while the tool runs, and the argument that the tool gets.
+fn pass(tool: &Tool, position: usize, param: &Param) -> (TokenStream, TokenStream) {
+    match param {
+        Param::Arg(index) => {
+            let arg = &tool.args[*index];
+            let slot = slot_name(arg);
+            let binding = match default_name(arg) {
+                _ if arg.keys.flag("flatten").is_some() => TokenStream::new(),
+                Some(default) => quote!(let #slot = #slot.take_or(#default);),
+                None => quote!(let #slot = #slot.take();),
+            };
+            let passed = if arg.ty.borrows { quote_spanned!(arg.span=> __mcp::lend(&#slot)) } else { quote!(#slot) };
+            (binding, passed)
         }
-    }
-    (keep, passed)
-}
-
-fn take(index: usize, arg: &Arg) -> TokenStream {
-    let slot = slot_name(index);
-    if arg.default.is_some() {
-        let default = default_name(index);
-        quote!(let #slot = #slot.take_or(#default);)
-    } else {
-        quote!(let #slot = #slot.take();)
+        Param::Ctx(ctx) => {
+            let (name, value) = (format_ident!("__c{position}"), injected(ctx, tool.is_async));
+            (quote!(let #name = #value;), quote!(#name))
+        }
     }
 }
 
 fn injected(ctx: &Ctx, is_async: bool) -> TokenStream {
-    let cx = variable("__cx");
-    match ctx {
-        Ctx::Ref(ty) => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(#cx)?),
-        Ctx::Clone(ty) => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(#cx)?),
-        Ctx::From(ty) if is_async => {
-            quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(#cx).await?)
-        }
-        Ctx::From(ty) => {
-            quote_spanned!(ty.span()=> __mcp::block_on(<#ty as __mcp::FromContext>::from_context(#cx))?)
-        }
+    let (cx, ty) = (format_ident!("__cx"), &ctx.ty);
+    let from_context = quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(#cx));
+    match ctx.kind {
+        CtxKind::Ref => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(#cx)?),
+        CtxKind::Clone => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(#cx)?),
+        CtxKind::From if is_async => quote_spanned!(ty.span()=> #from_context.await?),
+        CtxKind::From => quote_spanned!(ty.span()=> __mcp::block_on(#from_context)?),
     }
 }

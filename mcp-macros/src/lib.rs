@@ -1,15 +1,21 @@
-//! `#[mcp_tool]`: signature → model → tokens. Used through `mcp-core` or `mcp-registry`, which document it.
+//! `#[mcp_tool]`: signature → model → tokens. Used through `mcp-core` or `mcp-registry`.
+//!
+//! - `keys` has the tables of the attributes' keys and reads them; `function`, `param`, `types` and `doc` read the function.
+//! - `model` puts both together as a tool that obeys every rule, or reports every mistake.
+//! - `expand` turns the tool into tokens.
 
-mod args;
 mod doc;
 mod errors;
 mod expand;
-#[cfg(test)]
-mod expansions;
-mod item;
+mod formats;
+mod function;
+mod keys;
 mod model;
 mod param;
+#[cfg(test)]
+mod tests;
 mod tools;
+mod types;
 
 use proc_macro::TokenStream;
 use quote::quote;

@@ -7,29 +7,21 @@ use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::{Ident, Path, Token};
 
-/// The constant that stands beside a tool's function.
+/// The constant beside a tool's function.
 pub(crate) fn const_of(function: &Ident) -> Ident {
     format_ident!("__mcp_tool_{}", function.unraw(), span = function.span())
 }
 
 pub(crate) fn tools(paths: TokenStream) -> TokenStream {
-    let parser = Punctuated::<Path, Token![,]>::parse_terminated;
-    match parser.parse2(paths) {
-        Ok(paths) => {
-            let entries = paths.into_iter().map(|mut path| {
-                if let Some(last) = path.segments.last_mut() {
-                    last.ident = const_of(&last.ident);
-                }
-                path
-            });
-            quote!([#(#entries),*])
-        }
+    let mut paths = match Punctuated::<Path, Token![,]>::parse_terminated.parse2(paths) {
+        Ok(paths) => paths,
         Err(error) => {
-            let error = syn::Error::new(
-                error.span(),
-                "name functions that have `#[mcp_tool]`: `tools![module::function, other]`",
-            );
-            error.to_compile_error()
+            let message = "name functions that have `#[mcp_tool]`: `tools![module::function, other]`";
+            return syn::Error::new(error.span(), message).to_compile_error();
         }
+    };
+    for segment in paths.iter_mut().filter_map(|path| path.segments.last_mut()) {
+        segment.ident = const_of(&segment.ident);
     }
+    quote!([#paths])
 }

@@ -1,0 +1,54 @@
+//! The function under the attribute. Its body stays tokens: the attribute does not look inside.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Attribute, FnArg, Signature, Visibility};
+
+/// A function whose parameters may carry doc comments, `#[arg]` and `#[ctx]`.
+pub(crate) struct Function {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    body: TokenStream,
+}
+
+impl Function {
+    pub(crate) fn parse(tokens: TokenStream) -> syn::Result<Self> {
+        let parser = |input: ParseStream<'_>| {
+            let attrs = input.call(Attribute::parse_outer)?;
+            Ok(Self { attrs, vis: input.parse()?, sig: input.parse()?, body: input.parse()? })
+        };
+        parser.parse2(tokens)
+    }
+
+    /// Whether it is only declared, as in a trait.
+    pub(crate) fn has_no_body(&self) -> bool {
+        !matches!(self.body.clone().into_iter().last(), Some(TokenTree::Group(_)))
+    }
+}
+
+/// Whether the attribute has one of the names.
+pub(crate) fn is_any(attr: &Attribute, names: &[&str]) -> bool {
+    names.iter().any(|name| attr.path().is_ident(name))
+}
+
+/// Whether the compiler takes the attribute on a parameter.
+pub(crate) fn is_lint(attr: &Attribute) -> bool {
+    is_any(attr, &["allow", "warn", "deny", "expect", "forbid"])
+}
+
+/// The function as it is written, without the attributes that the compiler does not know on parameters.
+impl ToTokens for Function {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self { attrs, vis, sig, body } = self;
+        let mut sig = sig.clone();
+        for input in &mut sig.inputs {
+            match input {
+                FnArg::Receiver(receiver) => receiver.attrs.retain(is_lint),
+                FnArg::Typed(typed) => typed.attrs.retain(is_lint),
+            }
+        }
+        tokens.extend(quote!(#(#attrs)* #vis #sig #body));
+    }
+}
