@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::catalog::tool::RegisteredTool;
 use crate::validate;
-use crate::validate::keys::unreadable;
+use crate::validate::map_keys::unreadable;
 
 pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
     let mut problems = Vec::new();

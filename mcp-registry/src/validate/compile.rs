@@ -1,4 +1,4 @@
-//! Schemas, made ready to check values by.
+//! Compiles schemas to validators.
 
 use jsonschema::{Draft, Validator};
 use mcp_core::__private::cut;
@@ -18,20 +18,20 @@ pub(super) struct Checked {
     /// Whether formats are checked.
     pub(super) formats: bool,
     pub(super) validator: Validator,
-    /// Where the schema refers to itself: one that looks no deeper than a level, to tell faults by. The validator tells
-    /// those of all alternatives at every level, which takes twice as long for each level that two of them share.
+    /// For a recursive schema: one that checks a single level, to explain faults. A validator reports the faults of all
+    /// alternatives at every level, which doubles the time for each level that two of them share.
     shallow: Option<Validator>,
 }
 
 impl Checked {
-    /// What tells faults, and whether it looks at everything.
-    pub(super) fn telling(&self) -> (&Validator, bool) {
+    /// The validator that explains faults, and whether it checks everything.
+    pub(super) fn explaining(&self) -> (&Validator, bool) {
         (self.shallow.as_ref().unwrap_or(&self.validator), self.shallow.is_none())
     }
 }
 
-/// The most bytes of somebody else's words.
-const WORDS: usize = 160;
+/// The most bytes that are quoted from schemas and from errors of the validator.
+const MAX_QUOTED: usize = 160;
 
 /// The formats that are checked.
 const FORMATS: [&str; 18] = [
@@ -58,16 +58,16 @@ const FORMATS: [&str; 18] = [
 /// The validator of a tool's arguments.
 pub(super) fn input(subject: &dyn Subject) -> Compiled {
     let schema = match subject.entry() {
-        Some(entry) if entry.input_schema.is_none() => with_own_formats(subject.input(), entry.params),
+        Some(entry) if entry.input_schema.is_none() => with_explicit_formats(subject.input(), entry.params),
         _ => subject.input().clone(),
     };
     compile(schema, true)
 }
 
-/// The validator of a tool's results, if it says what they are.
+/// The validator of a tool's results, if it has an output schema.
 pub(super) fn output(subject: &dyn Subject) -> Option<Compiled> {
-    let written = subject.entry().is_none_or(|entry| entry.explicit_output);
-    subject.output().map(|schema| compile(schema.clone(), written))
+    let is_explicit = subject.entry().is_none_or(|entry| entry.explicit_output);
+    subject.output().map(|schema| compile(schema.clone(), is_explicit))
 }
 
 pub(super) fn compile(schema: Value, formats: bool) -> Compiled {
@@ -76,45 +76,45 @@ pub(super) fn compile(schema: Value, formats: bool) -> Compiled {
     Ok(Checked { schema, formats, validator, shallow })
 }
 
-/// The validator of a schema. The compiler panics at some schemas; those are none either.
+/// The validator of a schema. The compiler panics on some invalid schemas.
 pub(super) fn validator(schema: &Value, formats: bool) -> Result<Validator, String> {
     let built = guard(|| {
         jsonschema::options().should_validate_formats(formats).build(schema).map_err(|error| {
             let at = match error.instance_path().as_str() {
                 "" => String::new(),
-                path => format!(" at `{}`", cut(path, WORDS)),
+                path => format!(" at `{}`", cut(path, MAX_QUOTED)),
             };
-            format!("{}{at}", cut(&error.to_string(), WORDS))
+            format!("{}{at}", cut(&error.to_string(), MAX_QUOTED))
         })
     });
-    built.unwrap_or_else(|panicked| Err(format!("it cannot be compiled: {}", cut(panicked.message(), WORDS))))
+    built.unwrap_or_else(|panicked| Err(format!("it cannot be compiled: {}", cut(panicked.message(), MAX_QUOTED))))
 }
 
-/// The keywords that refer to other places.
+/// The keywords that hold references.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// The schema without the references by which it refers to itself, if it does.
+/// The schema without its recursive references, if it has any.
 fn shallow(schema: &Value) -> Option<Value> {
     let mut references = Vec::new();
     each_reference(schema, &mut |reference| references.push(reference.to_owned()));
-    references.retain(|reference| refers_to_itself(schema, reference));
+    references.retain(|reference| is_recursive(schema, reference));
     if references.is_empty() {
         return None;
     }
     let mut shallow = schema.clone();
     let at_root = |reference: &str| !DEFINITIONS.iter().any(|key| reference.starts_with(&format!("#/{key}/")));
-    cut_references(&mut shallow, &|reference| at_root(reference) && references.iter().any(|it| it == reference));
+    remove_references(&mut shallow, &|reference| at_root(reference) && references.iter().any(|it| it == reference));
     for definition in DEFINITIONS.iter().filter_map(|key| schema.get(key).map(|_| *key)) {
         let definitions = shallow.get_mut(definition).and_then(Value::as_object_mut);
         for definition in definitions.into_iter().flat_map(JsonObject::values_mut) {
-            cut_references(definition, &|reference| references.iter().any(|it| it == reference));
+            remove_references(definition, &|reference| references.iter().any(|it| it == reference));
         }
     }
     Some(shallow)
 }
 
-/// Whether one comes back to where a reference leads.
-fn refers_to_itself(schema: &Value, reference: &str) -> bool {
+/// Whether the target of a reference leads back to it.
+fn is_recursive(schema: &Value, reference: &str) -> bool {
     let mut found = vec![reference.to_owned()];
     let mut next = 0;
     while let Some(target) = found.get(next).and_then(|it| it.strip_prefix('#')).and_then(|it| schema.pointer(it)) {
@@ -130,34 +130,34 @@ fn refers_to_itself(schema: &Value, reference: &str) -> bool {
         }
         next += 1;
     }
-    // What leads elsewhere may lead back.
+    // A target outside of the schema may lead back.
     next < found.len()
 }
 
-pub(super) fn each_reference<'a>(schema: &'a Value, see: &mut impl FnMut(&'a str)) {
+pub(super) fn each_reference<'a>(schema: &'a Value, visit: &mut impl FnMut(&'a str)) {
     match schema {
         Value::Object(members) => members.iter().for_each(|(key, value)| match value {
-            Value::String(reference) if REFERENCES.contains(&key.as_str()) => see(reference),
-            inner => each_reference(inner, see),
+            Value::String(reference) if REFERENCES.contains(&key.as_str()) => visit(reference),
+            inner => each_reference(inner, visit),
         }),
-        Value::Array(items) => items.iter().for_each(|item| each_reference(item, see)),
+        Value::Array(items) => items.iter().for_each(|item| each_reference(item, visit)),
         _ => {}
     }
 }
 
-fn cut_references(schema: &mut Value, is_cut: &dyn Fn(&str) -> bool) {
+fn remove_references(schema: &mut Value, is_removed: &dyn Fn(&str) -> bool) {
     let Value::Object(object) = schema else { return };
     for key in REFERENCES {
-        if object.get(key).and_then(Value::as_str).is_some_and(is_cut) {
+        if object.get(key).and_then(Value::as_str).is_some_and(is_removed) {
             object.shift_remove(key);
         }
     }
-    schema::each_subschema(object, &mut |_, inner| cut_references(inner, is_cut));
+    schema::each_subschema(object, &mut |_, inner| remove_references(inner, is_removed));
 }
 
-/// The input schema with the formats that the tool's author gave to the parameters. Those of types are the types' own
-/// affair: they may read more than the format says, or less.
-fn with_own_formats(published: &Value, params: &[Param]) -> Value {
+/// The input schema with only those formats that the tool's author gave to parameters. Types check their own formats, and
+/// may accept more or less than the format allows.
+fn with_explicit_formats(published: &Value, params: &[Param]) -> Value {
     let mut schema = published.clone();
     strip_formats(&mut schema);
     for param in params {
@@ -184,23 +184,19 @@ fn with_own_formats(published: &Value, params: &[Param]) -> Value {
 fn strip_formats(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     object.shift_remove("format");
-    strip_inner(object);
-}
-
-fn strip_inner(object: &mut JsonObject) {
     schema::each_subschema(object, &mut |_, inner| strip_formats(inner));
 }
 
-/// What is wrong with what the author of a tool wrote. Schemas are looked at only where nothing is known against them.
-pub(crate) fn problems(subject: &dyn Subject, sound: bool) -> Vec<RegistrationProblem> {
+/// What is wrong with the explicit schemas and constraints of a tool. Schemas are checked only if `check_schemas` is set.
+pub(crate) fn problems(subject: &dyn Subject, check_schemas: bool) -> Vec<RegistrationProblem> {
     let (name, origin) = (|| subject.name().to_owned(), || Box::new(subject.origin().clone()));
     let entry = subject.entry();
-    let wrote_input = sound && entry.is_none_or(|entry| entry.input_schema.is_some());
-    let wrote_output = sound && entry.is_none_or(|entry| entry.explicit_output);
-    let input = wrote_input.then(|| ("input", input(subject).err()));
-    let output = wrote_output.then(|| ("output", output(subject).and_then(Result::err)));
+    let is_explicit_input = check_schemas && entry.is_none_or(|entry| entry.input_schema.is_some());
+    let is_explicit_output = check_schemas && entry.is_none_or(|entry| entry.explicit_output);
+    let input = is_explicit_input.then(|| ("input", input(subject).err()));
+    let output = is_explicit_output.then(|| ("output", output(subject).and_then(Result::err)));
     let schemas = input.into_iter().chain(output).filter_map(|(which, error)| {
-        let reason = no_schema(&error?);
+        let reason = invalid_schema(&error?);
         Some(RegistrationProblem::Schema { tool: name(), which, reason, origin: origin() })
     });
     let params = entry.map_or(&[][..], |entry| entry.params).iter().flat_map(|param| {
@@ -212,7 +208,7 @@ pub(crate) fn problems(subject: &dyn Subject, sound: bool) -> Vec<RegistrationPr
     schemas.chain(params).collect()
 }
 
-fn no_schema(reason: &str) -> String {
+fn invalid_schema(reason: &str) -> String {
     format!("is no JSON Schema: {reason}; correct it")
 }
 
@@ -224,13 +220,13 @@ fn param_faults(param: &Param) -> Vec<String> {
     });
     let schema = param.explicit_schema.map(|schema| schema()).filter(Value::is_object);
     let error = schema.and_then(|schema| compile(schema, true).err());
-    let schema = error.map(|reason| format!("has a schema that {}", no_schema(&reason)));
+    let schema = error.map(|reason| format!("has a schema that {}", invalid_schema(&reason)));
     schema.into_iter().chain(constraints).collect()
 }
 
 fn pattern_fault(pattern: &str) -> Option<String> {
     compile(json!({ "pattern": pattern }), false).err()?;
-    Some(format!("has the pattern `{}`, which is no regular expression; correct it", cut(pattern, WORDS)))
+    Some(format!("has the pattern `{}`, which is no regular expression; correct it", cut(pattern, MAX_QUOTED)))
 }
 
 fn format_fault(format: &str) -> Option<String> {

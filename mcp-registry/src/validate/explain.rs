@@ -1,6 +1,6 @@
-//! What a validator finds, in the words of this project: where, what belongs there, what came, what to do.
+//! Explains what a validator finds: where, what is expected, what was sent, what to do.
 //!
-//! Sentences are made of the schema's side of a fault. Of what was sent they hold the value alone, cut, and nothing of a
+//! Sentences describe what the schema expects. From what was sent they quote only the value, truncated, and nothing of a
 //! secret.
 
 use std::collections::HashSet;
@@ -15,47 +15,47 @@ use serde_json::Value;
 
 use super::Subject;
 use super::compile::Checked;
-use super::{DEEPER, Found, TOLD, large};
+use super::{Faults, INVALID_INSIDE, MAX_FAULTS, walk};
 
-/// Arguments or results that cannot be checked, since their schema is none.
-pub(super) fn unchecked(what: &str, reason: &str) -> Found {
+/// The fault of arguments or results that cannot be checked, since their schema is invalid.
+pub(super) fn unchecked(what: &str, reason: &str) -> Faults {
     let message = format!("the {what} cannot be checked, since the tool's schema is none: {reason}; tell its author");
     let fault = Fault { path: String::new(), expected: "a schema".to_owned(), got: None, message };
-    Found { faults: vec![fault], omitted: 0 }
+    Faults { faults: vec![fault], omitted: 0 }
 }
 
 /// The faults of a result.
-pub(super) fn result(checked: &Checked, data: &Value) -> Found {
+pub(super) fn result(checked: &Checked, data: &Value) -> Faults {
     if checked.validator.is_valid(data) {
-        Found::default()
+        Faults::default()
     } else if is_large(data) {
-        Telling::of(checked, RESULT, None).large(data)
+        Explainer::new(checked, RESULT, None).large(data)
     } else {
-        Found { faults: Telling::of(checked, RESULT, None).all(data), omitted: 0 }
+        Faults { faults: Explainer::new(checked, RESULT, None).all(data), omitted: 0 }
     }
 }
 
-/// The faults of arguments. Nulls mean absence where that makes them fit.
-pub(super) fn arguments(subject: &dyn Subject, checked: &Checked, arguments: Value) -> Found {
-    let mut arguments = by_name(subject, arguments);
+/// The faults of arguments. A null counts as absent where that makes the arguments valid.
+pub(super) fn arguments(subject: &dyn Subject, checked: &Checked, arguments: Value) -> Faults {
+    let mut arguments = without_aliases(subject, arguments);
     if checked.validator.is_valid(&arguments) {
-        return Found::default();
+        return Faults::default();
     }
-    let telling = Telling::of(checked, ARGUMENTS, Some(subject));
+    let explainer = Explainer::new(checked, ARGUMENTS, Some(subject));
     if !is_large(&arguments) {
-        return Found { faults: telling.fewest(&arguments), omitted: 0 };
+        return Faults { faults: explainer.fewest(&arguments), omitted: 0 };
     }
-    large::remove_nulls(checked, &mut arguments);
+    walk::remove_nulls(checked, &mut arguments);
     if checked.validator.is_valid(&arguments) {
-        return Found::default();
+        return Faults::default();
     }
-    telling.large(&arguments)
+    explainer.large(&arguments)
 }
 
-/// Values of more parts are not handed to the validator to list their faults: it lists all of them, however many.
-const PARTS: usize = 4096;
+/// The validator explains values of at most this many parts: it lists every fault, however many there are.
+const MAX_PARTS: usize = 4096;
 
-/// Whether a value has too many parts to list the faults of all of them.
+/// Whether a value has too many parts to list every fault.
 pub(super) fn is_large(value: &Value) -> bool {
     fn count(value: &Value, left: &mut usize) -> bool {
         let Some(rest) = left.checked_sub(1) else { return true };
@@ -66,11 +66,11 @@ pub(super) fn is_large(value: &Value) -> bool {
             _ => false,
         }
     }
-    count(value, &mut PARTS.clone())
+    count(value, &mut MAX_PARTS.clone())
 }
 
-/// The arguments under the names that the schema has for them.
-fn by_name(subject: &dyn Subject, arguments: Value) -> Value {
+/// The arguments with aliases replaced by names.
+fn without_aliases(subject: &dyn Subject, arguments: Value) -> Value {
     let params = subject.entry().map_or(&[][..], |entry| entry.params);
     let param = |key: &str| params.iter().find(|param| param.aliases.contains(&key));
     match arguments {
@@ -85,18 +85,18 @@ fn by_name(subject: &dyn Subject, arguments: Value) -> Value {
     }
 }
 
-/// The members that are null, by their paths.
+/// The paths of members that are null.
 struct Nulls {
-    /// A null does not fit there.
+    /// Where null is invalid.
     misplaced: HashSet<String>,
-    /// There is no such member: taking it away would hide that.
+    /// Members that the schema does not know: removing them would hide that.
     unknown: HashSet<String>,
 }
 
 impl Nulls {
-    fn of(checked: &Checked, arguments: &Value) -> Self {
+    fn find(checked: &Checked, arguments: &Value) -> Self {
         let (mut misplaced, mut unknown) = (HashSet::new(), HashSet::new());
-        for error in checked.telling().0.iter_errors(arguments) {
+        for error in checked.explaining().0.iter_errors(arguments) {
             let path = error.instance_path().as_str();
             if error.instance().is_null() {
                 misplaced.insert(path.to_owned());
@@ -110,22 +110,22 @@ impl Nulls {
     }
 }
 
-/// The value without those of its members that are null and meant.
-fn without_nulls(value: &Value, path: &str, meant: &dyn Fn(&str) -> bool) -> Value {
+/// The value without the null members that are to be removed.
+fn without_nulls(value: &Value, path: &str, is_removed: &dyn Fn(&str) -> bool) -> Value {
     match value {
         Value::Object(members) => {
             let mut kept = JsonObject::new();
             for (key, value) in members {
                 let path = format!("{path}/{}", escaped(key));
-                if !value.is_null() || !meant(&path) {
-                    kept.insert(key.clone(), without_nulls(value, &path, meant));
+                if !value.is_null() || !is_removed(&path) {
+                    kept.insert(key.clone(), without_nulls(value, &path, is_removed));
                 }
             }
             kept.into()
         }
         Value::Array(items) => {
             let items = items.iter().enumerate();
-            items.map(|(index, item)| without_nulls(item, &format!("{path}/{index}"), meant)).collect()
+            items.map(|(index, item)| without_nulls(item, &format!("{path}/{index}"), is_removed)).collect()
         }
         other => other.clone(),
     }
@@ -142,8 +142,8 @@ fn without_null_items(value: &Value) -> Value {
     }
 }
 
-/// How the faults of one value are told: of a whole document, or of a part of it.
-pub(super) struct Telling<'a> {
+/// Explains the faults of a value: a whole document, or a part of one.
+pub(super) struct Explainer<'a> {
     /// The schema of the value.
     pub(super) checked: &'a Checked,
     /// The schema of the document.
@@ -155,27 +155,27 @@ pub(super) struct Telling<'a> {
     pub(super) subject: Option<&'a dyn Subject>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> Explainer<'a> {
     /// For a whole document.
-    fn of(checked: &'a Checked, document: Document, subject: Option<&'a dyn Subject>) -> Self {
+    fn new(checked: &'a Checked, document: Document, subject: Option<&'a dyn Subject>) -> Self {
         Self { checked, root: &checked.schema, prefix: "", document, subject }
     }
 
     /// The faults of a value of many parts that is not valid.
-    fn large(&self, value: &Value) -> Found {
-        let mut found = large::faults(self.checked, self.document, self.subject, value);
-        // Whatever the walk along the schema has missed, the validator has the last word.
+    fn large(&self, value: &Value) -> Faults {
+        let mut found = walk::faults(self.checked, self.document, self.subject, value);
+        // The walk along the schema may miss a fault; the validator decides.
         if found.faults.is_empty() && !self.is_valid(value) {
-            found.faults.push(self.document.wrong(self.prefix, DEEPER, None));
+            found.faults.push(self.document.wrong(self.prefix, INVALID_INSIDE, None));
         }
         found
     }
 
-    /// The faults of a value, of which nulls mean absence where that makes it fit.
+    /// The faults of a value; a null counts as absent where that leaves fewer faults.
     pub(super) fn fewest(&self, value: &Value) -> Vec<Fault> {
         let mut fewest = self.all(value);
-        let Nulls { misplaced, unknown } = Nulls::of(self.checked, value);
-        // First the nulls that do not fit are taken away, then all: a null can be what a type wants.
+        let Nulls { misplaced, unknown } = Nulls::find(self.checked, value);
+        // First without the invalid nulls, then without any: a type may require null.
         let without_misplaced = without_nulls(value, "", &|path| misplaced.contains(path));
         let without_any = without_nulls(value, "", &|path| !unknown.contains(path));
         for attempt in [without_misplaced, without_any] {
@@ -193,24 +193,24 @@ impl<'a> Telling<'a> {
         fewest
     }
 
-    /// The faults of a value, as far as they are told.
+    /// The faults of a value, up to the limit.
     pub(super) fn all(&self, value: &Value) -> Vec<Fault> {
-        let (validator, sees_all) = self.checked.telling();
+        let (validator, checks_all) = self.checked.explaining();
         let mut faults = Vec::new();
         for error in validator.iter_errors(value) {
             self.add(&error, &mut faults);
-            if faults.len() >= TOLD {
+            if faults.len() >= MAX_FAULTS {
                 break;
             }
         }
-        faults.truncate(TOLD);
-        if faults.is_empty() && !sees_all && !self.is_valid(value) {
-            faults.push(self.document.wrong(self.prefix, DEEPER, None));
+        faults.truncate(MAX_FAULTS);
+        if faults.is_empty() && !checks_all && !self.is_valid(value) {
+            faults.push(self.document.wrong(self.prefix, INVALID_INSIDE, None));
         }
         faults
     }
 
-    /// Whether all is well, but for what types decide about.
+    /// Whether the value is valid, except for what types decide about.
     fn is_valid(&self, value: &Value) -> bool {
         let validator = &self.checked.validator;
         validator.is_valid(value) || (self.subject.is_some() && validator.is_valid(&without_null_items(value)))
@@ -234,11 +234,13 @@ impl<'a> Telling<'a> {
                 if secret.is_none() =>
             {
                 let known = self.known(error);
-                let names = unexpected.iter().take(TOLD);
+                let names = unexpected.iter().take(MAX_FAULTS);
                 faults.extend(names.map(|name| document.unknown(at, name, known.iter().map(String::as_str))));
             }
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } if only_meant(context, inner).is_some() => {
-                only_meant(context, inner).into_iter().flatten().for_each(|error| self.add(error, faults));
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context }
+                if intended_alternative(context, inner).is_some() =>
+            {
+                intended_alternative(context, inner).into_iter().flatten().for_each(|error| self.add(error, faults));
             }
             Kind::FalseSchema => faults.push(document.superfluous(at)),
             kind => {
@@ -251,12 +253,12 @@ impl<'a> Telling<'a> {
     /// Whether a type decides about a null in a list, as it does about one in an object.
     pub(super) fn is_read_by_type(&self, path: &str) -> bool {
         let Some(entry) = self.subject.and_then(Subject::entry) else { return false };
-        let written = |param: &Param| param.explicit_schema.is_some() && is_first(path, param.name);
+        let is_explicit = |param: &Param| param.explicit_schema.is_some() && is_first(path, param.name);
         let in_list = path.rsplit('/').next().is_some_and(|step| step.bytes().all(|byte| byte.is_ascii_digit()));
-        in_list && entry.input_schema.is_none() && !entry.params.iter().any(written)
+        in_list && entry.input_schema.is_none() && !entry.params.iter().any(is_explicit)
     }
 
-    /// What may be told of the path, if a secret is there.
+    /// The part of the path that may be shown, if it leads to a secret.
     pub(super) fn secret(&self, path: &str) -> Option<String> {
         let entry = self.subject.and_then(Subject::entry)?;
         let param = |param: &&Param| param.secret && (entry.flatten || is_first(path, param.name));
@@ -267,7 +269,7 @@ impl<'a> Telling<'a> {
         Some(if known { format!("/{first}") } else { String::new() })
     }
 
-    /// The names that an object has by its schema, where it has one that is not among them.
+    /// The names that the schema of an object with an unknown member knows.
     fn known(&self, error: &ValidationError<'_>) -> Vec<String> {
         let schema = error.schema_path().as_str().rsplit_once('/').map_or("", |(schema, _)| schema);
         let properties = self.checked.schema.pointer(schema).and_then(|schema| schema.get("properties"));
@@ -279,17 +281,17 @@ fn is_first(path: &str, name: &str) -> bool {
     path.split('/').nth(1) == Some(&escaped(name))
 }
 
-/// The faults of the one alternative that is meant by its type or its tag.
-fn only_meant<'a>(
+/// The faults of the one alternative that is intended, by its type or its tag.
+fn intended_alternative<'a>(
     alternatives: &'a [Vec<ValidationError<'static>>],
     path: &str,
 ) -> Option<&'a [ValidationError<'static>]> {
-    let mut meant = alternatives.iter().filter(|errors| is_meant(errors, path));
-    let only = meant.next().filter(|errors| !errors.is_empty())?;
-    meant.next().is_none().then_some(only.as_slice())
+    let mut intended = alternatives.iter().filter(|errors| may_be_intended(errors, path));
+    let only = intended.next().filter(|errors| !errors.is_empty())?;
+    intended.next().is_none().then_some(only.as_slice())
 }
 
-fn is_meant(errors: &[ValidationError<'static>], path: &str) -> bool {
+fn may_be_intended(errors: &[ValidationError<'static>], path: &str) -> bool {
     let here = |error: &ValidationError<'_>| error.instance_path().as_str() == path;
     let a_step_below = |error: &ValidationError<'_>| {
         error.instance_path().as_str().rsplit_once('/').is_some_and(|(outer, _)| outer == path)
@@ -297,16 +299,16 @@ fn is_meant(errors: &[ValidationError<'static>], path: &str) -> bool {
     let lacks = errors.iter().any(|error| here(error) && matches!(error.kind(), Kind::Required { .. }));
     !errors.iter().any(|error| match error.kind() {
         Kind::Type { .. } | Kind::FalseSchema => here(error),
-        // One value alone is a tag.
+        // A single value is a tag.
         Kind::Enum { options } => here(error) || (only(options).is_some() && a_step_below(error)),
         Kind::Constant { .. } => here(error) || a_step_below(error),
-        // Another name than the one that is the tag.
+        // A different name than the tag.
         Kind::AdditionalProperties { .. } => here(error) && lacks,
         _ => false,
     })
 }
 
-/// What a keyword wants, in words.
+/// What a keyword expects, in words.
 pub(super) fn expected(kind: &Kind) -> String {
     match kind {
         Kind::Type { kind: TypeKind::Single(kind) } => type_name(*kind).to_owned(),

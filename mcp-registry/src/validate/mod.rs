@@ -1,21 +1,21 @@
-//! What a schema says is enforced, by types where they do it and by a validator where they do not.
+//! Enforces schemas: types do it where they can, and a validator does the rest.
 //!
-//! The validator runs for the tools that need it ([`Need`]), and for every call that was refused, to tell all faults at
-//! once. It is made when it is first needed. Without the feature `validate` there is none, and a tool that needs it is
-//! not registered unless the builder allows it.
+//! The validator runs for tools that need it ([`Need`]), and for every rejected call, to report every fault at once. It is
+//! compiled when it is first needed. Without the feature `validate` there is none, and a tool that needs it is not
+//! registered unless the builder allows it.
 
 #[cfg(feature = "validate")]
 mod compile;
 #[cfg(feature = "validate")]
 mod explain;
-pub(crate) mod keys;
-#[cfg(feature = "validate")]
-mod large;
-mod need;
+pub(crate) mod map_keys;
+mod recursion;
 mod sample;
-mod slow;
 #[cfg(test)]
 mod tests;
+mod unenforced;
+#[cfg(feature = "validate")]
+mod walk;
 
 use std::sync::OnceLock;
 
@@ -23,9 +23,9 @@ use mcp_core::__private::parse_arguments;
 use mcp_core::{Error, Fault, Origin, RegistrationProblem, SchemaError, ToolEntry, ValidationError};
 use serde_json::Value;
 
-pub(crate) use self::need::{Need, Unenforced};
+pub(crate) use self::recursion::{recursive_type, slow_type};
 pub(crate) use self::sample::Document;
-pub(crate) use self::slow::{recursive_type, slow_type};
+pub(crate) use self::unenforced::{Need, Unenforced};
 use crate::util::panic::guard;
 
 /// Schemas, and the types that enforce a part of them.
@@ -47,7 +47,7 @@ pub(crate) trait Subject {
     fn output(&self) -> Option<&Value>;
 }
 
-/// What is found out once about the schemas of a subject.
+/// The checks of a subject, each prepared once.
 pub(crate) struct Checks<S> {
     subject: S,
     need: OnceLock<Need>,
@@ -57,17 +57,17 @@ pub(crate) struct Checks<S> {
     output: OnceLock<Option<compile::Compiled>>,
 }
 
-/// How many faults are told.
-const TOLD: usize = 20;
+/// How many faults are reported.
+const MAX_FAULTS: usize = 20;
 
-/// Messages of more bytes are large: they are checked one at a time, where nobody waits for the thread.
+/// Messages of more bytes are large: they are checked one at a time, on threads that may block.
 pub(crate) const LARGE: usize = 64 * 1024;
 
-/// Where definitions stand.
+/// The keywords that hold definitions.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
-/// What is told of a fault that lies deeper than anyone looks.
-const DEEPER: &str = "as its schema says at every level";
+/// What is expected of a value with a fault that is too deeply nested to be explained.
+const INVALID_INSIDE: &str = "as its schema says at every level";
 
 impl<S: Subject> Checks<S> {
     pub(crate) const fn new(subject: S) -> Self {
@@ -87,10 +87,10 @@ impl<S: Subject> Checks<S> {
 
     /// When the validator has to run.
     pub(crate) fn need(&self) -> &Need {
-        self.need.get_or_init(|| need::need(&self.subject))
+        self.need.get_or_init(|| unenforced::need(&self.subject))
     }
 
-    /// Whether the validator has to see these arguments, which the types may take.
+    /// Whether the validator has to check these arguments.
     pub(crate) fn wants(&self, json: &str) -> bool {
         if !cfg!(feature = "validate") {
             return false;
@@ -104,48 +104,48 @@ impl<S: Subject> Checks<S> {
         }
     }
 
-    /// Whether there are arguments that the types may take and the validator has to see.
+    /// Whether there are arguments that the validator has to check.
     pub(crate) fn may_want(&self) -> bool {
         cfg!(feature = "validate") && !matches!(self.need(), Need::With { lists: false, objects: false })
     }
 
-    /// Rejects arguments if the validator has to see them and finds faults. What only the types see is found when the tool
-    /// runs; [`complete`](Self::complete) is for that.
+    /// Rejects arguments if the validator has to check them and finds faults. The types find theirs when the tool runs;
+    /// [`complete`](Self::complete) is for that.
     pub(crate) fn admit(&self, json: &str) -> Result<(), Error> {
         // The schema of a user's type may panic.
         let wants = guard(|| self.wants(json)).map_err(|panicked| panicked.of(self.subject.name()))?;
         if !wants {
             return Ok(());
         }
-        let found = match parse_arguments(json) {
+        let faults = match parse_arguments(json) {
             Ok(arguments) => self.faults(arguments),
             Err(error) => return Err(self.uncheckable(json, &error)),
         };
-        if found.faults.is_empty() { Ok(()) } else { Err(self.error(found.with(self.typed_faults(json))).into()) }
+        if faults.faults.is_empty() { Ok(()) } else { Err(self.error(faults.with(self.typed_faults(json))).into()) }
     }
 
-    /// The error of arguments that the types have rejected, with all faults: theirs, and what the validator finds besides.
+    /// The error of arguments that the types have rejected, with every fault: theirs, and those that the validator finds.
     pub(crate) fn complete(&self, json: &str, typed: Vec<Fault>) -> SchemaError {
-        // To read a large message once more is worth no further fault.
-        let is_read = typed.len() < TOLD && json.len() <= LARGE;
-        let arguments = is_read.then(|| parse_arguments(json).ok()).flatten();
-        let found = arguments.map_or_else(Found::default, |arguments| self.faults(arguments));
-        self.error(found.with(typed))
+        // Parsing a large message again is not worth it.
+        let is_parsed = typed.len() < MAX_FAULTS && json.len() <= LARGE;
+        let arguments = is_parsed.then(|| parse_arguments(json).ok()).flatten();
+        let faults = arguments.map_or_else(Faults::default, |arguments| self.faults(arguments));
+        self.error(faults.with(typed))
     }
 
-    /// The error of arguments that the validator cannot look at: a text that no `Value` can hold, or that it would hold as
-    /// another one. Nothing is known of them, so they are rejected.
+    /// The error of arguments that the validator cannot check: no `Value` can represent them, or only a different one.
+    /// Nothing is known about them, so they are rejected.
     fn uncheckable(&self, json: &str, error: &ValidationError) -> Error {
         let typed = self.typed_faults(json);
         if !typed.is_empty() {
-            return self.error(Found::default().with(typed)).into();
+            return self.error(Faults::default().with(typed)).into();
         }
         let is_secret = self.subject.entry().is_some_and(|entry| entry.params.iter().any(|param| param.secret));
         let reason = match error {
             ValidationError::Syntax { reason, line, column } => {
                 format!("{reason} at line {line}, column {column}; send text and numbers that JSON Schema can describe")
             }
-            // A path inside of a secret is part of it.
+            // A path inside a secret is part of the secret.
             _ if is_secret => "a key occurs twice in one object; keep one of the two".to_owned(),
             error => error.to_string(),
         };
@@ -157,18 +157,18 @@ impl<S: Subject> Checks<S> {
 
     /// The faults that the types find.
     fn typed_faults(&self, json: &str) -> Vec<Fault> {
-        // A type that panics has told nothing.
+        // A type that panics reports nothing.
         let find = |entry: &ToolEntry| guard(|| entry.check(json).err().unwrap_or_default()).unwrap_or_default();
         self.subject.entry().map(find).unwrap_or_default()
     }
 
-    fn error(&self, Found { faults, omitted }: Found) -> SchemaError {
+    fn error(&self, Faults { faults, omitted }: Faults) -> SchemaError {
         SchemaError::new(self.subject.name(), faults).omitted(omitted)
     }
 
-    /// What the validator finds in the arguments of a call. A null means absence, where absence fits.
+    /// The faults that the validator finds in arguments. A null counts as absent where absence is valid.
     #[cfg(feature = "validate")]
-    pub(crate) fn faults(&self, arguments: Value) -> Found {
+    pub(crate) fn faults(&self, arguments: Value) -> Faults {
         guarded("arguments", || match self.input.get_or_init(|| compile::input(&self.subject)) {
             Ok(compiled) => explain::arguments(&self.subject, compiled, arguments),
             Err(reason) => explain::unchecked("arguments", reason),
@@ -178,15 +178,15 @@ impl<S: Subject> Checks<S> {
     /// There is no validator.
     #[cfg(not(feature = "validate"))]
     #[allow(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn faults(&self, _: Value) -> Found {
-        Found::default()
+    pub(crate) fn faults(&self, _: Value) -> Faults {
+        Faults::default()
     }
 
-    /// Where a result's data is not as the output schema says.
+    /// The faults of a result by the output schema.
     #[cfg(feature = "validate")]
-    pub(crate) fn output_faults(&self, data: &Value) -> Found {
+    pub(crate) fn output_faults(&self, data: &Value) -> Faults {
         guarded("result", || match self.output.get_or_init(|| compile::output(&self.subject)) {
-            None => Found::default(),
+            None => Faults::default(),
             Some(Ok(compiled)) => explain::result(compiled, data),
             Some(Err(reason)) => explain::unchecked("result", reason),
         })
@@ -195,58 +195,59 @@ impl<S: Subject> Checks<S> {
     /// There is no validator.
     #[cfg(not(feature = "validate"))]
     #[allow(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn output_faults(&self, _: &Value) -> Found {
-        Found::default()
+    pub(crate) fn output_faults(&self, _: &Value) -> Faults {
+        Faults::default()
     }
 }
 
-/// The faults of a value: the first of them, and how many more there are.
+/// The first faults of a value, and how many more there are.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct Faults {
     pub(crate) faults: Vec<Fault>,
     pub(crate) omitted: usize,
 }
 
-impl Found {
-    /// These faults, and those of the others that are at other places.
+impl Faults {
+    /// These faults, after those of the types; of two at the same place, only the latter.
     fn with(self, first: Vec<Fault>) -> Self {
         let mut faults = merged(first, self.faults);
-        let omitted = self.omitted + faults.len().saturating_sub(TOLD);
-        faults.truncate(TOLD);
+        let omitted = self.omitted + faults.len().saturating_sub(MAX_FAULTS);
+        faults.truncate(MAX_FAULTS);
         Self { faults, omitted }
     }
 }
 
 /// The faults, and those of the others that are at other places.
 fn merged(mut faults: Vec<Fault>, others: Vec<Fault>) -> Vec<Fault> {
-    let told: Vec<Fault> = faults.clone();
-    let is_told =
-        |fault: &Fault| told.iter().any(|told| says_of(told, fault)) || (fault.expected == DEEPER && !told.is_empty());
-    faults.extend(others.into_iter().filter(|fault| !is_told(fault)));
+    let first: Vec<Fault> = faults.clone();
+    let is_covered = |fault: &Fault| {
+        first.iter().any(|first| covers(first, fault)) || (fault.expected == INVALID_INSIDE && !first.is_empty())
+    };
+    faults.extend(others.into_iter().filter(|fault| !is_covered(fault)));
     faults
 }
 
-/// Whether one fault is about the same value as another, a part of it, or what it is part of.
-fn says_of(told: &Fault, fault: &Fault) -> bool {
+/// Whether a fault is about the same value as another one, a part of it, or a value that contains it.
+fn covers(first: &Fault, fault: &Fault) -> bool {
     let within = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    match (told.path.as_str(), fault.path.as_str()) {
+    match (first.path.as_str(), fault.path.as_str()) {
         ("", "") => true,
-        // Of a struct that is all arguments, serde names the first field that is missing.
-        ("", path) => told.expected == format!("the field `{}`", path.trim_start_matches('/')),
+        // For a struct of all arguments, serde names the first missing field.
+        ("", path) => first.expected == format!("the field `{}`", path.trim_start_matches('/')),
         (_, "") => false,
-        (told, path) => within(path, told) || within(told, path),
+        (first, path) => within(path, first) || within(first, path),
     }
 }
 
-/// What the validator finds; a validator that panics has not let the value pass.
+/// The faults that the validator finds; a panic counts as a fault.
 #[cfg(feature = "validate")]
-fn guarded(what: &str, check: impl FnOnce() -> Found) -> Found {
+fn guarded(what: &str, check: impl FnOnce() -> Faults) -> Faults {
     guard(check).unwrap_or_else(|panicked| explain::unchecked(what, panicked.message()))
 }
 
-/// What is wrong with the schemas that the author of a tool wrote, and with `pattern` and `format` of its parameters.
+/// What is wrong with the explicit schemas of a tool, and with `pattern` and `format` of its parameters.
 #[cfg(feature = "validate")]
 pub(crate) use self::compile::problems;
 
@@ -261,7 +262,7 @@ pub(crate) fn unchecked(subject: &impl Subject) -> Option<RegistrationProblem> {
     if cfg!(feature = "validate") {
         return None;
     }
-    let Need::Always(Unenforced { keyword, path }) = need::need(subject) else { return None };
+    let Need::Always(Unenforced { keyword, path }) = unenforced::need(subject) else { return None };
     let origin = Box::new(subject.origin().clone());
     Some(RegistrationProblem::Unchecked { tool: subject.name().to_owned(), keyword, path, origin })
 }

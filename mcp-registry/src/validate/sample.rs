@@ -1,12 +1,12 @@
-//! Values for a schema: a small one that fits, and ones that break a single keyword.
+//! Values for a schema: a small valid one, and ones that violate a single keyword.
 
 use mcp_core::JsonObject;
 use serde_json::{Number, Value, json};
 
-/// How deep values are made.
-const DEPTH: usize = 16;
-/// The longest texts and lists that are made.
-const LONGEST: u64 = 1 << 16;
+/// How deeply values are nested.
+const MAX_DEPTH: usize = 16;
+/// The longest texts and lists that are generated.
+const MAX_LENGTH: u64 = 1 << 16;
 
 /// Texts of the formats that types have.
 const FORMATS: [(&str, &str); 17] = [
@@ -30,7 +30,7 @@ const FORMATS: [(&str, &str); 17] = [
 ];
 
 /// One value of each kind, with the types of JSON Schema that it has.
-fn kinds() -> [(Value, &'static [&'static str]); 6] {
+fn values_by_type() -> [(Value, &'static [&'static str]); 6] {
     [
         (json!(0), &["integer", "number"]),
         (json!(0.5), &["number"]),
@@ -45,55 +45,55 @@ fn kinds() -> [(Value, &'static [&'static str]); 6] {
 #[derive(Clone, Copy)]
 pub(crate) struct Document<'a>(pub(crate) &'a Value);
 
-/// The values that break a keyword.
-pub(super) enum Broken {
-    /// No value does.
+/// The values that violate a keyword.
+pub(super) enum Violations {
+    /// There are none.
     None,
-    /// Some of those that do.
-    By(Vec<Value>),
-    /// Nobody knows.
+    /// Some of them.
+    Some(Vec<Value>),
+    /// None could be generated.
     Unknown,
 }
 
 impl<'a> Document<'a> {
-    /// What a `$ref` refers to.
+    /// The target of a `$ref`.
     pub(crate) fn target(self, reference: &str) -> Option<&'a Value> {
         self.0.pointer(reference.strip_prefix('#')?)
     }
 
-    /// A value that fits the schema, as small as can be.
+    /// A minimal value that fits the schema.
     pub(crate) fn sample(self, schema: &Value) -> Option<Value> {
-        self.sampled(schema, 0)
+        self.sample_at(schema, 0)
     }
 
-    fn sampled(self, schema: &Value, depth: usize) -> Option<Value> {
+    fn sample_at(self, schema: &Value, depth: usize) -> Option<Value> {
         let Value::Object(object) = schema else { return (*schema == Value::Bool(true)).then(|| json!(1)) };
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return None;
         }
         let first = |key: &str| object.get(key).and_then(Value::as_array).and_then(|values| values.first());
         if let Some(value) = object.get("const").or_else(|| first("enum")) {
             return Some(value.clone());
         }
-        let mut made = match types(object).first() {
-            Some(kind) => Some(self.of_type(object, kind, depth)?),
-            None if object.contains_key("properties") => Some(self.of_type(object, "object", depth)?),
+        let mut sample = match types(object).first() {
+            Some(kind) => Some(self.sample_of_type(object, kind, depth)?),
+            None if object.contains_key("properties") => Some(self.sample_of_type(object, "object", depth)?),
             None => None,
         };
         if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
-            made = Some(merged(made, self.sampled(self.target(reference)?, depth + 1)?));
+            sample = Some(merged(sample, self.sample_at(self.target(reference)?, depth + 1)?));
         }
         for part in list(object, "allOf") {
-            made = Some(merged(made, self.sampled(part, depth + 1)?));
+            sample = Some(merged(sample, self.sample_at(part, depth + 1)?));
         }
         for key in ["oneOf", "anyOf"].into_iter().filter(|key| object.contains_key(*key)) {
-            let one = list(object, key).iter().find_map(|one| self.sampled(one, depth + 1))?;
-            made = Some(merged(made, one));
+            let one = list(object, key).iter().find_map(|one| self.sample_at(one, depth + 1))?;
+            sample = Some(merged(sample, one));
         }
-        Some(made.unwrap_or_else(|| json!(1)))
+        Some(sample.unwrap_or_else(|| json!(1)))
     }
 
-    fn of_type(self, object: &JsonObject, kind: &str, depth: usize) -> Option<Value> {
+    fn sample_of_type(self, object: &JsonObject, kind: &str, depth: usize) -> Option<Value> {
         Some(match kind {
             "integer" | "number" => number(object)?,
             "string" => text(object)?.into(),
@@ -104,19 +104,19 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// So many items.
-    pub(super) fn items(self, object: &JsonObject, wanted: u64, depth: usize) -> Option<Vec<Value>> {
-        if wanted > LONGEST {
+    /// A list of this many items.
+    pub(super) fn items(self, object: &JsonObject, amount: u64, depth: usize) -> Option<Vec<Value>> {
+        if amount > MAX_LENGTH {
             return None;
         }
         let first = list(object, "prefixItems");
         let any = Value::Bool(true);
         let rest = object.get("items").unwrap_or(&any);
         let mut items = Vec::new();
-        for index in 0..usize::try_from(wanted).ok()? {
+        for index in 0..usize::try_from(amount).ok()? {
             let item = match first.get(index) {
                 None if index > first.len() => items.last().cloned()?,
-                schema => self.sampled(schema.unwrap_or(rest), depth + 1)?,
+                schema => self.sample_at(schema.unwrap_or(rest), depth + 1)?,
             };
             items.push(item);
         }
@@ -130,104 +130,106 @@ impl<'a> Document<'a> {
         let schema = |name: &str| properties.and_then(|all| all.get(name));
         let mut members = JsonObject::new();
         for name in list(object, "required").iter().filter_map(Value::as_str) {
-            members.insert(name.to_owned(), self.sampled(schema(name).unwrap_or(&any), depth + 1)?);
+            members.insert(name.to_owned(), self.sample_at(schema(name).unwrap_or(&any), depth + 1)?);
         }
         let more = object.get("additionalProperties").unwrap_or(&any);
         let least = count(object, "minProperties").unwrap_or(0);
-        if least > LONGEST {
+        if least > MAX_LENGTH {
             return None;
         }
         for index in 0.. {
             if members.len() as u64 >= least {
                 break;
             }
-            members.insert(format!("key{index}"), self.sampled(more, depth + 1)?);
+            members.insert(format!("key{index}"), self.sample_at(more, depth + 1)?);
         }
         Some(members)
     }
 
-    /// Values that break the keyword and, as far as can be, nothing else.
-    pub(super) fn broken(self, object: &JsonObject, keyword: &str) -> Broken {
-        let Some(said) = object.get(keyword) else { return Broken::None };
+    /// Values that violate the keyword and, if possible, nothing else.
+    pub(super) fn violations(self, object: &JsonObject, keyword: &str) -> Violations {
+        let Some(operand) = object.get(keyword) else { return Violations::None };
         match keyword {
-            "type" => Broken::By(other_kinds(&types(object))),
-            "enum" => Broken::By(outside(said.as_array().map_or(&[], Vec::as_slice))),
-            "const" => Broken::By(outside(std::slice::from_ref(said))),
-            "required" => self.without_each(object, said),
-            "additionalProperties" | "unevaluatedProperties" => self.with_unknown(object, said),
+            "type" => Violations::Some(values_of_other_types(&types(object))),
+            "enum" => Violations::Some(other_values(operand.as_array().map_or(&[], Vec::as_slice))),
+            "const" => Violations::Some(other_values(std::slice::from_ref(operand))),
+            "required" => self.without_each(object, operand),
+            "additionalProperties" | "unevaluatedProperties" => self.with_unknown(object, operand),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
-                beyond(object, keyword, said).map_or(Broken::Unknown, |value| Broken::By(vec![value]))
+                beyond(object, keyword, operand).map_or(Violations::Unknown, |value| Violations::Some(vec![value]))
             }
-            "minLength" | "minItems" | "minProperties" if said == &json!(0) => Broken::None,
-            "minLength" => repeated(said, -1),
-            "maxLength" => repeated(said, 1),
-            "minItems" => self.counted(object, said, -1),
-            "maxItems" => self.counted(object, said, 1),
-            "uniqueItems" if *said == Value::Bool(false) => Broken::None,
-            "uniqueItems" => self.twice(object),
-            "minProperties" => self.sized(object, said, -1),
-            "maxProperties" => self.sized(object, said, 1),
-            "not" => self.sample(said).map_or(Broken::Unknown, |value| Broken::By(vec![value])),
-            _ => Broken::Unknown,
+            "minLength" | "minItems" | "minProperties" if operand == &json!(0) => Violations::None,
+            "minLength" => repeated(operand, -1),
+            "maxLength" => repeated(operand, 1),
+            "minItems" => self.with_length(object, operand, -1),
+            "maxItems" => self.with_length(object, operand, 1),
+            "uniqueItems" if *operand == Value::Bool(false) => Violations::None,
+            "uniqueItems" => self.with_duplicate(object),
+            "minProperties" => self.with_size(object, operand, -1),
+            "maxProperties" => self.with_size(object, operand, 1),
+            "not" => self.sample(operand).map_or(Violations::Unknown, |value| Violations::Some(vec![value])),
+            _ => Violations::Unknown,
         }
     }
 
-    fn without_each(self, object: &JsonObject, required: &Value) -> Broken {
+    fn without_each(self, object: &JsonObject, required: &Value) -> Violations {
         let names: Vec<&str> = required.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let Some(members) = self.members(object, 0) else {
-            // Nothing at all lacks them, too.
-            return if names.is_empty() { Broken::None } else { Broken::By(vec![json!({})]) };
+            // An empty object lacks them, too.
+            return if names.is_empty() { Violations::None } else { Violations::Some(vec![json!({})]) };
         };
         let without = |name: &&str| {
             let mut members = members.clone();
             members.shift_remove(*name);
             Value::Object(members)
         };
-        Broken::By(names.iter().map(without).collect())
+        Violations::Some(names.iter().map(without).collect())
     }
 
-    fn with_unknown(self, object: &JsonObject, said: &Value) -> Broken {
-        if *said == Value::Bool(true) {
-            return Broken::None;
+    fn with_unknown(self, object: &JsonObject, schema: &Value) -> Violations {
+        if *schema == Value::Bool(true) {
+            return Violations::None;
         }
-        let Some(mut members) = self.members(object, 0) else { return Broken::Unknown };
+        let Some(mut members) = self.members(object, 0) else { return Violations::Unknown };
         members.shift_insert(0, "~".to_owned(), json!(1));
-        Broken::By(vec![members.into()])
+        Violations::Some(vec![members.into()])
     }
 
-    fn counted(self, object: &JsonObject, said: &Value, by: i64) -> Broken {
-        let wanted = said.as_u64().and_then(|count| count.checked_add_signed(by));
+    fn with_length(self, object: &JsonObject, limit: &Value, by: i64) -> Violations {
+        let amount = limit.as_u64().and_then(|count| count.checked_add_signed(by));
         let plain: JsonObject = object.clone().into_iter().filter(|(key, _)| key != "uniqueItems").collect();
-        let items = wanted.and_then(|wanted| self.items(&plain, wanted, 0));
-        items.map_or(Broken::Unknown, |items| Broken::By(vec![items.into()]))
+        let items = amount.and_then(|amount| self.items(&plain, amount, 0));
+        items.map_or(Violations::Unknown, |items| Violations::Some(vec![items.into()]))
     }
 
-    fn twice(self, object: &JsonObject) -> Broken {
+    fn with_duplicate(self, object: &JsonObject) -> Violations {
         let most = count(object, "maxItems").unwrap_or(u64::MAX);
-        let wanted = count(object, "minItems").unwrap_or(0).max(2);
+        let amount = count(object, "minItems").unwrap_or(0).max(2);
         if most < 2 {
-            return Broken::None;
+            return Violations::None;
         }
-        self.counted(object, &wanted.into(), 0)
+        self.with_length(object, &amount.into(), 0)
     }
 
-    fn sized(self, object: &JsonObject, said: &Value, by: i64) -> Broken {
-        let Some(wanted) = said.as_u64().and_then(|count| count.checked_add_signed(by)) else { return Broken::Unknown };
+    fn with_size(self, object: &JsonObject, limit: &Value, by: i64) -> Violations {
+        let Some(amount) = limit.as_u64().and_then(|count| count.checked_add_signed(by)) else {
+            return Violations::Unknown;
+        };
         let mut object = object.clone();
-        object.insert("minProperties".into(), wanted.into());
-        self.members(&object, 0).map_or(Broken::Unknown, |members| Broken::By(vec![members.into()]))
+        object.insert("minProperties".into(), amount.into());
+        self.members(&object, 0).map_or(Violations::Unknown, |members| Violations::Some(vec![members.into()]))
     }
 
-    /// Whether a value fits the schema for certain. What is not looked at here does not fit.
+    /// Whether a value certainly fits the schema. Keywords that are not checked here count as violated.
     pub(super) fn fits(self, schema: &Value, value: &Value, depth: usize) -> bool {
         let Value::Object(object) = schema else { return *schema == Value::Bool(true) };
-        if depth > DEPTH || object.keys().any(|key| UNSEEN.contains(&key.as_str())) {
+        if depth > MAX_DEPTH || object.keys().any(|key| UNCHECKED.contains(&key.as_str())) {
             return false;
         }
         let fits = |schema: &Value, value: &Value| self.fits(schema, value, depth + 1);
         let kinds = types(object);
-        let of_kind = kinds.is_empty() || kinds.iter().any(|kind| is_of(value, kind));
-        let same = object.get("const").is_none_or(|wanted| wanted == value)
+        let of_kind = kinds.is_empty() || kinds.iter().any(|kind| has_type(value, kind));
+        let same = object.get("const").is_none_or(|constant| constant == value)
             && (!object.contains_key("enum") || list(object, "enum").contains(value));
         let target = object.get("$ref").and_then(Value::as_str).map(|reference| self.target(reference));
         let combined = target.is_none_or(|target| target.is_some_and(|target| fits(target, value)))
@@ -258,8 +260,8 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The keywords of which nobody here says whether a value keeps to them.
-const UNSEEN: [&str; 19] = [
+/// The keywords that `fits` does not check.
+const UNCHECKED: [&str; 19] = [
     "multipleOf",
     "pattern",
     "uniqueItems",
@@ -312,7 +314,7 @@ pub(super) fn types(object: &JsonObject) -> Vec<&str> {
     }
 }
 
-fn is_of(value: &Value, kind: &str) -> bool {
+fn has_type(value: &Value, kind: &str) -> bool {
     match value {
         Value::Null => kind == "null",
         Value::Bool(_) => kind == "boolean",
@@ -337,14 +339,14 @@ fn count(object: &JsonObject, key: &str) -> Option<u64> {
     object.get(key).and_then(Value::as_u64)
 }
 
-fn other_kinds(types: &[&str]) -> Vec<Value> {
-    let others = kinds().into_iter().filter(|(_, kinds)| !kinds.iter().any(|kind| types.contains(kind)));
+fn values_of_other_types(types: &[&str]) -> Vec<Value> {
+    let others = values_by_type().into_iter().filter(|(_, kinds)| !kinds.iter().any(|kind| types.contains(kind)));
     others.map(|(value, _)| value).collect()
 }
 
-/// Values that are none of these, of the same kind; and a name as an object, which serde takes for the name.
-fn outside(values: &[Value]) -> Vec<Value> {
-    let mut outside = match values.first() {
+/// Other values of the same type than these; and a name as an object, which serde accepts as the name.
+fn other_values(values: &[Value]) -> Vec<Value> {
+    let mut others = match values.first() {
         Some(Value::Bool(_)) => [true, false].map(Value::from).to_vec(),
         Some(Value::Number(_)) => {
             (0..=values.len()).map(Value::from).find(|value| !values.contains(value)).into_iter().collect()
@@ -352,8 +354,8 @@ fn outside(values: &[Value]) -> Vec<Value> {
         Some(Value::String(first)) => vec![json!("~"), json!({ first.as_str(): null })],
         _ => vec![json!("~")],
     };
-    outside.retain(|value| !values.contains(value));
-    outside
+    others.retain(|value| !values.contains(value));
+    others
 }
 
 fn text(object: &JsonObject) -> Option<String> {
@@ -366,17 +368,17 @@ fn text(object: &JsonObject) -> Option<String> {
 }
 
 fn of_length(length: u64) -> Option<String> {
-    (length <= LONGEST).then(|| "a".repeat(usize::try_from(length).unwrap_or_default()))
+    (length <= MAX_LENGTH).then(|| "a".repeat(usize::try_from(length).unwrap_or_default()))
 }
 
-fn repeated(said: &Value, by: i64) -> Broken {
-    let text = said.as_u64().and_then(|length| length.checked_add_signed(by)).and_then(of_length);
-    text.map_or(Broken::Unknown, |text| Broken::By(vec![text.into()]))
+fn repeated(limit: &Value, by: i64) -> Violations {
+    let text = limit.as_u64().and_then(|length| length.checked_add_signed(by)).and_then(of_length);
+    text.map_or(Violations::Unknown, |text| Violations::Some(vec![text.into()]))
 }
 
-/// The number of a keyword, where it is a whole one that floats hold exactly.
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "it is checked to be small and whole")]
-fn whole(object: &JsonObject, key: &str) -> Option<i64> {
+/// The number of a keyword, if it is an integer that a float represents exactly.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "it is checked to be a small integer")]
+fn integer(object: &JsonObject, key: &str) -> Option<i64> {
     const EXACT: f64 = (1_i64 << 53) as f64;
     let number = object.get(key)?;
     let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < EXACT);
@@ -386,13 +388,14 @@ fn whole(object: &JsonObject, key: &str) -> Option<i64> {
 fn number(object: &JsonObject) -> Option<Value> {
     let float = |key: &str| object.get(key).and_then(Value::as_f64);
     let bounds = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"];
-    let is_whole = bounds.iter().all(|key| !object.contains_key(*key) || whole(object, key).is_some());
+    let is_whole = bounds.iter().all(|key| !object.contains_key(*key) || integer(object, key).is_some());
     if is_whole {
         let least =
-            whole(object, "minimum").max(whole(object, "exclusiveMinimum").map(|bound| bound.saturating_add(1)));
-        let most = [whole(object, "maximum"), whole(object, "exclusiveMaximum").map(|bound| bound.saturating_sub(1))];
+            integer(object, "minimum").max(integer(object, "exclusiveMinimum").map(|bound| bound.saturating_add(1)));
+        let most =
+            [integer(object, "maximum"), integer(object, "exclusiveMaximum").map(|bound| bound.saturating_sub(1))];
         let most = most.into_iter().flatten().min();
-        let step = whole(object, "multipleOf").filter(|step| *step > 0).unwrap_or(1);
+        let step = integer(object, "multipleOf").filter(|step| *step > 0).unwrap_or(1);
         let start = 1.max(least.unwrap_or(1)).min(most.unwrap_or(i64::MAX));
         let value = if start % step == 0 { start } else { start.checked_add(step - start.rem_euclid(step))? };
         return Some(value.into());
@@ -402,24 +405,24 @@ fn number(object: &JsonObject) -> Option<Value> {
     Number::from_f64(value).map(Value::Number)
 }
 
-/// A number that is just beyond a bound.
-fn beyond(object: &JsonObject, keyword: &str, said: &Value) -> Option<Value> {
+/// A number just beyond a bound.
+fn beyond(object: &JsonObject, keyword: &str, limit: &Value) -> Option<Value> {
     if keyword.starts_with("exclusive") {
-        return Some(said.clone());
+        return Some(limit.clone());
     }
-    let step = whole(object, "multipleOf").filter(|step| *step > 0).unwrap_or(1);
+    let step = integer(object, "multipleOf").filter(|step| *step > 0).unwrap_or(1);
     if keyword == "multipleOf" {
-        // One is no multiple of what is larger, and half of a step is none of the step.
-        let step = said.as_f64()?;
+        // 1 is not a multiple of a larger number, and half a step is not a multiple of the step.
+        let step = limit.as_f64()?;
         return if step > 1.0 { Some(json!(1)) } else { Number::from_f64(step / 2.0).map(Value::Number) };
     }
     let direction = if keyword == "minimum" { -1 } else { 1 };
-    if let Some(bound) = whole(object, keyword) {
+    if let Some(bound) = integer(object, keyword) {
         return bound.checked_add(direction * step).map(Value::from);
     }
-    let bound = said.as_f64()?;
+    let bound = limit.as_f64()?;
     let beyond = if direction < 0 { bound - 1.0 } else { bound + 1.0 };
-    // There are bounds that a float cannot step over.
+    // Some bounds are too large for a float to exceed by one.
     let differs = beyond.to_bits() != bound.to_bits();
     Number::from_f64(beyond).filter(|_| differs).map(Value::Number)
 }

@@ -19,7 +19,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::{Checks, Need, Unenforced};
-use crate::{Registry, Tool, mcp_tool};
+use crate::catalog::dynamic::Tool;
+use crate::mcp_tool;
+use crate::registry::Registry;
 
 #[derive(Deserialize, JsonSchema)]
 struct Point {
@@ -280,33 +282,33 @@ fn flat_ranged(#[arg(flatten)] ranged: Ranged) {
     let _ = ranged;
 }
 
-fn found(entry: &'static ToolEntry) -> Need {
+fn need_of_tool(entry: &'static ToolEntry) -> Need {
     let catalog = Registry::builder_of([entry]).catalog().unwrap();
     Checks::new(catalog.list_registered_tools()[0].clone()).need().clone()
 }
 
 fn keyword(entry: &'static ToolEntry) -> (String, String) {
-    match found(entry) {
+    match need_of_tool(entry) {
         Need::Always(Unenforced { keyword, path }) => (keyword, path),
         Need::With { .. } => panic!("{} needs nothing", entry.name),
     }
 }
 
 #[test]
-fn what_types_and_generated_code_enforce_needs_nothing() {
+fn what_types_and_generated_code_enforce_needs_no_validator() {
     for entry in tools![numbers, plain, lists, maps, constrained, even, flat, silent] {
-        assert_eq!(found(entry), Need::With { lists: false, objects: false }, "{}", entry.name);
+        assert_eq!(need_of_tool(entry), Need::With { lists: false, objects: false }, "{}", entry.name);
     }
 }
 
 #[test]
-fn other_shapes_that_serde_takes_are_looked_at_when_they_come() {
+fn other_shapes_that_serde_accepts_need_the_validator_if_present() {
     for entry in tools![point, strict, tree, internal, untagged] {
-        assert_eq!(found(entry), Need::With { lists: true, objects: false }, "{}", entry.name);
+        assert_eq!(need_of_tool(entry), Need::With { lists: true, objects: false }, "{}", entry.name);
     }
-    assert_eq!(found(__mcp_tool_color), Need::With { lists: false, objects: true });
+    assert_eq!(need_of_tool(__mcp_tool_color), Need::With { lists: false, objects: true });
     for entry in tools![external, adjacent] {
-        assert!(matches!(found(entry), Need::With { .. }), "{}: {:?}", entry.name, found(entry));
+        assert!(matches!(need_of_tool(entry), Need::With { .. }), "{}: {:?}", entry.name, need_of_tool(entry));
     }
 }
 
@@ -356,7 +358,7 @@ fn what_nothing_else_enforces_needs_the_validator() {
 }
 
 #[test]
-fn a_tool_that_is_made_needs_the_validator_if_its_schema_says_anything() {
+fn a_dynamic_tool_needs_the_validator_if_its_schema_demands_anything() {
     let need_of = |schema: Value| {
         let tool = Tool::new("made.tool", schema, |_, _| async {});
         let catalog = Registry::builder_of([]).tool(tool).catalog().unwrap();
@@ -368,7 +370,7 @@ fn a_tool_that_is_made_needs_the_validator_if_its_schema_says_anything() {
 }
 
 #[test]
-fn to_allow_what_is_no_tool_is_refused() {
+fn allowing_an_unknown_tool_is_rejected() {
     let error = Registry::builder_of(tools![numbers]).allow_unchecked("need.number").build().unwrap_err().to_string();
     assert!(
         error.contains("`.allow_unchecked(\"need.number\")` concerns no tool: none is named `need.number`; correct it"),
@@ -384,7 +386,7 @@ mod without_the_feature {
     use super::*;
 
     #[test]
-    fn a_tool_that_needs_the_validator_is_refused() {
+    fn a_tool_that_needs_the_validator_is_rejected() {
         let error = Registry::builder_of(tools![ranged, numbers, point, pattern]).build().unwrap_err();
         let text = error.to_string();
         assert!(
@@ -404,12 +406,12 @@ mod without_the_feature {
     }
 
     #[test]
-    fn it_can_be_allowed() {
+    fn a_tool_that_needs_the_validator_can_be_allowed() {
         assert!(Registry::builder_of(tools![ranged]).allow_unchecked("need.ranged").build().is_ok());
     }
 
     #[test]
-    fn a_tool_that_is_made_and_says_something_is_refused() {
+    fn a_dynamic_tool_that_needs_the_validator_is_rejected() {
         let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
         let tool = Tool::new("made.tool", schema, |_, _| async {});
         let registry = Registry::builder_of([]).allow_empty().build().unwrap();
@@ -438,7 +440,7 @@ mod without_the_feature {
 mod with_the_feature {
     use super::*;
 
-    fn tool(entry: &'static ToolEntry) -> Checks<crate::RegisteredTool> {
+    fn tool(entry: &'static ToolEntry) -> Checks<crate::catalog::tool::RegisteredTool> {
         Checks::new(Registry::builder_of([entry]).catalog().unwrap().list_registered_tools()[0].clone())
     }
 
@@ -453,7 +455,7 @@ mod with_the_feature {
     }
 
     #[test]
-    fn only_what_needs_it_is_looked_at() {
+    fn only_tools_that_need_the_validator_are_checked() {
         let [point, color, ranged] = tools![point, color, ranged].map(tool);
         assert!(!point.wants(r#"{"point":{"x":1,"y":2}}"#));
         assert!(point.wants(r#"{"point":[1,2,null]}"#));

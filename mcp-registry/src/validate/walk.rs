@@ -1,8 +1,8 @@
-//! The faults of values of many parts, in bounded time and memory.
+//! Explains the faults of large values, in bounded time and memory.
 //!
-//! The validator lists every fault that it finds, which takes hundreds of bytes for each. Here the value is walked along
-//! its schema instead: parts are checked one by one, the first faults are explained, and the others are only counted.
-//! Where a schema has keywords that concern the value as a whole (`anyOf`, `not`, …), the value is one part.
+//! The validator lists every fault, at hundreds of bytes each. This module walks along the schema instead: it checks the
+//! parts of the value one by one, explains the first faults and counts the others. If a schema has keywords about the
+//! value as a whole (`anyOf`, `not`, …), the value is one part.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,11 @@ use mcp_core::__private::words::{Document, escaped};
 use mcp_core::{Fault, JsonObject};
 use serde_json::Value;
 
-use super::DEFINITIONS;
-use super::Subject;
 use super::compile::{Checked, compile, each_reference, validator};
-use super::explain::{Telling, expected, is_large};
-use super::{DEEPER, Found, TOLD};
+use super::explain::{Explainer, expected, is_large};
+use super::{DEFINITIONS, Faults, INVALID_INSIDE, MAX_FAULTS, Subject};
 
-/// The keywords that the walk takes apart, besides those that say nothing.
+/// The keywords that the walk handles.
 const WALKED: [&str; 15] = [
     "type",
     "items",
@@ -36,38 +34,38 @@ const WALKED: [&str; 15] = [
     "examples",
 ];
 
-/// The keywords of the parts of a value; the others are about the value as a whole.
-const OF_PARTS: [&str; 4] = ["items", "properties", "required", "additionalProperties"];
+/// The keywords about the parts of a value; the others are about the value as a whole.
+const PART_KEYWORDS: [&str; 4] = ["items", "properties", "required", "additionalProperties"];
 
-/// Takes the nulls away that stand for absent members.
+/// Removes the nulls that stand for absent members.
 pub(super) fn remove_nulls(checked: &Checked, value: &mut Value) {
     Walk::new(checked).remove_nulls(&checked.schema, value);
 }
 
-/// The faults of a value that is not valid. Nulls in the arguments of a tool are left to its types where they are items.
-pub(super) fn faults(checked: &Checked, document: Document, subject: Option<&dyn Subject>, value: &Value) -> Found {
-    let mut explaining = Explaining { walk: Walk::new(checked), document, subject, found: Found::default() };
-    explaining.value(&checked.schema, value, &mut String::new());
-    let mut found = explaining.found;
-    found.omitted += found.faults.len().saturating_sub(TOLD);
-    found.faults.truncate(TOLD);
-    found
+/// The faults of an invalid value. Null items in arguments are left to the types.
+pub(super) fn faults(checked: &Checked, document: Document, subject: Option<&dyn Subject>, value: &Value) -> Faults {
+    let mut explainer = LargeExplainer { walk: Walk::new(checked), document, subject, faults: Faults::default() };
+    explainer.value(&checked.schema, value, &mut String::new());
+    let Faults { mut faults, mut omitted } = explainer.faults;
+    omitted += faults.len().saturating_sub(MAX_FAULTS);
+    faults.truncate(MAX_FAULTS);
+    Faults { faults, omitted }
 }
 
-/// The schema of a document, and what was compiled of its parts.
+/// The schema of a document, and the validators of its parts.
 struct Walk<'a> {
     checked: &'a Checked,
-    /// By the place of the schema; none where it cannot be checked on its own.
+    /// By the address of the schema; none if it cannot be compiled on its own.
     validators: HashMap<*const Value, Option<Validator>>,
-    takes_null: HashMap<*const Value, bool>,
+    accepts_null: HashMap<*const Value, bool>,
 }
 
 impl<'a> Walk<'a> {
     fn new(checked: &'a Checked) -> Self {
-        Self { checked, validators: HashMap::new(), takes_null: HashMap::new() }
+        Self { checked, validators: HashMap::new(), accepts_null: HashMap::new() }
     }
 
-    /// The schema that a schema stands for.
+    /// Follows references.
     fn target(&self, mut schema: &'a Value) -> &'a Value {
         for _ in 0..16 {
             let Some(object) = schema.as_object().filter(|object| object.len() == 1) else { break };
@@ -84,12 +82,12 @@ impl<'a> Walk<'a> {
         if std::ptr::eq(schema, root) {
             return Some(root.clone());
         }
-        let mut is_whole = true;
+        let mut is_complete = true;
         each_reference(schema, &mut |reference| {
-            is_whole &= DEFINITIONS.iter().any(|key| reference.starts_with(&format!("#/{key}/")));
+            is_complete &= DEFINITIONS.iter().any(|key| reference.starts_with(&format!("#/{key}/")));
         });
         let has_names = |schema: &Value| schema.get("$id").is_some() || schema.get("$anchor").is_some();
-        if !is_whole || has_names(root) || has_names(schema) {
+        if !is_complete || has_names(root) || has_names(schema) {
             return None;
         }
         let mut document = schema.clone();
@@ -99,19 +97,19 @@ impl<'a> Walk<'a> {
         Some(document)
     }
 
-    /// Adds what a part of the schema takes its meaning from: the draft, and the definitions.
+    /// Adds what a part of the schema depends on: the draft, and the definitions.
     fn add_definitions(&self, part: &mut JsonObject) {
         for key in DEFINITIONS.into_iter().chain(["$schema"]) {
-            if let Some(said) = self.checked.schema.get(key) {
-                part.entry(key).or_insert_with(|| said.clone());
+            if let Some(value) = self.checked.schema.get(key) {
+                part.entry(key).or_insert_with(|| value.clone());
             }
         }
     }
 
-    /// Whether a part of the schema takes a value; none if that cannot be told.
-    fn takes(&mut self, schema: &'a Value, value: &Value) -> Option<bool> {
+    /// Whether a part of the schema accepts a value; none if it is unknown.
+    fn accepts(&mut self, schema: &'a Value, value: &Value) -> Option<bool> {
         match schema {
-            Value::Bool(takes) => return Some(*takes),
+            Value::Bool(accepts) => return Some(*accepts),
             Value::Object(keywords) if keywords.is_empty() => return Some(true),
             _ => {}
         }
@@ -124,19 +122,19 @@ impl<'a> Walk<'a> {
         Some(validator.is_valid(value))
     }
 
-    fn takes_null(&mut self, schema: &'a Value) -> bool {
-        if let Some(takes) = self.takes_null.get(&std::ptr::from_ref(schema)) {
-            return *takes;
+    fn accepts_null(&mut self, schema: &'a Value) -> bool {
+        if let Some(accepts) = self.accepts_null.get(&std::ptr::from_ref(schema)) {
+            return *accepts;
         }
-        let takes = self.takes(schema, &Value::Null).unwrap_or(true);
-        self.takes_null.insert(schema, takes);
-        takes
+        let accepts = self.accepts(schema, &Value::Null).unwrap_or(true);
+        self.accepts_null.insert(schema, accepts);
+        accepts
     }
 
     fn remove_nulls(&mut self, schema: &'a Value, value: &mut Value) {
         let schema = self.target(schema);
         let Some(keywords) = walked(schema) else {
-            if self.takes(schema, value) == Some(false) {
+            if self.accepts(schema, value) == Some(false) {
                 remove_all_nulls(value);
             }
             return;
@@ -148,14 +146,14 @@ impl<'a> Walk<'a> {
             }
             Value::Object(members) => {
                 members.retain(|name, member| match member_schema(keywords, name) {
-                    Some(schema) if member.is_null() => self.takes_null(schema),
+                    Some(schema) if member.is_null() => self.accepts_null(schema),
                     Some(schema) => {
                         if may_hold_null(member) {
                             self.remove_nulls(schema, member);
                         }
                         true
                     }
-                    // It is unknown, which must not be hidden.
+                    // The schema does not know it, which must be reported.
                     None => true,
                 });
             }
@@ -179,28 +177,28 @@ fn remove_all_nulls(value: &mut Value) {
     }
 }
 
-/// The keywords of a schema, if the walk can take all of them apart.
+/// The keywords of a schema, if the walk handles all of them.
 fn walked(schema: &Value) -> Option<&JsonObject> {
     let is_walked = |key: &str| WALKED.contains(&key) || DEFINITIONS.contains(&key) || key == "$schema";
     schema.as_object().filter(|keywords| keywords.keys().all(|key| is_walked(key)))
 }
 
-/// The schema of a member that the schema knows.
+/// The schema of a member, if there is one.
 fn member_schema<'a>(keywords: &'a JsonObject, name: &str) -> Option<&'a Value> {
     let named = keywords.get("properties").and_then(|properties| properties.get(name));
     named.or_else(|| keywords.get("additionalProperties").filter(|schema| schema.is_object()))
 }
 
-/// The first faults of a value, and the count of the others.
-struct Explaining<'a> {
+/// Explains the first faults of a value, and counts the others.
+struct LargeExplainer<'a> {
     walk: Walk<'a>,
     document: Document,
     subject: Option<&'a dyn Subject>,
-    found: Found,
+    faults: Faults,
 }
 
-impl<'a> Explaining<'a> {
-    /// Explains why the schema does not take the value.
+impl<'a> LargeExplainer<'a> {
+    /// Explains why the schema rejects the value.
     fn value(&mut self, schema: &'a Value, value: &Value, path: &mut String) {
         let schema = self.walk.target(schema);
         match (walked(schema), value) {
@@ -212,16 +210,16 @@ impl<'a> Explaining<'a> {
                 self.members(keywords, members, path);
                 self.whole(keywords, value, path);
             }
-            _ if is_large(value) => self.deeper(path),
+            _ if is_large(value) => self.invalid_inside(path),
             _ => self.small(schema, value, path),
         }
     }
 
     fn items(&mut self, keywords: &'a JsonObject, items: &[Value], path: &mut String) {
         let Some(schema) = keywords.get("items") else { return };
-        let nulls_are_read = self.telling(|telling| telling.is_read_by_type(&format!("{path}/0")));
+        let types_accept_null = self.explainer(|explainer| explainer.is_read_by_type(&format!("{path}/0")));
         for (index, item) in items.iter().enumerate() {
-            if !(item.is_null() && nulls_are_read) {
+            if !(item.is_null() && types_accept_null) {
                 self.part(schema, item, path, || index.to_string());
             }
         }
@@ -249,13 +247,13 @@ impl<'a> Explaining<'a> {
         }
     }
 
-    /// Explains one part, if there is room to tell of it; otherwise it counts if it is wrong.
+    /// Explains a part if it is invalid, or counts it once the limit is reached.
     fn part(&mut self, schema: &'a Value, value: &Value, path: &mut String, step: impl FnOnce() -> String) {
-        if self.walk.takes(schema, value) == Some(true) {
+        if self.walk.accepts(schema, value) == Some(true) {
             return;
         }
-        if self.found.faults.len() >= TOLD {
-            self.found.omitted += 1;
+        if self.faults.faults.len() >= MAX_FAULTS {
+            self.faults.omitted += 1;
             return;
         }
         let length = path.len();
@@ -265,12 +263,12 @@ impl<'a> Explaining<'a> {
         path.truncate(length);
     }
 
-    /// Explains what the schema says of a value beside its parts.
+    /// Explains the faults of a value as a whole.
     fn whole(&mut self, keywords: &JsonObject, value: &Value, path: &str) {
-        let is_whole = |keyword: &str| !OF_PARTS.contains(&keyword) && !DEFINITIONS.contains(&keyword);
-        for (keyword, said) in keywords.iter().filter(|(keyword, _)| is_whole(keyword)) {
+        let is_about_whole = |keyword: &str| !PART_KEYWORDS.contains(&keyword) && !DEFINITIONS.contains(&keyword);
+        for (keyword, argument) in keywords.iter().filter(|(keyword, _)| is_about_whole(keyword)) {
             let mut alone = JsonObject::new();
-            alone.insert(keyword.clone(), said.clone());
+            alone.insert(keyword.clone(), argument.clone());
             self.walk.add_definitions(&mut alone);
             let Ok(validator) = validator(&alone.into(), self.walk.checked.formats) else { continue };
             if let Err(error) = validator.validate(value) {
@@ -281,38 +279,38 @@ impl<'a> Explaining<'a> {
         }
     }
 
-    /// Explains a value of few parts.
+    /// Explains a value with few parts.
     fn small(&mut self, schema: &'a Value, value: &Value, path: &str) {
         let part = self.walk.document(schema).and_then(|part| compile(part, self.walk.checked.formats).ok());
         let Some(part) = part else {
-            return self.deeper(path);
+            return self.invalid_inside(path);
         };
         let (document, subject) = (self.document, self.subject);
-        let telling = Telling { checked: &part, root: &self.walk.checked.schema, prefix: path, document, subject };
-        let faults = if subject.is_some() { telling.fewest(value) } else { telling.all(value) };
-        self.found.faults.extend(faults);
+        let explainer = Explainer { checked: &part, root: &self.walk.checked.schema, prefix: path, document, subject };
+        let faults = if subject.is_some() { explainer.fewest(value) } else { explainer.all(value) };
+        self.faults.faults.extend(faults);
     }
 
     fn add(&mut self, fault: impl FnOnce(Document) -> Fault) {
-        if self.found.faults.len() < TOLD {
-            self.found.faults.push(fault(self.document));
+        if self.faults.faults.len() < MAX_FAULTS {
+            self.faults.faults.push(fault(self.document));
         } else {
-            self.found.omitted += 1;
+            self.faults.omitted += 1;
         }
     }
 
-    /// Tells in general of a value that cannot be taken apart.
-    fn deeper(&mut self, path: &str) {
+    /// Reports a value whose faults cannot be located.
+    fn invalid_inside(&mut self, path: &str) {
         let at = self.secret(path);
-        self.add(|document| document.wrong(at.as_deref().unwrap_or(path), DEEPER, None));
+        self.add(|document| document.wrong(at.as_deref().unwrap_or(path), INVALID_INSIDE, None));
     }
 
     fn secret(&self, path: &str) -> Option<String> {
-        self.telling(|telling| telling.secret(path))
+        self.explainer(|explainer| explainer.secret(path))
     }
 
-    fn telling<T>(&self, ask: impl FnOnce(&Telling<'_>) -> T) -> T {
+    fn explainer<T>(&self, ask: impl FnOnce(&Explainer<'_>) -> T) -> T {
         let checked = self.walk.checked;
-        ask(&Telling { checked, root: &checked.schema, prefix: "", document: self.document, subject: self.subject })
+        ask(&Explainer { checked, root: &checked.schema, prefix: "", document: self.document, subject: self.subject })
     }
 }
