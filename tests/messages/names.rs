@@ -81,7 +81,8 @@ fn s1_36_a_version_has_three_numbers() {
 
 #[test]
 fn s1_34_a_newer_version_serves_until_the_first_number_changes() {
-    let serves = |mine: &str, asked: &str| Version::parse(mine).unwrap().is_compatible_with(&Version::parse(asked).unwrap());
+    let serves =
+        |mine: &str, asked: &str| Version::parse(mine).unwrap().is_compatible_with(&Version::parse(asked).unwrap());
     assert!(serves("1.0.0", "1.0.0") && serves("1.9.0", "1.0.0") && serves("1.0.1", "1.0.0"));
     assert!(!serves("1.0.0", "1.0.1") && !serves("2.0.0", "1.0.0") && !serves("1.0.0", "2.0.0"));
     assert!(serves("0.3.2", "0.3.1") && !serves("0.4.0", "0.3.1") && !serves("0.0.2", "0.0.1"));

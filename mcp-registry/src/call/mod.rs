@@ -107,7 +107,7 @@ pub(crate) async fn layered(
     let next = Next { settings, called, layers: &settings.layers };
     match Drive::new(settings, next.run(&call, cx)).unless(cx.cancel_token()).await {
         Ok(result) => result,
-        Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").of(called.name)),
+        Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").into_error(called.name)),
         Err(Stopped::Cancelled | Stopped::Late) => Err(run::cancelled(called.name)),
     }
 }

@@ -56,7 +56,7 @@ impl<T: Send + 'static> Work<T> {
             Ok(Err(error)) => {
                 ToolError::new(ErrorType::API_LIMIT_EXCEEDED, format!("`{tool}` cannot be run: {error}")).into()
             }
-            Err(panicked) => panicked.by("its host").of(tool),
+            Err(panicked) => panicked.by("its host").into_error(tool),
         };
         *lock(&shared.state) = State::Over;
         Err(error)

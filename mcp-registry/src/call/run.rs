@@ -21,7 +21,7 @@ use crate::call::observe::Arguments;
 use crate::call::settings::Settings;
 use crate::call::trace::in_span;
 use crate::catalog::definition::{DynamicHandler, Handler};
-use crate::runtime::context::hint;
+use crate::runtime::tokio_context::timeout_hint;
 use crate::util::lock::lock;
 use crate::util::panic::{Panicked, guard};
 use crate::validate;
@@ -82,10 +82,10 @@ pub(crate) async fn check(
 
 /// Every fault of the arguments, read and checked here.
 pub(crate) fn check_here(tool: &Target, arguments: &str) -> Result<(), Error> {
-    tool.checks().admit(arguments)?;
+    tool.checks().check_arguments(arguments)?;
     if let Some(entry) = tool.definition().entry() {
-        let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.of(tool.name()))?;
-        checked.map_err(|faults| tool.checks().complete(arguments, faults))?;
+        let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.into_error(tool.name()))?;
+        checked.map_err(|faults| tool.checks().explain_rejection(arguments, faults))?;
     }
     Ok(())
 }
@@ -129,7 +129,7 @@ pub(crate) async fn apart<T: Send + 'static>(
             guard(job)
         });
         match Work::start(settings, WHAT, job)?.await {
-            Some(done) => done.map_err(|panicked| panicked.of(WHAT)),
+            Some(done) => done.map_err(|panicked| panicked.into_error(WHAT)),
             None => Err(given_up(WHAT)),
         }
     };
@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
 
     /// Reads and checks the arguments where the call is made.
     async fn here(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        self.tool.checks().admit(arguments)?;
+        self.tool.checks().check_arguments(arguments)?;
         match &self.tool.definition().handler {
             Handler::Dynamic(handler) => self.dynamic(handler, parsed(self.tool, arguments)?).await,
             Handler::Inline(call) => {
@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
             Handler::Dynamic(handler) => {
                 let job = move || {
                     let _turn = turn;
-                    tool.checks().admit(&json)?;
+                    tool.checks().check_arguments(&json)?;
                     parsed(&tool, &json)
                 };
                 let arguments = self.step(self.on_pool(job)?).await???;
@@ -242,7 +242,7 @@ impl<'a> Run<'a> {
                         // Whoever was answered at the deadline is not to find later that the tool ran all the same.
                         !cx.is_cancelled()
                     };
-                    tool.checks().admit(&json)?;
+                    tool.checks().check_arguments(&json)?;
                     let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
                     Ok((self::returned(Called { tool: &tool, name: &name }, Ok(returned), &json)?, out))
                 };
@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
                             release(&turn);
                             true
                         };
-                        tool.checks().admit(&json)?;
+                        tool.checks().check_arguments(&json)?;
                         let mut out = Vec::new();
                         let input = Input::new(&json).pause().on_read(&on_read);
                         let returned = call(&cx, input, &mut out).await;
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
 
     /// Waits until it is this call's turn to be read and checked, if it needs one.
     async fn turn(&self, arguments: &str) -> Result<Option<Turn>, Error> {
-        let is_checked = || guard(|| self.tool.checks().wants(arguments)).unwrap_or(true);
+        let is_checked = || guard(|| self.tool.checks().needs_validator(arguments)).unwrap_or(true);
         let lane = self.tool.slow().or_else(|| is_checked().then_some(&self.settings.large));
         match lane {
             Some(lane) => self.step(Box::pin(lane.acquire())).await.map(Some),
@@ -299,7 +299,7 @@ impl<'a> Run<'a> {
         Ok(Box::pin(async move {
             match work.await {
                 Some(Ok(done)) => Ok(done),
-                Some(Err(panicked)) => Err(panicked.of(name)),
+                Some(Err(panicked)) => Err(panicked.into_error(name)),
                 None => Err(given_up(name)),
             }
         }))
@@ -319,9 +319,11 @@ fn release(turn: &Mutex<Option<Turn>>) {
 
 fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
     match stopped {
-        Stopped::Late => TimeoutError { tool: tool.to_owned(), limit: limit.unwrap_or_default(), hint: hint() }.into(),
+        Stopped::Late => {
+            TimeoutError { tool: tool.to_owned(), limit: limit.unwrap_or_default(), hint: timeout_hint() }.into()
+        }
         Stopped::Cancelled => cancelled(tool),
-        Stopped::Panicked(panicked) => panicked.of(tool),
+        Stopped::Panicked(panicked) => panicked.into_error(tool),
     }
 }
 
@@ -338,9 +340,9 @@ pub(crate) fn returned(
 ) -> Result<Returned, Error> {
     match returned {
         Ok(Ok(returned)) => Ok(returned),
-        Ok(Err(CallError::Arguments(faults))) => Err(tool.checks().complete(arguments, faults).into()),
+        Ok(Err(CallError::Arguments(faults))) => Err(tool.checks().explain_rejection(arguments, faults).into()),
         Ok(Err(error)) => Err(error.into_error(name)),
-        Err(panicked) => Err(panicked.of(name)),
+        Err(panicked) => Err(panicked.into_error(name)),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::call::limit::Bucket;
 use crate::call::observe::Observer;
 use crate::call::target::Target;
 use crate::catalog::tool::RegisteredTool;
-use crate::runtime::{Runtime, ThreadRuntime, context};
+use crate::runtime::{Runtime, ThreadRuntime, tokio_context};
 
 /// How long a call may take unless someone says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -148,12 +148,12 @@ impl Settings {
 
     /// Polls or drops a future of a call in the runtime that it needs.
     pub(crate) fn within<T>(&self, run: impl FnOnce() -> T) -> T {
-        context::within(self.runtime.as_deref(), run)
+        tokio_context::enter(self.runtime.as_deref(), run)
     }
 
     /// A job for the pool, in the runtime that it needs.
     pub(crate) fn carry<T, J: FnOnce() -> T + Send + 'static>(&self, job: J) -> impl FnOnce() -> T + Send + use<T, J> {
-        context::carry(self.runtime.as_deref(), job)
+        tokio_context::wrap_job(self.runtime.as_deref(), job)
     }
 
     pub(crate) fn masks(&self, options: &CallOptions) -> bool {

@@ -102,7 +102,7 @@ impl Target {
             let express = Express {
                 call,
                 wraps: self.wraps_output(),
-                may_want: self.checks().may_want(),
+                may_want: self.checks().may_need_validator(),
                 sees_context: !self.definition().needs().is_empty(),
                 max_result: settings.max_result(self),
             };

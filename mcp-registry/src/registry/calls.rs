@@ -17,7 +17,7 @@ use crate::call::observe::Arguments;
 use crate::call::target::{Express, Target};
 use crate::call::watch::{Failure, Watch, masked};
 use crate::call::{Asked, Called, Flat, Form, admit, layered, many, run, take_a_turn, trace};
-use crate::runtime::context::block_on;
+use crate::runtime::tokio_context::block_on;
 use crate::util::panic::guard;
 use crate::validate;
 
@@ -267,7 +267,7 @@ impl Registry {
         let tools = self.snapshot();
         let tool = tools.find(name).filter(|tool| tool.is_named(name))?;
         let Express { call, wraps, may_want, sees_context, max_result } = tool.express(settings)?;
-        if arguments.len() > validate::LARGE || (*may_want && tool.checks().wants(arguments)) {
+        if arguments.len() > validate::LARGE || (*may_want && tool.checks().needs_validator(arguments)) {
             return None;
         }
         let (started, start) = (Instant::now(), out.len());

@@ -2,12 +2,12 @@
 //!
 //! [`ThreadRuntime`] is the default. Set another one with `RegistryBuilder::runtime`.
 
-pub(crate) mod context;
 mod pool;
 mod threads;
 mod timer;
 #[cfg(feature = "tokio")]
 mod tokio;
+pub(crate) mod tokio_context;
 
 use std::error::Error as StdError;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::call::settings::OutputCheck;
 use crate::registry::Registry;
 use crate::registry::builder::RegistryBuilder;
-use crate::runtime::context::block_on;
+use crate::runtime::tokio_context::block_on;
 use crate::util::lock::lock;
 
 /// Calls tools in memory, for their tests.

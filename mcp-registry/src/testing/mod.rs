@@ -75,9 +75,9 @@ use std::future::Future;
 pub use self::assertions::{assert_data, assert_failure, assert_fault, assert_json_eq, assert_progress, assert_text};
 pub use self::client::Client;
 pub use self::harness::{Harness, Recorder};
-use crate::runtime::context;
+use crate::runtime::tokio_context;
 
 /// Waits for a future on this thread, in a test without an async runtime.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    context::block_on(future)
+    tokio_context::block_on(future)
 }

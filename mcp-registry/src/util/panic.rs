@@ -48,7 +48,7 @@ impl Panicked {
     }
 
     /// The error of a call to this tool.
-    pub(crate) fn of(self, tool: &str) -> Error {
+    pub(crate) fn into_error(self, tool: &str) -> Error {
         let Self { message, culprit } = self;
         ToolError::from_error(PanicError { tool: tool.to_owned(), culprit, message }).into()
     }
@@ -135,12 +135,13 @@ pub(crate) mod tests {
 
     #[test]
     fn an_error_says_how_to_provide_tokio() {
-        let error = |run: fn()| guard(run).unwrap_err().of("calc.add").to_string();
+        let error = |run: fn()| guard(run).unwrap_err().into_error("calc.add").to_string();
         let missing = error(|| drop(tokio::runtime::Handle::current()));
         assert!(missing.contains("`calc.add` needs a tokio runtime"), "{missing}");
         assert_eq!(missing.contains("`TokioRuntime`"), cfg!(feature = "tokio"), "{missing}");
         assert_eq!(missing.contains("feature `tokio`"), !cfg!(feature = "tokio"), "{missing}");
-        let layer = guard(|| tokio::runtime::Handle::current()).unwrap_err().by("a layer").of("calc.add").to_string();
+        let layer =
+            guard(|| tokio::runtime::Handle::current()).unwrap_err().by("a layer").into_error("calc.add").to_string();
         assert!(layer.contains("`calc.add` was called, and a layer needs a tokio runtime"), "{layer}");
         let shut_down = error(|| panic!("A Tokio 1.x context was found, but it is being shutdown."));
         assert!(shut_down.contains("`calc.add` needs its tokio runtime, and that was shut down; keep"), "{shut_down}");

@@ -91,7 +91,7 @@ impl<S: Subject> Checks<S> {
     }
 
     /// Whether the validator has to check these arguments.
-    pub(crate) fn wants(&self, json: &str) -> bool {
+    pub(crate) fn needs_validator(&self, json: &str) -> bool {
         if !cfg!(feature = "validate") {
             return false;
         }
@@ -105,16 +105,17 @@ impl<S: Subject> Checks<S> {
     }
 
     /// Whether there are arguments that the validator has to check.
-    pub(crate) fn may_want(&self) -> bool {
+    pub(crate) fn may_need_validator(&self) -> bool {
         cfg!(feature = "validate") && !matches!(self.need(), Need::With { lists: false, objects: false })
     }
 
     /// Rejects arguments if the validator has to check them and finds faults. The types find theirs when the tool runs;
-    /// [`complete`](Self::complete) is for that.
-    pub(crate) fn admit(&self, json: &str) -> Result<(), Error> {
+    /// [`explain_rejection`](Self::explain_rejection) is for that.
+    pub(crate) fn check_arguments(&self, json: &str) -> Result<(), Error> {
         // The schema of a user's type may panic.
-        let wants = guard(|| self.wants(json)).map_err(|panicked| panicked.of(self.subject.name()))?;
-        if !wants {
+        let needs_validator =
+            guard(|| self.needs_validator(json)).map_err(|panicked| panicked.into_error(self.subject.name()))?;
+        if !needs_validator {
             return Ok(());
         }
         let faults = match parse_arguments(json) {
@@ -125,7 +126,7 @@ impl<S: Subject> Checks<S> {
     }
 
     /// The error of arguments that the types have rejected, with every fault: theirs, and those that the validator finds.
-    pub(crate) fn complete(&self, json: &str, typed: Vec<Fault>) -> SchemaError {
+    pub(crate) fn explain_rejection(&self, json: &str, typed: Vec<Fault>) -> SchemaError {
         // Parsing a large message again is not worth it.
         let is_parsed = typed.len() < MAX_FAULTS && json.len() <= LARGE;
         let arguments = is_parsed.then(|| parse_arguments(json).ok()).flatten();

@@ -430,8 +430,8 @@ mod without_the_feature {
         let arguments = json!({ "point": { "x": "a", "y": "b" } });
         let typed = __mcp_tool_point.check(&arguments.to_string()).unwrap_err();
         assert_eq!(typed.len(), 1);
-        assert_eq!(checks.complete(&arguments.to_string(), typed.clone()).faults, typed);
-        assert!(!checks.wants("[[{{"));
+        assert_eq!(checks.explain_rejection(&arguments.to_string(), typed.clone()).faults, typed);
+        assert!(!checks.needs_validator("[[{{"));
         assert!(checks.output_faults(&json!(1)).faults.is_empty());
     }
 }
@@ -457,11 +457,11 @@ mod with_the_feature {
     #[test]
     fn only_tools_that_need_the_validator_are_checked() {
         let [point, color, ranged] = tools![point, color, ranged].map(tool);
-        assert!(!point.wants(r#"{"point":{"x":1,"y":2}}"#));
-        assert!(point.wants(r#"{"point":[1,2,null]}"#));
-        assert!(!color.wants(r#"{"color":"red"}"#));
-        assert!(color.wants(r#"{"color":{"red":null}}"#));
-        assert!(ranged.wants(r#"{"ranged":{"count":1}}"#));
+        assert!(!point.needs_validator(r#"{"point":{"x":1,"y":2}}"#));
+        assert!(point.needs_validator(r#"{"point":[1,2,null]}"#));
+        assert!(!color.needs_validator(r#"{"color":"red"}"#));
+        assert!(color.needs_validator(r#"{"color":{"red":null}}"#));
+        assert!(ranged.needs_validator(r#"{"ranged":{"count":1}}"#));
     }
 
     #[test]
@@ -469,7 +469,7 @@ mod with_the_feature {
         let point = tool(__mcp_tool_point);
         let arguments = json!({ "point": { "x": "a", "y": "b" } });
         let typed = __mcp_tool_point.check(&arguments.to_string()).unwrap_err();
-        let error = point.complete(&arguments.to_string(), typed);
+        let error = point.explain_rejection(&arguments.to_string(), typed);
         let all: Vec<&str> = error.faults.iter().map(|fault| fault.path.as_str()).collect();
         assert_eq!(all, ["/point/x", "/point/y"]);
         assert!(point.faults(json!({ "point": { "x": 1, "y": 2, "label": null } })).faults.is_empty());

@@ -197,7 +197,7 @@ impl<'a> Trial<'a> {
                 ("items", _) => self.items(object, value, at, embed)?,
                 ("prefixItems", Value::Array(items)) => self.first_items(object, items, at, embed)?,
                 ("oneOf" | "anyOf", Value::Array(alternatives)) => {
-                    self.alternatives(keyword, alternatives, at, embed)?
+                    self.alternatives(keyword, alternatives, at, embed)?;
                 }
                 ("allOf", Value::Array(parts)) => {
                     parts.iter().try_for_each(|part| self.schema(part, at, embed))?;

@@ -105,8 +105,7 @@ fn each_schema_is_the_one_that_is_kept() {
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();
     let mut wrong = String::new();
     for entry in golden_entries() {
-        let schemas =
-            json!({ "input": entry.generate_input_schema(), "output": (entry.output_schema)().map(|output| output.schema) });
+        let schemas = json!({ "input": entry.generate_input_schema(), "output": (entry.output_schema)().map(|output| output.schema) });
         let made = format!("{schemas:#}\n");
         let path = golden(entry.name);
         if update {
@@ -147,8 +146,9 @@ fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 #[test]
 fn each_reference_resolves_and_each_definition_is_used() {
     for entry in golden_entries() {
-        for schema in
-            [Some(entry.generate_input_schema()), (entry.output_schema)().map(|output| output.schema)].into_iter().flatten()
+        for schema in [Some(entry.generate_input_schema()), (entry.output_schema)().map(|output| output.schema)]
+            .into_iter()
+            .flatten()
         {
             let mut found = Vec::new();
             references(&schema, &mut found);

@@ -42,9 +42,9 @@ impl<'a> Headers<'a> {
     pub(super) fn of(all: &'a HeaderMap) -> Self {
         let version = match one(all, VERSION.as_str()) {
             Ok(None) => Version::None,
-            Ok(Some(text)) => {
-                ProtocolVersion::from_name(text).filter(|era| *era >= OLDEST).map_or(Version::Other(text), Version::Spoken)
-            }
+            Ok(Some(text)) => ProtocolVersion::from_name(text)
+                .filter(|era| *era >= OLDEST)
+                .map_or(Version::Other(text), Version::Spoken),
             Err(_) => Version::Broken,
         };
         Self { all, version }
