@@ -40,9 +40,8 @@ debug_binaries() { (cd "${CARGO_TARGET_DIR:-target}/debug" && pwd); }
 # run_steps SCRIPT [--list | STEP…]: runs the named functions `step_NAME` of a script, or all of them in the order in which
 # they are defined, each in a subshell; stops at the first that fails.
 run_steps() {
-    local script=$1 name start
+    local script=$1 all chosen
     shift
-    local all chosen
     mapfile -t all < <(sed -n 's/^step_\([a-z_]*\)() .*/\1/p' "$script")
     if [ "${1-}" = --list ]; then
         sed -n 's/^step_\([a-z_]*\)() { # \(.*\)/\1\t\2/p' "$script" | expand -t 16
@@ -56,7 +55,7 @@ run_steps() {
             exit 2
         fi
     done
-    # Not `if step; then`: that would switch off `set -e` inside of the step.
+    # A trap, which reads global variables, because `if step; then` would switch off `set -e` inside of the step.
     trap 'printf "\n== %s failed after %d s\n" "$name" $((SECONDS - start)) >&2' EXIT
     for name in "${chosen[@]}"; do
         start=$SECONDS
