@@ -20,10 +20,11 @@ fn count(#[ctx] cx: &ToolContext, to: u32) -> u32 {
 /// Answers what comes, until nothing more does. This runs on no runtime; on yours, `handle` is awaited.
 fn serve(server: &Server, messages: &Receiver<Vec<u8>>, answers: &Sender<Vec<u8>>) {
     let notices = answers.clone();
-    let peer = Peer::new()
+    let peer = Peer::builder()
         .options(CallOptions::new().caller("the other thread"))
         // Whoever has hung up needs no notice.
-        .notify(move |message| drop(notices.send(message)));
+        .on_notification(move |message| drop(notices.send(message)))
+        .build();
     for message in messages {
         let answer = block_on(server.handle(&message, &peer));
         if answer.is_some_and(|answer| answers.send(answer).is_err()) {

@@ -3,11 +3,12 @@
 //! The input is cut at line breaks. A line that begins with the byte 1 stands for a message that is made from the bytes
 //! after it; an empty one has the requests in flight answered that wait for nothing else.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use mcp_registry::testing::block_on;
-use mcp_registry::{Peer, Rest};
+use mcp_registry::{Peer, PendingReply};
 use serde_json::Value;
 
 use crate::dice::Dice;
@@ -23,7 +24,7 @@ const TURNS: usize = 8;
 struct Flight {
     message: Vec<u8>,
     due: Due,
-    rest: Rest,
+    rest: PendingReply,
     cancelled: bool,
 }
 
@@ -40,7 +41,8 @@ impl Connection {
     fn new() -> Self {
         let told: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
         let sink = Arc::clone(&told);
-        let peer = Peer::new().notify(move |message| sink.lock().expect("nothing panics").push(message));
+        let peer =
+            Peer::builder().on_notification(move |message| sink.lock().expect("nothing panics").push(message)).build();
         Self { peer, told, flights: Vec::new(), answers: Vec::new() }
     }
 
@@ -55,7 +57,7 @@ impl Connection {
             None => self.answer(message, &due, (!out.is_empty()).then_some(out), false),
             Some(mut rest) => {
                 assert!(out.is_empty(), "a request in flight is answered already: {}", shown(message));
-                match rest.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                match Pin::new(&mut rest).poll(&mut Context::from_waker(Waker::noop())) {
                     Poll::Ready(answer) => self.answer(message, &due, answer, false),
                     Poll::Pending => {
                         self.flights.push(Flight { message: message.to_vec(), due, rest, cancelled: false });
@@ -79,7 +81,7 @@ impl Connection {
     /// Answers the requests in flight that wait for nothing but their turn.
     fn settle(&mut self) {
         for mut flight in std::mem::take(&mut self.flights) {
-            let mut polls = (0..TURNS).map(|_| flight.rest.as_mut().poll(&mut Context::from_waker(Waker::noop())));
+            let mut polls = (0..TURNS).map(|_| Pin::new(&mut flight.rest).poll(&mut Context::from_waker(Waker::noop())));
             match polls.find(Poll::is_ready) {
                 Some(Poll::Ready(answer)) => self.answer(&flight.message, &flight.due, answer, flight.cancelled),
                 _ => self.flights.push(flight),

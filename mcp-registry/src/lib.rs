@@ -68,7 +68,7 @@ pub use self::catalog::dynamic::{IntoToolResult, Tool};
 pub use self::catalog::lint::{Finding, LintPolicy, Severity};
 pub use self::catalog::tool::{RegisteredTool, ToolSchema};
 pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
-pub use self::protocol::{Peer, Rest, Server};
+pub use self::protocol::{Peer, PeerBuilder, PendingReply, Server};
 pub use self::registry::builder::RegistryBuilder;
 pub use self::registry::{Registry, Watcher};
 #[cfg(feature = "tokio")]

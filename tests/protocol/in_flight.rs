@@ -37,7 +37,7 @@ fn no_request_may_use_an_id_that_is_in_flight() {
 
 #[test]
 fn no_two_calls_in_flight_share_a_progress_token() {
-    let (server, peer) = (server(), Peer::new().notify(|_| {}));
+    let (server, peer) = (server(), Peer::builder().on_notification(|_| {}).build());
     let with_token = |name: &str, token: Value| json!({ "name": name, "arguments": { "a": 1 }, "_meta": { "progressToken": token } });
     let mut out = Vec::new();
     let wait = server.begin(&request(1, "tools/call", with_token("served_wait", json!(7))), &peer, &mut out);
@@ -61,7 +61,7 @@ fn a_call_that_finds_no_room_is_recorded() {
     let audit = AuditLog::new();
     let registry = builder().observer(audit.clone()).build().unwrap();
     let server = Server::new(registry).max_in_flight(1);
-    let peer = Peer::new().options(CallOptions::new().caller("ada"));
+    let peer = Peer::builder().options(CallOptions::new().caller("ada")).build();
     let mut out = Vec::new();
     let wait = server.begin(&request(1, "tools/call", json!({ "name": "served_wait" })), &peer, &mut out).unwrap();
     at_once(&server, &request(2, "tools/call", json!({ "name": "served_say_slowly" })), &peer);

@@ -130,7 +130,7 @@ fn calls_of_a_connection_are_bounded() {
 fn b3_nobody_is_told_before_the_connection_is_set_up() {
     let told: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let of_sink = Arc::clone(&told);
-    let peer = Peer::new().notify(move |message| of_sink.lock().unwrap().push(message));
+    let peer = Peer::builder().on_notification(move |message| of_sink.lock().unwrap().push(message)).build();
     let server = server();
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
@@ -171,8 +171,8 @@ fn g1_clients_of_the_older_versions_are_told_of_changes() {
 fn g2_g3_g4_clients_of_the_newest_version_listen() {
     let told: Arc<Mutex<Vec<Value>>> = Arc::default();
     let of_sink = Arc::clone(&told);
-    let peer =
-        Peer::new().notify(move |message| of_sink.lock().unwrap().push(serde_json::from_slice(&message).unwrap()));
+    let sink = move |message: Vec<u8>| of_sink.lock().unwrap().push(serde_json::from_slice(&message).unwrap());
+    let peer = Peer::builder().on_notification(sink).build();
     let take = || std::mem::take(&mut *told.lock().unwrap());
     let server = server();
     let listen = |id: Value, filter: Value| {

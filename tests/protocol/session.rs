@@ -32,7 +32,7 @@ fn b1_b2_initialize_agrees_on_a_version() {
         assert_eq!(result["_meta"], json!({ "tools_count": 10, "resources_count": 0, "prompts_count": 0 }));
         assert!(result.get("resultType").is_none());
     }
-    let peer = Peer::new().notify(|_| {});
+    let peer = Peer::builder().on_notification(|_| {}).build();
     let result = block_on(server().handle(initialize("2025-11-25").as_bytes(), &peer)).unwrap();
     let result: Value = serde_json::from_slice(&result).unwrap();
     assert_eq!(result["result"]["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));

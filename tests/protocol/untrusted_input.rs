@@ -146,9 +146,10 @@ fn near_message() -> impl Strategy<Value = Value> {
 
 /// What is answered, soon.
 fn answered(server: &Server, message: &[u8]) -> Option<Vec<u8>> {
-    let peer = Peer::new().notify(|message| {
+    let peer = Peer::builder().on_notification(|message| {
         assert!(serde_json::from_slice::<Value>(&message).unwrap()["method"].is_string());
     });
+    let peer = peer.build();
     let started = Instant::now();
     let mut out = Vec::new();
     let answer = match server.begin(message, &peer, &mut out) {

@@ -58,7 +58,7 @@ use self::args::{Arguments, Command};
 use self::output::Failure;
 pub use self::setup::Setup;
 use crate::catalog::Catalog;
-use crate::protocol::program;
+use crate::protocol::program_name;
 use crate::registry::Registry;
 use crate::registry::builder::RegistryBuilder;
 
@@ -282,7 +282,7 @@ impl<'a> Cli<'a> {
     }
 
     fn name(&self) -> String {
-        self.info.as_ref().map_or_else(program, |(name, _)| name.clone())
+        self.info.as_ref().map_or_else(program_name, |(name, _)| name.clone())
     }
 
     fn catalog(self) -> Result<Catalog, Failure> {

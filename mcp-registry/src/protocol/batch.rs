@@ -4,21 +4,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_core::{Id, ProtocolVersion, RpcError, RpcMessage, code};
+use mcp_core::{BoxFuture, Dialect, Id, ProtocolVersion, RpcMessage};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::write::respond_error;
-use super::{Envelope, Outcome, Peer, Rest, Server};
+use super::Server;
+use super::encode::respond_error;
+use super::errors::invalid_request;
+use super::headers::TransportHeaders;
+use super::peer::Peer;
+use super::reply::{Reply, ReplyKind, Step};
 use crate::call::many::in_order;
 
 /// The maximum number of messages in a batch.
-const MOST: usize = 32;
+const MAX_MESSAGES: usize = 32;
 
 /// The maximum size of the answers to a batch. A single answer may be larger, as it may be outside of a batch.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The requests that cannot be part of a batch.
 const ALONE: [&str; 2] = ["initialize", "subscriptions/listen"];
@@ -30,8 +33,8 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// Reads a batch. None if the message is not one, or the connection's version has no batches.
-    pub(super) fn of(message: &'a [u8], peer: &Peer) -> Option<Self> {
+    /// Reads a batch. `None` if the message is not one, or the connection's version has no batches.
+    pub(super) fn read(message: &'a [u8], peer: &Peer) -> Option<Self> {
         if !message.trim_ascii_start().starts_with(b"[")
             || peer.protocol_version() != Some(ProtocolVersion::V2025_03_26)
         {
@@ -60,7 +63,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Batch<'a> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Batch<'de>, A::Error> {
                 let mut messages = Vec::new();
-                while messages.len() < MOST {
+                while messages.len() < MAX_MESSAGES {
                     let Some(message) = array.next_element()? else { break };
                     messages.push(message);
                 }
@@ -77,26 +80,22 @@ impl<'de: 'a, 'a> Deserialize<'de> for Batch<'a> {
 }
 
 impl Server {
-    /// Answers a batch: with an array of the answers to its requests, or with nothing if it has none.
+    /// Answers a batch with an array of the answers to its requests, or with nothing if it has none.
     pub(super) fn batch(
         &self,
-        envelope: &impl Envelope,
+        headers: &impl TransportHeaders,
         batch: &Batch<'_>,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Option<Rest> {
+    ) -> Step {
         if batch.is_too_long {
-            peer.note(Outcome::Refused);
-            respond_error(
-                None,
-                &invalid(format!("the batch has more than {MOST} messages; send fewer at a time")),
-                out,
-            );
-            return None;
+            let message = format!("the batch has more than {MAX_MESSAGES} messages; send fewer at a time");
+            respond_error(None, &invalid_request(message), out);
+            return Step::Done(ReplyKind::Invalid(Dialect::Mcp));
         }
-        let (start, level) = (out.len(), peer.log_level());
-        let mut rests: Vec<Rest> = Vec::new();
-        let room = Room::default();
+        let (start, budget) = (out.len(), Budget::default());
+        let mut pending: Vec<BoxFuture<'static, Option<Vec<u8>>>> = Vec::new();
+        let mut kind = ReplyKind::Response(Dialect::Mcp);
         out.push(b'[');
         for message in &batch.messages {
             let before = out.len();
@@ -107,18 +106,23 @@ impl Server {
             };
             match request {
                 Some((id, method)) if ALONE.contains(&method) => {
-                    let error = invalid(format!("`{method}` cannot be part of a batch; send it by itself"));
-                    respond_error(Some(&id), &error, out);
+                    let message = format!("`{method}` cannot be part of a batch; send it by itself");
+                    respond_error(Some(&id), &invalid_request(message), out);
                 }
                 request => {
                     let id = request.map(|(id, _)| id);
-                    match self.rpc(envelope, message, peer, out) {
-                        None => room.fit(id.as_ref(), before, out),
-                        Some(rest) => {
-                            let room = room.clone();
-                            rests.push(Box::pin(async move {
-                                let mut answer = rest.await?;
-                                room.fit(id.as_ref(), 0, &mut answer);
+                    match self.rpc(headers, message, peer, out) {
+                        Step::Done(done) => {
+                            budget.fit(id.as_ref(), before, out);
+                            if let ReplyKind::LogLevelSet(_) = done {
+                                kind = done;
+                            }
+                        }
+                        Step::Pending(reply) => {
+                            let budget = budget.clone();
+                            pending.push(Box::pin(async move {
+                                let mut answer = reply.await?;
+                                budget.fit(id.as_ref(), 0, &mut answer);
                                 Some(answer)
                             }));
                         }
@@ -130,52 +134,44 @@ impl Server {
             }
         }
         let mut answers = out.split_off(start);
-        peer.note(match (answers.len() > 1 || !rests.is_empty(), peer.log_level() == level) {
-            (true, true) => Outcome::Answered,
-            (true, false) => Outcome::LevelSet,
-            (false, _) => Outcome::Noticed,
-        });
-        if rests.is_empty() {
-            out.extend(closed(answers).unwrap_or_default());
-            return None;
+        if pending.is_empty() {
+            let Some(answers) = close_array(answers) else { return Step::Done(ReplyKind::Accepted) };
+            out.extend(answers);
+            return Step::Done(kind);
         }
-        Some(Box::pin(async move {
-            for answer in in_order(rests.into_iter(), MOST).await.into_iter().flatten() {
+        Step::pending(Box::pin(async move {
+            for answer in in_order(pending.into_iter(), MAX_MESSAGES).await.into_iter().flatten() {
                 answers.extend(answer);
                 answers.push(b',');
             }
-            closed(answers)
+            close_array(answers).map_or_else(Reply::cancelled, |bytes| Reply { bytes, kind })
         }))
     }
 }
 
-/// How many bytes of answers a batch has, however many of them are made at the same time.
+/// How many bytes the answers to a batch have, some of which are made at the same time.
 #[derive(Clone, Default)]
-struct Room(Arc<AtomicUsize>);
+struct Budget(Arc<AtomicUsize>);
 
-impl Room {
-    /// Counts the answer that begins at `start`, or replaces it by an error if it does not fit.
+impl Budget {
+    /// Counts the answer that begins at `start`, or replaces it by an error if it exceeds the budget.
     fn fit(&self, id: Option<&Id<'_>>, start: usize, out: &mut Vec<u8>) {
         let size = out.len().saturating_sub(start);
-        let add = |taken: usize| (taken == 0 || taken + size <= MOST_BYTES).then_some(taken + size);
+        let add = |used: usize| (used == 0 || used + size <= MAX_BYTES).then_some(used + size);
         if self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
             out.truncate(start);
             let message = format!(
                 "the request was carried out, but its answer does not fit: the answers to a batch have at most \
-                 {MOST_BYTES} bytes; send fewer requests at a time"
+                 {MAX_BYTES} bytes; send fewer requests at a time"
             );
-            respond_error(id, &invalid(message), out);
+            respond_error(id, &invalid_request(message), out);
         }
     }
 }
 
-/// The array of the answers, each of which ends with a comma. None if there are none.
-fn closed(mut answers: Vec<u8>) -> Option<Vec<u8>> {
+/// The array of the answers, each of which ends with a comma. `None` if there are none.
+fn close_array(mut answers: Vec<u8>) -> Option<Vec<u8>> {
     let last = answers.last_mut().filter(|last| **last == b',')?;
     *last = b']';
     Some(answers)
-}
-
-fn invalid(message: impl Into<String>) -> RpcError {
-    RpcError::new(code::INVALID_REQUEST, message).data(json!({ "error_type": "ValidationError" }))
 }

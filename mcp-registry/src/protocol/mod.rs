@@ -1,15 +1,21 @@
-//! The protocol, without sockets: a message in, the answer out.
+//! The protocol without sockets: a message in, its reply out.
+//!
+//! [`Server`] answers the messages of one or many connections; a [`Peer`] is one of them. This is for transports of your
+//! own: `serve_stdio` and `serve_http` are built on it.
 
 mod batch;
 mod call;
-mod envelope;
+mod decode;
+mod encode;
+mod errors;
 mod flat;
+mod headers;
+mod in_flight;
+mod initialize;
 mod list;
-mod listen;
 mod peer;
-mod project;
-mod request;
-mod write;
+mod reply;
+mod subscriptions;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -17,59 +23,55 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mcp_core::{
-    BoxFuture, Dialect, Id, Incoming, JsonObject, LogLevel, ProtocolVersion, RpcError, RpcMessage, RpcNotification,
-    RpcRejection, Strictness, code,
-};
+use mcp_core::{Dialect, Id, Incoming, RpcError, RpcMessage, RpcNotification, RpcRejection, Strictness};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::batch::Batch;
+use self::decode::{Params, PlainRequest, Request, RpcCall};
+pub(crate) use self::encode::respond_error;
+#[cfg(any(feature = "stdio", feature = "http"))]
+pub(crate) use self::encode::{Delivery, delivery};
+use self::encode::{fail, respond};
+pub(crate) use self::errors::internal;
 #[cfg(feature = "rmcp")]
-pub(crate) use self::call::protocol_error;
+pub(crate) use self::errors::protocol_error;
 #[cfg(feature = "http")]
-pub(crate) use self::envelope::mismatch;
-pub(crate) use self::envelope::{Bare, Envelope, Letter};
-use self::flat::{FlatHead, flat_in};
+pub(crate) use self::errors::{header_mismatch, unsupported_version};
+use self::errors::{id_in_use, invalid_request, unknown_method};
+use self::flat::FlatCall;
+use self::headers::NoHeaders;
+#[cfg(feature = "http")]
+pub(crate) use self::headers::RepeatedFields;
+pub(crate) use self::headers::TransportHeaders;
 use self::list::Lists;
-use self::listen::Listeners;
-pub(crate) use self::peer::Outcome;
-pub use self::peer::Peer;
 #[cfg(feature = "http")]
 pub(crate) use self::peer::WeakPeer;
-pub(crate) use self::request::internal;
+pub use self::peer::{Peer, PeerBuilder};
+pub use self::reply::PendingReply;
 #[cfg(feature = "http")]
-pub(crate) use self::request::unsupported;
-use self::request::{Asked, Params, PlainRequest, capabilities_missing, unknown_method, version_missing};
-pub(crate) use self::write::respond_error;
-#[cfg(any(feature = "stdio", feature = "http"))]
-pub(crate) use self::write::{Kept, kept};
-use self::write::{respond, respond_error_in};
+pub(crate) use self::reply::Reply;
+pub(crate) use self::reply::{ReplyKind, Step};
+use self::subscriptions::Subscribers;
 use crate::registry::{Registry, Watcher};
 use crate::util::panic::guard;
 
-/// The rest of an answer that takes its time: it ends in the answer, or in none.
-pub type Rest = BoxFuture<'static, Option<Vec<u8>>>;
+/// The default of [`Server::max_message_bytes`].
+const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// A request: its id, its method, and its parameters, if they are any.
-type Request<'a> = (&'a Id<'a>, &'a str, Result<Params<'a>, RpcError>);
+/// The default of [`Server::max_in_flight`].
+const MAX_IN_FLIGHT: usize = 1024;
 
-/// How long a message may be.
-const MESSAGE: usize = 16 * 1024 * 1024;
-
-/// How many requests of one connection may be under way.
-const IN_FLIGHT: usize = 1024;
-
-/// How long calls in flight may go on when the server shuts down.
+/// The default of [`Server::drain_timeout`].
 #[cfg(feature = "stdio")]
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The protocol: it answers messages of MCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05, of the older
-/// `list_tools` and `call_tool`, and flat calls, each in the form in which it was asked. Cheap to clone.
+/// The protocol: answers messages of MCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05, the legacy methods
+/// `list_tools` and `call_tool`, and flat calls, each in its own form. Cheap to clone.
 ///
-/// A version sees only what it knows. Before 2025-06-18, tools have no output schema, title or `_meta`, and results have no
-/// structured content; before 2025-03-26, tools have no annotations. A block of a result that the version does not know (a
-/// link to a resource, audio) becomes a text.
+/// Clients of a version get only what it defines. Before 2025-06-18, tools have no output schema, title or `_meta`, and
+/// results have no structured content; before 2025-03-26, tools have no annotations. A content block that the version does
+/// not have (a link to a resource, audio) becomes a text.
 ///
 /// ```standalone_crate
 /// use mcp_registry::testing::block_on;
@@ -97,13 +99,13 @@ pub struct Server(Arc<Inner>);
 struct Inner {
     registry: Registry,
     settings: Settings,
-    /// The lists of tools as they were last asked for.
+    /// The encoded lists of the last set of tools.
     lists: ArcSwapOption<Lists>,
-    listeners: Arc<Listeners>,
-    /// Set up when the first connection wants to be told of changes.
+    subscribers: Arc<Subscribers>,
+    /// Set when the first connection subscribes to changes.
     watcher: OnceLock<Watcher>,
-    /// What stands at the end of each result of the newest version.
-    end_of_result: OnceLock<String>,
+    /// What the newest version adds at the end of each result.
+    result_suffix: OnceLock<String>,
 }
 
 #[derive(Clone)]
@@ -111,50 +113,50 @@ struct Settings {
     name: String,
     version: String,
     instructions: Option<String>,
-    max_message: usize,
+    max_message_bytes: usize,
     max_in_flight: usize,
     #[cfg(feature = "stdio")]
     drain_timeout: Duration,
     page_size: usize,
     legacy_methods: bool,
-    refuse_arguments: bool,
+    reject_arguments: bool,
     flat_strictness: Strictness,
 }
 
 impl Server {
-    /// Serves the tools of a registry, under the name of the program.
+    /// Serves the tools of a registry, under the name of the running program.
     pub fn new(registry: Registry) -> Self {
         let settings = Settings {
-            name: program(),
+            name: program_name(),
             version: "0.0.0".to_owned(),
             instructions: None,
-            max_message: MESSAGE,
-            max_in_flight: IN_FLIGHT,
+            max_message_bytes: MAX_MESSAGE_BYTES,
+            max_in_flight: MAX_IN_FLIGHT,
             #[cfg(feature = "stdio")]
-            drain_timeout: DRAIN,
+            drain_timeout: DRAIN_TIMEOUT,
             page_size: usize::MAX,
             legacy_methods: true,
-            refuse_arguments: false,
+            reject_arguments: false,
             flat_strictness: Strictness::Lenient,
         };
-        Self::of(registry, settings)
+        Self::with_settings(registry, settings)
     }
 
-    fn of(registry: Registry, settings: Settings) -> Self {
+    fn with_settings(registry: Registry, settings: Settings) -> Self {
         Self(Arc::new(Inner {
             registry,
             settings,
             lists: ArcSwapOption::empty(),
-            listeners: Arc::default(),
+            subscribers: Arc::default(),
             watcher: OnceLock::new(),
-            end_of_result: OnceLock::new(),
+            result_suffix: OnceLock::new(),
         }))
     }
 
     fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = self.0.settings.clone();
         change(&mut settings);
-        Self::of(self.0.registry.clone(), settings)
+        Self::with_settings(self.0.registry.clone(), settings)
     }
 
     /// Sets the name and version that clients see.
@@ -163,54 +165,54 @@ impl Server {
         self.set(|settings| (settings.name, settings.version) = (name.into(), version.into()))
     }
 
-    /// Sets what a model is told of the server as a whole.
+    /// Sets the instructions for the model: how to use the server as a whole.
     #[must_use]
     pub fn instructions(self, text: impl Into<String>) -> Self {
         self.set(|settings| settings.instructions = Some(text.into()))
     }
 
-    /// Sets how many bytes a message may have; 16 MiB otherwise.
+    /// Sets the maximum size of a message (default: 16 MiB).
     #[must_use]
     pub fn max_message_bytes(self, bytes: usize) -> Self {
-        self.set(|settings| settings.max_message = bytes)
+        self.set(|settings| settings.max_message_bytes = bytes)
     }
 
-    /// Sets how many calls of one connection may be under way; 1,024 otherwise.
+    /// Sets how many calls of one connection may be in flight (default: 1,024).
     #[must_use]
     pub fn max_in_flight(self, calls: usize) -> Self {
         self.set(|settings| settings.max_in_flight = calls)
     }
 
-    /// Sets how long calls in flight may go on after the input has ended or a signal has asked to shut down (default: 5 s).
-    /// Calls that take longer are cancelled, and answered with an error that says so. [`serve_stdio`](crate::serve_stdio)
-    /// and [`serve_lines`](crate::serve_lines) go by it.
+    /// Sets how long calls in flight may take after the end of the input or a shutdown signal (default: 5 s). Calls that
+    /// take longer are cancelled and answered with an error. This applies to
+    /// [`serve_stdio`](crate::transport::stdio::serve_stdio) and [`serve_lines`](crate::transport::stdio::serve_lines).
     #[cfg(feature = "stdio")]
     #[must_use]
     pub fn drain_timeout(self, timeout: Duration) -> Self {
         self.set(|settings| settings.drain_timeout = timeout)
     }
 
-    /// Sets how many tools a page of the list has; all of them otherwise.
+    /// Sets how many tools a page of the list has (default: all of them).
     #[must_use]
     pub fn page_size(self, tools: usize) -> Self {
         self.set(|settings| settings.page_size = tools.max(1))
     }
 
-    /// Says whether `list_tools` and `call_tool` are answered; they are otherwise.
+    /// Sets whether the legacy methods `list_tools` and `call_tool` are answered (default: true).
     #[must_use]
-    pub fn legacy_methods(self, answer: bool) -> Self {
-        self.set(|settings| settings.legacy_methods = answer)
+    pub fn legacy_methods(self, yes: bool) -> Self {
+        self.set(|settings| settings.legacy_methods = yes)
     }
 
-    /// Says whether arguments that do not fit are an error of the protocol (-32602) in place of a result with `isError`,
-    /// which a model gets to see and can repair.
+    /// Sets whether invalid arguments are an error of the protocol (-32602) instead of a result with `isError`, which the
+    /// model sees and can correct (default: false).
     #[must_use]
     pub fn argument_errors_as_protocol_errors(self, yes: bool) -> Self {
-        self.set(|settings| settings.refuse_arguments = yes)
+        self.set(|settings| settings.reject_arguments = yes)
     }
 
-    /// Says whether flat calls are read strictly (default: no). Strictly, a call has `tool_name` and `arguments` and no other
-    /// field, and the name is `module.tool` in lower case; see [`Strictness`].
+    /// Sets whether flat calls are read strictly (default: false). A strict call has `tool_name` and `arguments` and no
+    /// other field, and the name is `module.tool` in lower case; see [`Strictness`].
     #[must_use]
     pub fn strict_flat_calls(self, yes: bool) -> Self {
         self.set(|settings| settings.flat_strictness = if yes { Strictness::Strict } else { Strictness::Lenient })
@@ -221,7 +223,7 @@ impl Server {
         &self.0.registry
     }
 
-    /// Name, version, capabilities, and how much there is of each.
+    /// The name, version and capabilities of the server, and how many tools it has.
     pub fn server_info(&self) -> Value {
         json!({
             "name": self.0.settings.name,
@@ -231,280 +233,210 @@ impl Server {
                 "resources": { "subscribe": false, "listChanged": false },
                 "prompts": { "listChanged": false },
             },
-            "tools_count": self.listed_tools(),
+            "tools_count": self.visible_tools(),
             "resources_count": 0,
             "prompts_count": 0,
         })
     }
 
-    fn listed_tools(&self) -> usize {
+    fn visible_tools(&self) -> usize {
         let catalog = self.0.registry.catalog();
         catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).count()
     }
 
-    /// Answers a message; none for what is not answered: a notification, a response, a request that was cancelled.
+    /// Answers a message. `None` if it has no answer: a notification, a response, a request that was cancelled.
     pub async fn handle(&self, message: &[u8], peer: &Peer) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         match self.begin(message, peer, &mut out) {
             None => (!out.is_empty()).then_some(out),
-            Some(rest) => rest.await,
+            Some(pending) => pending.await,
         }
     }
 
-    /// Begins to answer a message. What can be answered at once is appended to the buffer; what takes longer is a future
-    /// that needs neither the message nor the buffer, and ends in the answer. This is for transports that answer many
+    /// Begins to answer a message. An answer that is ready at once is appended to the buffer; one that takes longer is
+    /// returned as a future, which borrows neither the message nor the buffer. This is for transports that answer many
     /// messages at a time.
-    #[must_use = "the rest of the answer is a future"]
-    pub fn begin(&self, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<Rest> {
-        self.begin_in(&Bare, message, peer, out)
+    #[must_use = "a pending reply does nothing unless it is awaited"]
+    pub fn begin(&self, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<PendingReply> {
+        match self.begin_with(&NoHeaders, message, peer, out) {
+            Step::Done(_) => None,
+            Step::Pending(pending) => Some(pending),
+        }
     }
 
-    /// Begins to answer a message that came in an envelope.
-    pub(crate) fn begin_in(
+    /// Begins to answer a message that came with headers.
+    pub(crate) fn begin_with(
         &self,
-        envelope: &impl Envelope,
+        headers: &impl TransportHeaders,
         message: &[u8],
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Option<Rest> {
-        if message.len() > self.0.settings.max_message {
-            peer.note(Outcome::Refused);
+    ) -> Step {
+        if message.len() > self.0.settings.max_message_bytes {
             respond_error(None, &self.too_long(message.len()), out);
-            return None;
+            return Step::Done(ReplyKind::Invalid(Dialect::Mcp));
         }
         if let Some(PlainRequest { id, method, params, .. }) = PlainRequest::read(message) {
-            return self.request_guarded(envelope, (&id, method, Ok(params)), peer, out);
+            return self.request(headers, RpcCall { id: &id, method, params: Ok(params) }, peer, out);
         }
-        if let Some(batch) = Batch::of(message, peer) {
-            return self.batch(envelope, &batch, peer, out);
+        if let Some(batch) = Batch::read(message, peer) {
+            return self.batch(headers, &batch, peer, out);
         }
-        if let Some(name) = FlatHead::of_large(message) {
-            return flat_in(envelope, peer, out, |out| self.large_flat(&name, message, peer, out));
+        if let Some(call) = FlatCall::large(message) {
+            return self.flat(headers, call, peer, out);
         }
         match Incoming::parse_with(message, self.0.settings.flat_strictness) {
-            Ok(Incoming::Flat(call)) => flat_in(envelope, peer, out, |out| self.flat(call, peer, out)),
-            Ok(Incoming::Rpc(message)) => self.rpc(envelope, Ok(message), peer, out),
-            Err(rejection) => self.rpc(envelope, Err(rejection), peer, out),
+            Ok(Incoming::Flat(call)) => self.flat(headers, FlatCall::Parsed(call), peer, out),
+            Ok(Incoming::Rpc(message)) => self.rpc(headers, Ok(message), peer, out),
+            Err(rejection) => self.rpc(headers, Err(rejection), peer, out),
         }
     }
 
     /// Begins to answer a message of JSON-RPC.
     fn rpc(
         &self,
-        envelope: &impl Envelope,
+        headers: &impl TransportHeaders,
         message: Result<RpcMessage<'_>, Box<RpcRejection>>,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Option<Rest> {
-        match message {
+    ) -> Step {
+        Step::Done(match message {
             Ok(RpcMessage::Request(request)) => {
-                self.request_guarded(envelope, (&request.id, &request.method, Params::read(&request)), peer, out)
+                let call = RpcCall { id: &request.id, method: &request.method, params: Params::read(&request) };
+                return self.request(headers, call, peer, out);
             }
             Ok(RpcMessage::Notification(notification)) => {
-                peer.note(Outcome::Noticed);
-                notice(&notification, peer);
-                None
+                receive_notification(&notification, peer);
+                ReplyKind::Accepted
             }
-            // The server asks nothing.
-            Ok(RpcMessage::Response(_)) => {
-                peer.note(Outcome::Noticed);
-                None
-            }
+            // The server sends no requests.
+            Ok(RpcMessage::Response(_)) => ReplyKind::Accepted,
             Err(rejection) => {
-                peer.note(Outcome::Refused);
                 if !rejection.is_notification {
                     respond_error(rejection.id.as_ref(), &rejection.error, out);
                 }
-                None
+                ReplyKind::Invalid(Dialect::Mcp)
             }
-        }
+        })
     }
 
-    /// Passes a notification of a connection on to other ones, since it may concern a request of theirs; of a batch, all of
-    /// them.
+    /// Forwards the notifications in a message or batch to other connections, whose requests they may concern.
     #[cfg(feature = "http")]
-    pub(crate) fn pass_on(message: &[u8], of: &Peer, peers: &[Peer]) {
-        let pass_on = |message: &[u8]| {
+    pub(crate) fn forward_notifications(message: &[u8], from: &Peer, to: &[Peer]) {
+        let forward = |message: &[u8]| {
             if let Ok(RpcMessage::Notification(notification)) = RpcMessage::parse(message) {
-                for peer in peers {
-                    notice(&notification, peer);
-                }
+                to.iter().for_each(|peer| receive_notification(&notification, peer));
             }
         };
-        match Batch::of(message, of) {
-            Some(batch) => batch.into_messages().iter().for_each(|message| pass_on(message.get().as_bytes())),
-            None => pass_on(message),
+        match Batch::read(message, from) {
+            Some(batch) => batch.into_messages().iter().for_each(|message| forward(message.get().as_bytes())),
+            None => forward(message),
         }
     }
 
-    /// How many bytes a message may have.
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn max_message(&self) -> usize {
-        self.0.settings.max_message
+        self.0.settings.max_message_bytes
     }
 
-    /// How long calls in flight may go on when the server shuts down.
     #[cfg(feature = "stdio")]
-    pub(crate) fn drains_for(&self) -> Duration {
+    pub(crate) fn configured_drain_timeout(&self) -> Duration {
         self.0.settings.drain_timeout
     }
 
-    /// Answers a message that nobody has kept, since it is too long.
+    /// Answers a message that is too long and was not kept.
     #[cfg(any(feature = "stdio", feature = "http"))]
-    pub(crate) fn refuse_length(&self, bytes: usize, out: &mut Vec<u8>) {
+    pub(crate) fn reject_length(&self, bytes: usize, out: &mut Vec<u8>) {
         respond_error(None, &self.too_long(bytes), out);
     }
 
     fn too_long(&self, bytes: usize) -> RpcError {
-        let most = self.0.settings.max_message;
-        let message = format!("the message has {bytes} bytes and may have {most}; send less at a time");
-        RpcError::new(code::INVALID_REQUEST, message).data(json!({ "error_type": "ValidationError" }))
+        let max = self.0.settings.max_message_bytes;
+        invalid_request(format!("the message has {bytes} bytes and may have {max}; send less at a time"))
     }
 
-    fn request_guarded(
-        &self,
-        envelope: &impl Envelope,
-        request: Request<'_>,
-        peer: &Peer,
-        out: &mut Vec<u8>,
-    ) -> Option<Rest> {
-        let (start, id, dialect) = (out.len(), request.0, self.dialect(envelope, request.1));
-        // Calls are guarded by themselves; the schemas of a user's types are made in the list.
-        guard(|| self.request(envelope, request, peer, out)).unwrap_or_else(|panicked| {
+    /// Begins to answer a request. A panic is answered with an error.
+    fn request(&self, headers: &impl TransportHeaders, call: RpcCall<'_>, peer: &Peer, out: &mut Vec<u8>) -> Step {
+        let (start, id, dialect) = (out.len(), call.id, self.dialect(headers, call.method));
+        // Calls have a guard of their own; the list runs the schemas of user types.
+        guard(|| self.dispatch(headers, call, dialect, peer, out)).unwrap_or_else(|panicked| {
             out.truncate(start);
-            respond_error_in(dialect, id, internal(&self.0.registry, peer.call_options(), &panicked), out);
-            None
+            fail(dialect, id, internal(&self.0.registry, peer.call_options(), &panicked), out)
         })
     }
 
     /// The dialect in which a request is answered.
-    fn dialect(&self, envelope: &impl Envelope, method: &str) -> Dialect {
+    fn dialect(&self, headers: &impl TransportHeaders, method: &str) -> Dialect {
         match Dialect::of_method(method) {
-            Some(Dialect::Legacy) if self.0.settings.legacy_methods && !envelope.is_stateless() => Dialect::Legacy,
+            Some(Dialect::Legacy) if self.0.settings.legacy_methods && !headers.is_stateless() => Dialect::Legacy,
             _ => Dialect::Mcp,
         }
     }
 
-    fn request(
+    fn dispatch(
         &self,
-        envelope: &impl Envelope,
-        (id, method, params): Request<'_>,
+        headers: &impl TransportHeaders,
+        RpcCall { id, method, params }: RpcCall<'_>,
+        dialect: Dialect,
         peer: &Peer,
         out: &mut Vec<u8>,
-    ) -> Option<Rest> {
-        let dialect = self.dialect(envelope, method);
+    ) -> Step {
         if peer.is_in_flight(id) {
-            respond_error_in(dialect, id, call::id_in_use(), out);
-            return None;
+            return fail(dialect, id, id_in_use(), out);
         }
-        let asked = params.and_then(|params| {
-            let asked = asked(envelope, method, params, peer)?;
-            if asked.era.is_stateless() {
-                envelope.fits(&Letter::of(method, &asked.params, &self.0.registry))?;
-            }
-            Ok(asked)
-        });
-        let asked = match asked {
-            Ok(asked) => asked,
+        let request = params.and_then(|params| Request::read(headers, method, params, peer, &self.0.registry));
+        let request = match request {
+            Ok(request) => request,
             Err(error) => {
-                let is_older = dialect == Dialect::Legacy;
-                peer.note(if is_older { Outcome::OlderRefused } else { Outcome::Refused });
-                respond_error_in(dialect, id, error, out);
-                return None;
+                fail(dialect, id, error, out);
+                return Step::Done(ReplyKind::Invalid(dialect));
             }
         };
-        let answer = match (method, asked.era.is_stateless()) {
-            ("tools/call", _) => return self.call(id, &asked, peer, out),
+        let version = request.version;
+        let response = ReplyKind::Response(dialect);
+        let answer = match (method, version.is_stateless()) {
+            ("tools/call", _) => return self.call(id, &request, peer, out),
             ("call_tool", false) if self.0.settings.legacy_methods => {
-                peer.note(Outcome::OlderMethod);
-                return self.call_legacy(id, &asked, peer, out);
+                return self.call_legacy(id, &request, peer, out);
             }
             ("tools/list", _) => {
-                let era = asked.era;
-                let cursor = asked.params.cursor();
-                match cursor.and_then(|cursor| cursor.as_deref().map(list::after).transpose()) {
-                    Ok(after) => self.write_list(id, era, after.as_deref(), out),
+                let cursor = request.params.cursor();
+                match cursor.and_then(|cursor| cursor.as_deref().map(list::decode_cursor).transpose()) {
+                    Ok(after) => self.write_list(id, version, after.as_deref(), out),
                     Err(error) => respond_error(Some(id), &error, out),
                 }
-                return None;
+                return Step::Done(response);
             }
             ("list_tools", false) if self.0.settings.legacy_methods => {
-                peer.note(Outcome::OlderMethod);
-                self.write_whole_list(id, out);
-                return None;
+                self.write_legacy_list(id, out);
+                return Step::Done(response);
             }
-            ("subscriptions/listen", true) => return self.listen(id, &asked, peer, out),
-            ("initialize", false) => self.initialize(&asked, envelope.oldest(), peer),
-            ("server/discover", true) => Ok(self.discover(envelope.oldest(), peer)),
-            ("ping", false) => Ok(json!({})),
-            ("logging/setLevel", false) => set_level(&asked, peer),
-            _ => {
-                if asked.era.is_stateless() {
-                    peer.note(Outcome::NoMethod);
-                }
-                Err(unknown_method(method))
+            ("subscriptions/listen", true) => return self.listen(id, &request, peer, out),
+            ("initialize", false) => self
+                .initialize(&request, headers.oldest_version(), peer)
+                .map(|(result, version)| (result, ReplyKind::Initialized(version))),
+            ("server/discover", true) => Ok((self.discover(headers.oldest_version(), peer), response)),
+            ("ping", false) => Ok((json!({}), response)),
+            ("logging/setLevel", false) => {
+                initialize::set_log_level(&request, peer).map(|level| (json!({}), ReplyKind::LogLevelSet(level)))
+            }
+            (_, is_stateless) => {
+                respond_error(Some(id), &unknown_method(method), out);
+                return Step::Done(if is_stateless { ReplyKind::MethodNotFound } else { response });
             }
         };
         match answer {
-            Ok(result) => respond(id, &self.completed(result, asked.era), out),
-            Err(error) => respond_error(Some(id), &error, out),
-        }
-        None
-    }
-
-    fn initialize(&self, asked: &Asked<'_>, oldest: ProtocolVersion, peer: &Peer) -> Result<Value, RpcError> {
-        let wanted = asked.params.protocol_version()?;
-        let era = ProtocolVersion::from_name(&wanted).filter(|era| *era >= oldest && !era.is_stateless());
-        let era = era.unwrap_or(ProtocolVersion::V2025_11_25);
-        peer.set_protocol_version(era);
-        peer.note(Outcome::Initialized);
-        self.tell_of_changes(peer);
-        let mut result = json!({
-            "protocolVersion": era.as_str(),
-            "capabilities": capabilities(peer),
-            "serverInfo": self.implementation(),
-            "_meta": { "tools_count": self.listed_tools(), "resources_count": 0, "prompts_count": 0 },
-        });
-        self.add_instructions(&mut result);
-        Ok(result)
-    }
-
-    fn discover(&self, oldest: ProtocolVersion, peer: &Peer) -> Value {
-        let mut result = json!({
-            "supportedVersions": request::versions(oldest),
-            "capabilities": capabilities(peer),
-            "ttlMs": 300_000,
-            "cacheScope": "public",
-        });
-        self.add_instructions(&mut result);
-        result
-    }
-
-    fn implementation(&self) -> Value {
-        json!({ "name": self.0.settings.name, "version": self.0.settings.version })
-    }
-
-    fn add_instructions(&self, result: &mut Value) {
-        if let (Some(text), Value::Object(result)) = (&self.0.settings.instructions, result) {
-            result.insert("instructions".to_owned(), text.as_str().into());
-        }
-    }
-
-    /// A result with what its version asks of every result.
-    fn completed(&self, mut result: Value, era: ProtocolVersion) -> Value {
-        if let (true, Value::Object(result)) = (era.is_stateless(), &mut result) {
-            result.insert("resultType".to_owned(), "complete".into());
-            let meta = result.entry("_meta").or_insert_with(|| json!({}));
-            if let Value::Object(meta) = meta {
-                meta.insert(request::SERVER_INFO.to_owned(), self.implementation());
+            Ok((result, kind)) => {
+                respond(id, &self.complete(result, version), out);
+                Step::Done(kind)
             }
+            Err(error) => fail(Dialect::Mcp, id, error, out),
         }
-        result
     }
 }
 
-/// Does what a notification says.
-fn notice(notification: &RpcNotification<'_>, peer: &Peer) {
+/// Handles a notification of the client.
+fn receive_notification(notification: &RpcNotification<'_>, peer: &Peer) {
     match &*notification.method {
         "notifications/initialized" => peer.set_initialized(),
         "notifications/cancelled" => {
@@ -516,50 +448,8 @@ fn notice(notification: &RpcNotification<'_>, peer: &Peer) {
     }
 }
 
-/// The version in which a request speaks, and what it brings.
-fn asked<'a>(envelope: &impl Envelope, method: &str, params: Params<'a>, peer: &Peer) -> Result<Asked<'a>, RpcError> {
-    let meta = params.meta()?;
-    let era = match &meta.version {
-        Some(version) => {
-            if meta.capabilities.is_none() {
-                return Err(capabilities_missing());
-            }
-            envelope.agrees(Some(version))?;
-            match ProtocolVersion::from_name(version).filter(|era| era.is_stateless()) {
-                Some(era) => era,
-                None => return Err(request::unsupported(version, envelope.oldest())),
-            }
-        }
-        None if meta.is_stateless() || method == "server/discover" || envelope.is_stateless() => {
-            return Err(version_missing());
-        }
-        None => {
-            envelope.agrees(None)?;
-            peer.protocol_version().unwrap_or(ProtocolVersion::V2025_11_25)
-        }
-    };
-    Ok(Asked { era, params, meta })
-}
-
-/// What a connection can be told of.
-fn capabilities(peer: &Peer) -> Value {
-    let mut capabilities = json!({ "tools": { "listChanged": peer.can_be_told() } });
-    if let (true, Value::Object(capabilities)) = (peer.can_be_told(), &mut capabilities) {
-        capabilities.insert("logging".to_owned(), JsonObject::new().into());
-    }
-    capabilities
-}
-
-fn set_level(asked: &Asked<'_>, peer: &Peer) -> Result<Value, RpcError> {
-    let name = asked.params.level()?;
-    let Some(level) = LogLevel::from_name(&name) else { return Err(request::unknown_level(&name)) };
-    peer.set_log_level(level);
-    peer.note(Outcome::LevelSet);
-    Ok(json!({}))
-}
-
-/// The name of the program that runs.
-pub(crate) fn program() -> String {
+/// The name of the running program.
+pub(crate) fn program_name() -> String {
     let path = std::env::current_exe().ok();
     let name = path.as_ref().and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "mcp-registry".to_owned())

@@ -22,7 +22,7 @@ use super::call::version_of;
 use super::events::log_level;
 use super::{Tools, convert};
 use crate::catalog::Catalog;
-use crate::protocol::program;
+use crate::protocol::program_name;
 use crate::registry::Watcher;
 use crate::util::lock::lock;
 use crate::util::panic::guard;
@@ -89,7 +89,7 @@ impl Handler {
     pub fn new(tools: impl Into<Tools>) -> Self {
         let capabilities =
             ServerCapabilities::builder().enable_logging().enable_tools().enable_tool_list_changed().build();
-        let config = ServerConfig::new(capabilities).with_server_info(Implementation::new(program(), "0.0.0"));
+        let config = ServerConfig::new(capabilities).with_server_info(Implementation::new(program_name(), "0.0.0"));
         Self::with_config(tools.into(), config)
     }
 

@@ -74,10 +74,11 @@ impl Client {
     fn with(server: Server, version: ProtocolVersion, options: CallOptions) -> Self {
         let notifications = Arc::new(Mutex::new(Vec::new()));
         let received = Arc::clone(&notifications);
-        let peer = Peer::new().options(options).notify(move |message| {
+        let peer = Peer::builder().options(options).on_notification(move |message| {
             let message = serde_json::from_slice(&message).unwrap_or_default();
             lock(&received).push(message);
         });
+        let peer = peer.build();
         Self { server, peer, version, next_id: AtomicU64::new(1), notifications }
     }
 

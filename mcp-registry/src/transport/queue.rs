@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::protocol::{Kept, kept};
+use crate::protocol::{Delivery, delivery};
 
 /// Messages that wait to be written, in the order in which the client reads them.
 ///
@@ -37,11 +37,11 @@ impl Queue {
 
     /// Adds a notification.
     pub(crate) fn notify(&mut self, message: Vec<u8>) {
-        match kept(&message) {
+        match delivery(&message) {
             // One that is larger than the limit is sent if nothing else waits.
-            Kept::IfRoom if !self.is_empty() && self.len() + message.len() > self.most => {}
-            Kept::IfRoom | Kept::Always => (self.frame)(&message, &mut self.bytes),
-            Kept::Once => {
+            Delivery::Droppable if !self.is_empty() && self.len() + message.len() > self.most => {}
+            Delivery::Droppable | Delivery::Always => (self.frame)(&message, &mut self.bytes),
+            Delivery::Latest => {
                 // Listeners are told in the same order each time: the first is the one.
                 if let Some(at) = self.changes.iter().position(|(_, waiting)| *waiting == message) {
                     self.changes.remove(at);

@@ -24,10 +24,10 @@ use super::reply::{
     Reply, bad_version, broken_version, busy, events, failure, no_session, not_let_in, streamed, whole,
 };
 use super::session::{Caller, NoSession, Session, Sessions};
-use super::stream::{Events, Outlet, Stream, append_answer};
+use super::stream::{Events, Outlet, Stream, append_reply};
 use super::under::{Ended, Permit, Under, until};
 use crate::call::observe::RejectionReason;
-use crate::protocol::{Envelope as _, Outcome, Peer, Server};
+use crate::protocol::{Peer, PendingReply, Reply as ProtocolReply, ReplyKind, Server, Step, TransportHeaders as _};
 use crate::util::panic::guard;
 
 const STREAMS_TAKEN: &str = "as many clients listen as may; try again later";
@@ -259,28 +259,33 @@ impl Endpoint {
             Err(reply) => return *reply,
         };
         let outlet = Arc::new(Outlet::default());
-        let mut peer = Peer::new().options(options.clone());
+        let mut builder = Peer::builder().options(options.clone());
         if accepted.events {
             let told = Arc::clone(&outlet);
-            peer = peer.notify(move |message| told.tell(message));
+            builder = builder.on_notification(move |message| told.tell(message));
         }
-        match (&session, headers.version()) {
-            (Some(session), _) => session.set_up(&peer),
-            (None, Version::Spoken(era)) if !era.is_stateless() => peer.set_protocol_version(era),
+        let peer = match (&session, headers.version()) {
+            (Some(session), _) => session.build_peer(builder),
+            (None, Version::Spoken(version)) if !version.is_stateless() => builder.protocol_version(version).build(),
             // Newer clients send their version. With sessions, so do those of 2025-03-26, by their session.
-            (None, Version::None) if self.sessions.is_none() => peer.set_protocol_version(ProtocolVersion::V2025_03_26),
-            _ => {}
-        }
+            (None, Version::None) if self.sessions.is_none() => {
+                builder.protocol_version(ProtocolVersion::V2025_03_26).build()
+            }
+            _ => builder.build(),
+        };
         let answering =
             Answering { endpoint: self, peer: &peer, session: session.as_deref(), options: &options, sender, accepted };
         if let (Some(session), Some(b'[')) = (&session, message.trim_ascii_start().first()) {
             // Notifications beside requests.
-            Server::pass_on(message, &peer, &session.peers());
+            Server::forward_notifications(message, &peer, &session.peers());
         }
-        let mut out = Vec::with_capacity(ANSWER);
-        let Some(rest) = self.server.begin_in(&headers, message, &peer, &mut out) else {
-            return if out.is_empty() { answering.notified(message, &headers) } else { answering.reply(&outlet, out) };
+        let mut bytes = Vec::with_capacity(ANSWER);
+        let pending = match self.server.begin_with(&headers, message, &peer, &mut bytes) {
+            Step::Done(kind) if bytes.is_empty() => return answering.without_answer(kind, message, &headers),
+            Step::Done(kind) => return answering.reply(&outlet, ProtocolReply { bytes, kind }),
+            Step::Pending(pending) => pending,
         };
+        let PendingReply { future: rest, is_subscription } = pending;
         let is_stateless = headers.is_stateless();
         // Here a client that is gone has called its request off; in the older versions it has not.
         let mut rest = if is_stateless { Under::way(rest, permit) } else { Under::way(rest, permit).apart(None) };
@@ -291,23 +296,26 @@ impl Endpoint {
             Poll::Pending => outlet.poll(context).map(|()| None),
         });
         match ended.await {
-            Some(Ended::Answered(out)) => answering.reply(&outlet, out),
-            Some(Ended::CalledOff) => answering.called_off(),
+            Some(Ended::Replied(reply)) if reply.bytes.is_empty() => answering.cancelled(),
+            Some(Ended::Replied(reply)) => answering.reply(&outlet, reply),
             Some(Ended::Lost) => {
                 failure(StatusCode::INTERNAL_SERVER_ERROR, "the answer is lost; tell whoever runs the server")
             }
             None => {
-                if peer.is_listening() {
+                if is_subscription {
                     let Some(permit) = Permit::take(self, |endpoint| &endpoint.streams, self.max_streams) else {
                         return self.busy("streams", STREAMS_TAKEN, sender);
                     };
                     rest = rest.counted_by(permit);
                 }
                 waiting.0 = None;
-                let named = answering.is_named();
                 // It goes on, and ends in its time, however slowly the client reads.
                 let rest = if is_stateless { rest.apart(Some(peer.clone())) } else { rest };
-                events(Events::new(rest, Stream { peer: peer.clone(), outlet, named }, self.stopping.cancelled()))
+                events(Events::new(
+                    rest,
+                    Stream { peer: peer.clone(), outlet, only_events: !accepted.json },
+                    self.stopping.cancelled(),
+                ))
             }
         }
     }
@@ -347,17 +355,18 @@ impl Endpoint {
         };
         let outlet = Arc::new(Outlet::default());
         let told = Arc::clone(&outlet);
-        let peer = Peer::new().notify(move |message| told.tell(message));
-        peer.set_protocol_version(era.unwrap_or(ProtocolVersion::V2025_11_25));
+        let builder = Peer::builder().on_notification(move |message| told.tell(message)).initialized();
         let over = self.stopping.child();
-        if let Some(session) = &session {
-            session.set_up(&peer);
-            session.listen(over.clone());
-        }
-        peer.set_initialized();
-        self.server.tell_of_changes(&peer);
+        let peer = match &session {
+            Some(session) => {
+                session.listen(over.clone());
+                session.build_peer(builder)
+            }
+            None => builder.protocol_version(era.unwrap_or(ProtocolVersion::V2025_11_25)).build(),
+        };
+        self.server.notify_of_changes(&peer);
         let rest = Under::way(until(over.cancelled()), permit);
-        Ok(events(Events::new(rest, Stream { peer, outlet, named: false }, self.stopping.cancelled())))
+        Ok(events(Events::new(rest, Stream { peer, outlet, only_events: true }, self.stopping.cancelled())))
     }
 
     /// The version of a request that only the older versions have.
@@ -405,39 +414,32 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    /// Whether events say by their name whether they are a result or an error: for the older methods, where a client
-    /// takes nothing but events.
-    fn is_named(&self) -> bool {
-        !self.accepted.json && matches!(self.peer.outcome(), Outcome::OlderMethod | Outcome::OlderRefused)
-    }
-
-    fn reply(&self, outlet: &Outlet, answer: Vec<u8>) -> Reply {
+    fn reply(&self, outlet: &Outlet, answer: ProtocolReply) -> Reply {
         let mut session = None;
-        let status = match self.peer.outcome() {
-            Outcome::Answered | Outcome::OlderMethod | Outcome::Noticed => StatusCode::OK,
-            Outcome::Refused | Outcome::OlderRefused => StatusCode::BAD_REQUEST,
-            Outcome::NoMethod => StatusCode::NOT_FOUND,
-            Outcome::Initialized => {
-                let sessions = self.endpoint.sessions.as_ref().zip(self.peer.protocol_version());
-                session = sessions.and_then(|(sessions, era)| {
-                    let id = sessions.begin(&caller(self.options, self.sender), era)?;
+        let status = match answer.kind {
+            ReplyKind::Response(_) | ReplyKind::Accepted | ReplyKind::Cancelled => StatusCode::OK,
+            ReplyKind::Invalid(_) => StatusCode::BAD_REQUEST,
+            ReplyKind::MethodNotFound => StatusCode::NOT_FOUND,
+            ReplyKind::Initialized(version) => {
+                session = self.endpoint.sessions.as_ref().and_then(|sessions| {
+                    let id = sessions.begin(&caller(self.options, self.sender), version)?;
                     HeaderValue::try_from(id).ok()
                 });
                 StatusCode::OK
             }
-            Outcome::LevelSet => {
+            ReplyKind::LogLevelSet(level) => {
                 if let Some(session) = self.session {
-                    session.set_level(self.peer.log_level());
+                    session.set_level(level);
                 }
                 StatusCode::OK
             }
         };
         let mut reply = if self.accepted.json && outlet.is_empty() {
-            whole(status, JSON, answer)
+            whole(status, JSON, answer.bytes)
         } else {
             let mut out = Vec::new();
             outlet.write(&mut out);
-            append_answer(self.is_named(), &answer, &mut out);
+            append_reply(!self.accepted.json, &answer, &mut out);
             streamed(whole(status, EVENTS, out))
         };
         if let Some(id) = session {
@@ -446,30 +448,28 @@ impl Answering<'_> {
         reply
     }
 
-    /// Nothing is answered.
-    fn notified(&self, message: &[u8], headers: &Headers<'_>) -> Reply {
-        match headers.version() {
-            Version::Other(version) => return bad_version(version),
-            Version::Broken => return broken_version(),
-            Version::None | Version::Spoken(_) => {}
-        }
-        match self.peer.outcome() {
-            Outcome::Noticed => {}
-            Outcome::Refused => {
-                return failure(StatusCode::BAD_REQUEST, "the notification is none; send one of JSON-RPC 2.0");
+    /// The reply to a message that has no answer.
+    fn without_answer(&self, kind: ReplyKind, message: &[u8], headers: &Headers<'_>) -> Reply {
+        match (headers.version(), kind) {
+            (Version::Other(version), _) => bad_version(version),
+            (Version::Broken, _) => broken_version(),
+            (_, ReplyKind::Accepted) => {
+                // It may concern any request of the session.
+                if let Some(session) = self.session {
+                    Server::forward_notifications(message, self.peer, &session.peers());
+                }
+                whole(StatusCode::ACCEPTED, JSON, Vec::new())
             }
-            // A request that was called off while it ran where it was called.
-            _ => return self.called_off(),
+            (_, ReplyKind::Invalid(_)) => {
+                failure(StatusCode::BAD_REQUEST, "the notification is none; send one of JSON-RPC 2.0")
+            }
+            // A request that was cancelled before `begin_with` returned.
+            _ => self.cancelled(),
         }
-        // It may speak of any request of the session.
-        if let Some(session) = self.session {
-            Server::pass_on(message, self.peer, &session.peers());
-        }
-        whole(StatusCode::ACCEPTED, JSON, Vec::new())
     }
 
-    /// Nobody waits for the answer.
-    fn called_off(&self) -> Reply {
+    /// The reply to a request that was cancelled.
+    fn cancelled(&self) -> Reply {
         if self.accepted.events {
             streamed(whole(StatusCode::OK, EVENTS, b":\n\n".to_vec()))
         } else {

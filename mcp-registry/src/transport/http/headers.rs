@@ -11,7 +11,7 @@ use mcp_core::{ProtocolVersion, RpcError};
 use serde_json::Value;
 
 use crate::catalog::header::HeaderArgument;
-use crate::protocol::{Envelope, Letter, mismatch, unsupported};
+use crate::protocol::{RepeatedFields, TransportHeaders, header_mismatch, unsupported_version};
 
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -55,8 +55,8 @@ impl<'a> Headers<'a> {
     }
 }
 
-impl Envelope for Headers<'_> {
-    fn oldest(&self) -> ProtocolVersion {
+impl TransportHeaders for Headers<'_> {
+    fn oldest_version(&self) -> ProtocolVersion {
         OLDEST
     }
 
@@ -64,13 +64,15 @@ impl Envelope for Headers<'_> {
         matches!(self.version, Version::Spoken(era) if era.is_stateless())
     }
 
-    fn agrees(&self, version: Option<&str>) -> Result<(), RpcError> {
+    fn check_version(&self, version: Option<&str>) -> Result<(), RpcError> {
         let header = match (self.version, version) {
             (Version::None, Some(_)) => {
-                return Err(mismatch("the header `MCP-Protocol-Version` is missing; send the version of the request"));
+                return Err(header_mismatch(
+                    "the header `MCP-Protocol-Version` is missing; send the version of the request",
+                ));
             }
             (Version::Broken, _) => return Err(broken_version()),
-            (Version::Other(text), None) => return Err(unsupported(text, OLDEST)),
+            (Version::Other(text), None) => return Err(unsupported_version(text, OLDEST)),
             (Version::None | Version::Spoken(_), None) => return Ok(()),
             (Version::Spoken(era), Some(_)) => era.as_str(),
             (Version::Other(text), Some(_)) => text,
@@ -78,31 +80,34 @@ impl Envelope for Headers<'_> {
         same("MCP-Protocol-Version", header, "the version in `_meta`", version.unwrap_or_default())
     }
 
-    fn fits(&self, letter: &Letter<'_>) -> Result<(), RpcError> {
+    fn check_request(&self, fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
         let method = one(self.all, METHOD.as_str())?;
-        let method = method.ok_or_else(|| mismatch("the header `Mcp-Method` is missing; send the method"))?;
-        same("Mcp-Method", method, "the method", letter.method)?;
-        if letter.method != "tools/call" {
+        let method = method.ok_or_else(|| header_mismatch("the header `Mcp-Method` is missing; send the method"))?;
+        same("Mcp-Method", method, "the method", fields.method)?;
+        if fields.method != "tools/call" {
             return Ok(());
         }
         // What has no name is refused for that.
-        let Some(name) = letter.name else { return Ok(()) };
+        let Some(name) = fields.tool else { return Ok(()) };
         let header = one(self.all, NAME.as_str())?;
-        let header = header.ok_or_else(|| mismatch("the header `Mcp-Name` is missing; send the name of the tool"))?;
+        let header =
+            header.ok_or_else(|| header_mismatch("the header `Mcp-Name` is missing; send the name of the tool"))?;
         same("Mcp-Name", &decoded(NAME.as_str(), header)?, "the name of the tool", name)?;
-        let tools = letter.registry.snapshot();
+        let tools = fields.registry.snapshot();
         let Some(tool) = tools.find(name) else { return Ok(()) };
         let repeated = tool.header_arguments();
         if repeated.is_empty() {
             return Ok(());
         }
-        let arguments = match letter.arguments.map(|raw| serde_json::from_str(raw.get())).transpose() {
+        let arguments = match fields.arguments.map(|raw| serde_json::from_str(raw.get())).transpose() {
             Ok(arguments) => arguments.unwrap_or_default(),
             // The tool might read what it wants of them.
             Err(error) => {
                 let error = error.to_string();
                 let why = cut(&error, 200);
-                return Err(mismatch(format!("the arguments cannot be held against the headers: {why}; mend them")));
+                return Err(header_mismatch(format!(
+                    "the arguments cannot be held against the headers: {why}; mend them"
+                )));
             }
         };
         repeated.iter().try_for_each(|repeated| check(repeated, self.all, &arguments))
@@ -118,7 +123,7 @@ fn check(repeated: &HeaderArgument, headers: &HeaderMap, arguments: &Value) -> R
         None | Some(Value::Null) => {
             return match header {
                 None => Ok(()),
-                Some(_) => Err(mismatch(format!(
+                Some(_) => Err(header_mismatch(format!(
                     "the header `{}` is there and the argument `{}` is not; send both or none",
                     repeated.header,
                     path()
@@ -129,7 +134,7 @@ fn check(repeated: &HeaderArgument, headers: &HeaderMap, arguments: &Value) -> R
         Some(other) => other.to_string(),
     };
     let Some(header) = header else {
-        return Err(mismatch(format!(
+        return Err(header_mismatch(format!(
             "the header `{}` is missing; send the value of the argument `{}`",
             repeated.header,
             path()
@@ -139,7 +144,7 @@ fn check(repeated: &HeaderArgument, headers: &HeaderMap, arguments: &Value) -> R
         return Ok(());
     }
     // The value may be a secret, and is not told.
-    Err(mismatch(format!(
+    Err(header_mismatch(format!(
         "the header `{}` differs from the argument `{}`; send the same in both",
         repeated.header,
         path()
@@ -159,7 +164,7 @@ fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcErr
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(mismatch(format!("the header `{name}` is there more than once; send it once")));
+        return Err(header_mismatch(format!("the header `{name}` is there more than once; send it once")));
     }
     readable(value).map(Some).ok_or_else(|| unreadable(name))
 }
@@ -170,11 +175,11 @@ fn readable(value: &HeaderValue) -> Option<&str> {
 
 /// The error of a version that cannot be read.
 pub(super) fn broken_version() -> RpcError {
-    mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
+    header_mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
 }
 
 fn unreadable(name: &str) -> RpcError {
-    mismatch(format!("the header `{name}` has characters beyond ASCII; send it as `=?base64?…?=`"))
+    header_mismatch(format!("the header `{name}` has characters beyond ASCII; send it as `=?base64?…?=`"))
 }
 
 /// What a header says, if it says so in Base64.
@@ -185,7 +190,7 @@ fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
     let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     decoded
         .map(Cow::Owned)
-        .ok_or_else(|| mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding")))
+        .ok_or_else(|| header_mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding")))
 }
 
 fn same(header: &str, said: &str, what: &str, meant: &str) -> Result<(), RpcError> {
@@ -193,7 +198,7 @@ fn same(header: &str, said: &str, what: &str, meant: &str) -> Result<(), RpcErro
         return Ok(());
     }
     let (said, meant) = (cut(said, 64), cut(meant, 64));
-    Err(mismatch(format!("the header `{header}` says `{said}`, and {what} is `{meant}`; send the same in both")))
+    Err(header_mismatch(format!("the header `{header}` says `{said}`, and {what} is `{meant}`; send the same in both")))
 }
 
 #[cfg(test)]
@@ -203,7 +208,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{HeaderArgument, Headers, Version, decoded};
-    use crate::protocol::Envelope as _;
+    use crate::protocol::TransportHeaders as _;
 
     fn headers(values: &[(&'static str, &[u8])]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -231,7 +236,7 @@ mod tests {
     fn the_version_has_to_be_that_of_the_request() {
         let agrees = |value: Option<&[u8]>, version: Option<&str>| {
             let all = headers(&value.map(|value| ("mcp-protocol-version", value)).into_iter().collect::<Vec<_>>());
-            Headers::of(&all).agrees(version).map_err(|error| error.code)
+            Headers::of(&all).check_version(version).map_err(|error| error.code)
         };
         assert_eq!(agrees(Some(b"2026-07-28"), Some("2026-07-28")), Ok(()));
         assert_eq!(agrees(Some(b"1999-01-01"), Some("1999-01-01")), Ok(()), "that it is not spoken is told later");

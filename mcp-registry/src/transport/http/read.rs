@@ -148,7 +148,7 @@ async fn next<B: Body>(
 
 fn too_long(server: &Server, bytes: usize) -> Reply {
     let mut out = Vec::new();
-    server.refuse_length(bytes, &mut out);
+    server.reject_length(bytes, &mut out);
     let mut reply = whole(StatusCode::PAYLOAD_TOO_LARGE, JSON, out);
     // What is not read stands in the way of the next message.
     reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

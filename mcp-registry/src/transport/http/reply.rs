@@ -10,7 +10,7 @@ use super::accept::{EVENTS, JSON};
 use super::access::Refused;
 use super::headers;
 use super::stream::{Events, HttpBody};
-use crate::protocol::{respond_error, unsupported};
+use crate::protocol::{respond_error, unsupported_version};
 
 /// An answer.
 pub(super) type Reply = Response<HttpBody>;
@@ -72,7 +72,7 @@ pub(super) fn busy(message: &str) -> Reply {
 }
 
 pub(super) fn bad_version(version: &str) -> Reply {
-    refusal(StatusCode::BAD_REQUEST, &unsupported(version, headers::OLDEST))
+    refusal(StatusCode::BAD_REQUEST, &unsupported_version(version, headers::OLDEST))
 }
 
 pub(super) fn broken_version() -> Reply {

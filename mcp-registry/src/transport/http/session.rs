@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mcp_core::{CancelToken, LogLevel, ProtocolVersion};
 
-use crate::protocol::{Peer, WeakPeer};
+use crate::protocol::{Peer, PeerBuilder, WeakPeer};
 
 /// How long a session may be unused before it expires.
 const IDLE: Duration = Duration::from_secs(60 * 60);
@@ -234,13 +234,13 @@ fn rank(own: &BTreeMap<u64, u128>) -> Option<Rank> {
 }
 
 impl Session {
-    /// Has a request speak as was agreed on.
-    pub(super) fn set_up(&self, peer: &Peer) {
+    /// Builds the connection of a request of the session.
+    pub(super) fn build_peer(&self, builder: PeerBuilder) -> Peer {
         let mut state = self.lock();
-        peer.set_protocol_version(state.era);
-        peer.set_log_level(state.level);
-        state.peers.retain(WeakPeer::is_there);
+        let peer = builder.protocol_version(state.era).log_level(state.level).build();
+        state.peers.retain(WeakPeer::is_alive);
         state.peers.push(peer.downgrade());
+        peer
     }
 
     pub(super) fn set_level(&self, level: LogLevel) {
@@ -308,8 +308,7 @@ mod tests {
         assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
         let session = sessions.get(&id, &nobody).unwrap();
         session.set_level(LogLevel::Error);
-        let peer = Peer::new();
-        session.set_up(&peer);
+        let peer = session.build_peer(Peer::builder());
         assert_eq!((peer.protocol_version(), peer.log_level()), (Some(ProtocolVersion::V2025_06_18), LogLevel::Error));
         assert_eq!(session.peers().len(), 1);
         drop(peer);

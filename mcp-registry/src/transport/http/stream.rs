@@ -8,13 +8,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use mcp_core::Cancelled;
+use mcp_core::{Cancelled, Dialect};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
 use super::under::{Ended, Under};
-use crate::protocol::Peer;
+use crate::protocol::{Peer, Reply, ReplyKind};
 use crate::transport::queue::Queue;
 
 /// How many bytes of a stream may wait to be sent before progress and log messages are dropped. There may be thousands of
@@ -76,14 +76,16 @@ impl Outlet {
     }
 }
 
-/// Appends the event of an answer, which says by its name what it is, if it is to.
-pub(super) fn append_answer(named: bool, answer: &[u8], out: &mut Vec<u8>) {
-    let name = match named {
-        true if is_error(answer) => "error",
+/// Appends the event of a reply. For a client that takes only events, the event of a legacy method is named after what it
+/// is: `result` or `error`.
+pub(super) fn append_reply(only_events: bool, reply: &Reply, out: &mut Vec<u8>) {
+    let is_legacy = matches!(reply.kind, ReplyKind::Response(Dialect::Legacy) | ReplyKind::Invalid(Dialect::Legacy));
+    let name = match only_events && is_legacy {
+        true if is_error(&reply.bytes) => "error",
         true => "result",
         false => "message",
     };
-    append_event(name, answer, out);
+    append_event(name, &reply.bytes, out);
 }
 
 fn is_error(answer: &[u8]) -> bool {
@@ -130,8 +132,8 @@ impl HttpBody {
 pub(super) struct Stream {
     pub(super) peer: Peer,
     pub(super) outlet: Arc<Outlet>,
-    /// Whether the answer says by its name what it is.
-    pub(super) named: bool,
+    /// Whether the client takes only events.
+    pub(super) only_events: bool,
 }
 
 /// A request that is under way, as a stream of events.
@@ -168,8 +170,10 @@ impl Events {
         if let Poll::Ready(ended) = ended {
             self.rest = None;
             outlet.write(&mut out);
-            if let Ended::Answered(answer) = ended {
-                append_answer(self.stream.named, &answer, &mut out);
+            if let Ended::Replied(reply) = ended {
+                if !reply.bytes.is_empty() {
+                    append_reply(self.stream.only_events, &reply, &mut out);
+                }
             }
             return Poll::Ready((!out.is_empty()).then_some(out));
         }

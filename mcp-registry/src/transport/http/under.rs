@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
+use mcp_core::BoxFuture;
 use tokio::task::JoinHandle;
 
 use super::endpoint::Endpoint;
 use super::read::Room;
-use crate::protocol::{Peer, Rest};
+use crate::protocol::{Peer, Reply, ReplyKind};
 
 /// Counts something as under way.
 pub(super) struct Permit {
@@ -43,28 +44,26 @@ impl Drop for Permit {
 
 /// How a request has ended.
 pub(super) enum Ended {
-    Answered(Vec<u8>),
-    /// Nobody waits for an answer.
-    CalledOff,
+    Replied(Reply),
     /// There should be an answer, and is none.
     Lost,
 }
 
 /// A request that is under way: where whoever waits for it looks after it, or apart.
 pub(super) enum Under {
-    Here(Rest, Permit),
+    Here(BoxFuture<'static, Reply>, Permit),
     Apart(Apart),
 }
 
 /// A request that goes on by itself.
 pub(super) struct Apart {
-    task: JoinHandle<Option<Vec<u8>>>,
+    task: JoinHandle<Reply>,
     /// Closed when nobody waits any more.
     peer: Option<Peer>,
 }
 
 impl Under {
-    pub(super) fn way(rest: Rest, permit: Permit) -> Self {
+    pub(super) fn way(rest: BoxFuture<'static, Reply>, permit: Permit) -> Self {
         Self::Here(rest, permit)
     }
 
@@ -96,8 +95,7 @@ impl Under {
             Self::Apart(Apart { task, .. }) => Pin::new(task).poll(context),
         };
         ended.map(|ended| match ended {
-            Ok(Some(answer)) => Ended::Answered(answer),
-            Ok(None) => Ended::CalledOff,
+            Ok(reply) => Ended::Replied(reply),
             Err(_) => Ended::Lost,
         })
     }
@@ -113,9 +111,9 @@ impl Drop for Apart {
 }
 
 /// A request that has no answer of its own, and ends when someone ends it.
-pub(super) fn until(over: impl Future<Output = ()> + Send + 'static) -> Rest {
+pub(super) fn until(over: impl Future<Output = ()> + Send + 'static) -> BoxFuture<'static, Reply> {
     Box::pin(async move {
         over.await;
-        None
+        Reply { bytes: Vec::new(), kind: ReplyKind::Accepted }
     })
 }

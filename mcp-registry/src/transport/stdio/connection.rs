@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use mcp_core::{BoxFuture, CallOptions};
+use mcp_core::CallOptions;
 use tokio::runtime::Handle;
 
 use super::lines::{Line, Lines};
 use super::outbox::{Outbox, WAITING, end_line};
-use crate::protocol::{Peer, Server};
+use crate::protocol::{Peer, PendingReply, Server};
 
 /// What the side that reads and the side that writes share.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ impl Connection {
     pub(super) fn new(server: Server, options: CallOptions, outbox: Outbox, runtime: Handle) -> Self {
         let outbox = Arc::new(outbox);
         let told = Arc::clone(&outbox);
-        let peer = Peer::new().options(options).notify(move |message| told.notify(message));
+        let peer = Peer::builder().options(options).on_notification(move |message| told.notify(message)).build();
         Self { server, peer, outbox, runtime }
     }
 
@@ -38,10 +38,10 @@ impl Connection {
             let Some(line) = lines.next() else { return true };
             let start = out.len();
             match line {
-                Line::TooLong(bytes) => self.server.refuse_length(bytes, out),
+                Line::TooLong(bytes) => self.server.reject_length(bytes, out),
                 Line::Message(message) => {
-                    if let Some(rest) = self.server.begin(message, &self.peer, out) {
-                        self.go_on(rest);
+                    if let Some(reply) = self.server.begin(message, &self.peer, out) {
+                        self.spawn(reply);
                     }
                 }
             }
@@ -50,9 +50,9 @@ impl Connection {
         false
     }
 
-    fn go_on(&self, rest: BoxFuture<'static, Option<Vec<u8>>>) {
+    fn spawn(&self, reply: PendingReply) {
         let expected = self.outbox.expect();
-        self.runtime.spawn(async move { expected.end(rest.await) });
+        self.runtime.spawn(async move { expected.end(reply.await) });
     }
 
     /// Nothing more is read; what is under way is answered.

@@ -43,7 +43,7 @@ impl<'a> Drain<'a> {
     /// Takes the next step if it is time for it; the task is woken when it is.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Connection { server, peer, outbox, .. } = self.connection;
-        let limit = server.drains_for();
+        let limit = server.configured_drain_timeout();
         let (next, time) = match self.step {
             Step::Serving if outbox.is_stopped() => (Step::Draining, limit),
             Step::Draining => {

@@ -1,0 +1,168 @@
+//! Writing responses, results and notifications.
+
+use std::ops::Range;
+
+use mcp_core::{
+    CallToolResult, Content, Dialect, Id, ProtocolVersion, RpcError, RpcNotification, RpcResponse, ToolResult,
+};
+use serde::Serialize;
+
+use super::reply::{ReplyKind, Step};
+
+/// Appends the response to a request.
+pub(super) fn respond(id: &Id<'_>, result: &impl Serialize, out: &mut Vec<u8>) {
+    respond_result(id, out, |out| {
+        // The results of this crate can always be serialised.
+        let _ = serde_json::to_writer(out, result);
+    });
+}
+
+/// Appends the response to a request, whose result is written as JSON.
+pub(super) fn respond_result(id: &Id<'_>, out: &mut Vec<u8>, result: impl FnOnce(&mut Vec<u8>)) {
+    begin_response(id, out);
+    result(out);
+    out.push(b'}');
+}
+
+/// Appends a response up to its result.
+pub(super) fn begin_response(id: &Id<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    let _ = serde_json::to_writer(&mut *out, id);
+    out.extend_from_slice(br#","result":"#);
+}
+
+/// Appends an error; without an ID if none could be read.
+pub(crate) fn respond_error(id: Option<&Id<'_>>, error: &RpcError, out: &mut Vec<u8>) {
+    let response = RpcResponse::failure(id.cloned(), error.clone());
+    let _ = serde_json::to_writer(out, &response);
+}
+
+/// Answers a request with an error, in the form of its dialect.
+pub(super) fn fail(dialect: Dialect, id: &Id<'_>, error: RpcError, out: &mut Vec<u8>) -> Step {
+    let error = if dialect == Dialect::Legacy { error.into_legacy() } else { error };
+    respond_error(Some(id), &error, out);
+    Step::Done(ReplyKind::Response(dialect))
+}
+
+/// The result in the form of a version. Blocks that the version does not have become texts: clients would otherwise reject
+/// the whole result.
+pub(super) fn result_for_version(result: ToolResult, version: ProtocolVersion) -> CallToolResult {
+    if version >= ProtocolVersion::V2025_06_18 {
+        return result.into();
+    }
+    let mut result = CallToolResult::without_structure(result);
+    for block in &mut result.content {
+        if let Some(text) = text_for_version(block, version) {
+            let text = Content::text(text);
+            *block = match block.extra().get("annotations") {
+                Some(annotations) => text.with("annotations", annotations.clone()),
+                None => text,
+            };
+        }
+    }
+    result
+}
+
+/// The text in place of a block that the version does not have; `None` if it has it.
+fn text_for_version(block: &Content, version: ProtocolVersion) -> Option<String> {
+    match block {
+        Content::Text { .. } | Content::Image { .. } | Content::Resource { .. } => None,
+        Content::Audio { .. } if version >= ProtocolVersion::V2025_03_26 => None,
+        Content::Audio { data, mime_type, .. } => {
+            let bytes = data.trim_end_matches('=').len() * 3 / 4;
+            Some(format!("[audio of type {mime_type}, {bytes} bytes: MCP {version} has no audio; use a newer client]"))
+        }
+        Content::ResourceLink { uri, name, extra } => {
+            let description = extra.get("description").and_then(|description| description.as_str());
+            let description = description.map(|description| format!(" ({description})")).unwrap_or_default();
+            Some(format!("{name}: {uri}{description}"))
+        }
+        // A block of a newer version, or of none.
+        other => serde_json::to_string(other).ok(),
+    }
+}
+
+/// A notification.
+pub(super) fn notification(method: &'static str, params: impl Serialize) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Ok(notification) = RpcNotification::new(method).params(params) {
+        let _ = serde_json::to_writer(&mut out, &notification);
+    }
+    out
+}
+
+/// What happens to a notification while its client does not read.
+#[cfg(any(feature = "stdio", feature = "http"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// Dropped while too much waits: progress and log messages.
+    Droppable,
+    /// A later one replaces an earlier one: a change of the list of tools.
+    Latest,
+    Always,
+}
+
+#[cfg(any(feature = "stdio", feature = "http"))]
+pub(crate) fn delivery(notification: &[u8]) -> Delivery {
+    match notification.strip_prefix(br#"{"jsonrpc":"2.0","method":"notifications/"#) {
+        Some(method) if method.starts_with(br#"progress""#) || method.starts_with(br#"message""#) => {
+            Delivery::Droppable
+        }
+        Some(method) if method.starts_with(br#"tools/list_changed""#) => Delivery::Latest,
+        _ => Delivery::Always,
+    }
+}
+
+/// Appends the JSON at a place of the buffer as a JSON string: a string as it is, anything else as its text.
+pub(super) fn append_as_string(out: &mut Vec<u8>, json: Range<usize>) {
+    if out.get(json.start) == Some(&b'"') {
+        out.extend_from_within(json);
+        return;
+    }
+    out.reserve(json.len() + 2);
+    out.push(b'"');
+    for at in json {
+        match out[at] {
+            byte @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', byte]),
+            // JSON has control characters only between its tokens.
+            ..b' ' => out.push(b' '),
+            byte => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::append_as_string;
+
+    fn text_of(json: &[u8]) -> String {
+        let mut out = json.to_vec();
+        append_as_string(&mut out, 0..json.len());
+        serde_json::from_slice(&out[json.len()..]).unwrap()
+    }
+
+    #[test]
+    fn any_json_can_be_a_text() {
+        assert_eq!(text_of(br#""a \"text\"\n""#), "a \"text\"\n");
+        assert_eq!(text_of(br#"{"a":"\\ \""}"#), r#"{"a":"\\ \""}"#);
+        // As a value that was read from a file comes.
+        assert_eq!(text_of(b"{\n\t\"a\": 1\r\n}"), "{  \"a\": 1  }");
+    }
+
+    #[cfg(any(feature = "stdio", feature = "http"))]
+    #[test]
+    fn progress_is_kept_if_there_is_room_and_changes_once() {
+        use super::{Delivery, delivery, notification};
+
+        for (method, how) in [
+            ("notifications/progress", Delivery::Droppable),
+            ("notifications/message", Delivery::Droppable),
+            ("notifications/tools/list_changed", Delivery::Latest),
+            ("notifications/subscriptions/acknowledged", Delivery::Always),
+            ("notifications/cancelled", Delivery::Always),
+        ] {
+            assert_eq!(delivery(&notification(method, serde_json::json!({}))), how, "{method}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What a transport says about a message beside the message itself: the headers of HTTP.
+
+use mcp_core::{ProtocolVersion, RpcError};
+use serde_json::value::RawValue;
+
+use super::decode::Params;
+use crate::registry::Registry;
+
+/// What a transport says about a message.
+pub(crate) trait TransportHeaders {
+    /// The oldest version of MCP that the transport serves.
+    fn oldest_version(&self) -> ProtocolVersion {
+        ProtocolVersion::V2024_11_05
+    }
+
+    /// Whether they name a version of MCP in which each request carries its own version.
+    fn is_stateless(&self) -> bool {
+        false
+    }
+
+    /// Fails if they name another version than the request does; if the request names none, an unsupported one.
+    fn check_version(&self, _version: Option<&str>) -> Result<(), RpcError> {
+        Ok(())
+    }
+
+    /// Fails if they differ from the request, which carries its own version.
+    fn check_request(&self, _fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
+        Ok(())
+    }
+}
+
+/// A transport without headers.
+pub(crate) struct NoHeaders;
+
+impl TransportHeaders for NoHeaders {}
+
+/// The fields of a request that headers repeat.
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
+pub(crate) struct RepeatedFields<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) tool: Option<&'a str>,
+    pub(crate) arguments: Option<&'a RawValue>,
+    pub(crate) registry: &'a Registry,
+}
+
+impl<'a> RepeatedFields<'a> {
+    pub(super) fn new(method: &'a str, params: &'a Params<'_>, registry: &'a Registry) -> Self {
+        let tool = params.name.as_deref().or(params.tool_name.as_deref());
+        Self { method, tool, arguments: params.arguments.or(params.args), registry }
+    }
+}

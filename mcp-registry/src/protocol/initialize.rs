@@ -1,0 +1,82 @@
+//! The methods that set up a connection: `initialize`, `server/discover`, `logging/setLevel`.
+
+use mcp_core::{JsonObject, LogLevel, ProtocolVersion, RpcError};
+use serde_json::{Value, json};
+
+use super::Server;
+use super::decode::{Request, SERVER_INFO};
+use super::errors::{supported_versions, unknown_level};
+use super::peer::Peer;
+
+impl Server {
+    pub(super) fn initialize(
+        &self,
+        request: &Request<'_>,
+        oldest: ProtocolVersion,
+        peer: &Peer,
+    ) -> Result<(Value, ProtocolVersion), RpcError> {
+        let requested = ProtocolVersion::from_name(&request.params.protocol_version()?);
+        let version = requested.filter(|version| *version >= oldest && !version.is_stateless());
+        let version = version.unwrap_or(ProtocolVersion::V2025_11_25);
+        peer.set_protocol_version(version);
+        self.notify_of_changes(peer);
+        let mut result = json!({
+            "protocolVersion": version.as_str(),
+            "capabilities": capabilities(peer),
+            "serverInfo": self.implementation(),
+            "_meta": { "tools_count": self.visible_tools(), "resources_count": 0, "prompts_count": 0 },
+        });
+        self.add_instructions(&mut result);
+        Ok((result, version))
+    }
+
+    pub(super) fn discover(&self, oldest: ProtocolVersion, peer: &Peer) -> Value {
+        let mut result = json!({
+            "supportedVersions": supported_versions(oldest),
+            "capabilities": capabilities(peer),
+            "ttlMs": 300_000,
+            "cacheScope": "public",
+        });
+        self.add_instructions(&mut result);
+        result
+    }
+
+    pub(super) fn implementation(&self) -> Value {
+        json!({ "name": self.0.settings.name, "version": self.0.settings.version })
+    }
+
+    fn add_instructions(&self, result: &mut Value) {
+        if let (Some(text), Value::Object(result)) = (&self.0.settings.instructions, result) {
+            result.insert("instructions".to_owned(), text.as_str().into());
+        }
+    }
+
+    /// Adds what its version requires of every result.
+    pub(super) fn complete(&self, mut result: Value, version: ProtocolVersion) -> Value {
+        if let (true, Value::Object(result)) = (version.is_stateless(), &mut result) {
+            result.insert("resultType".to_owned(), "complete".into());
+            let meta = result.entry("_meta").or_insert_with(|| json!({}));
+            if let Value::Object(meta) = meta {
+                meta.insert(SERVER_INFO.to_owned(), self.implementation());
+            }
+        }
+        result
+    }
+}
+
+/// The capabilities of the server on a connection.
+fn capabilities(peer: &Peer) -> Value {
+    let mut capabilities = json!({ "tools": { "listChanged": peer.can_notify() } });
+    if let (true, Value::Object(capabilities)) = (peer.can_notify(), &mut capabilities) {
+        capabilities.insert("logging".to_owned(), JsonObject::new().into());
+    }
+    capabilities
+}
+
+/// `logging/setLevel`.
+pub(super) fn set_log_level(request: &Request<'_>, peer: &Peer) -> Result<LogLevel, RpcError> {
+    let name = request.params.level()?;
+    let level = LogLevel::from_name(&name).ok_or_else(|| unknown_level(&name))?;
+    peer.set_log_level(level);
+    Ok(level)
+}
