@@ -31,14 +31,14 @@
 //! All of `mcp-core` is exported here too, so that a program may depend on this crate alone.
 
 mod call;
-mod catalog;
+pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;
-mod protocol;
-mod registry;
+pub mod protocol;
+pub mod registry;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
-mod runtime;
+pub mod runtime;
 pub mod testing;
 #[cfg(any(feature = "stdio", feature = "http"))]
 mod transport;
@@ -56,6 +56,13 @@ pub use mcp_core::*;
 /// Makes a function a tool. The keys are those of [`mcp_core::mcp_tool`]; this one is for crates that depend on
 /// `mcp-registry` alone.
 pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
+
+pub use self::call::{audit, gate, layer, limit, metrics, observe};
+pub use self::catalog::lint;
+#[cfg(feature = "http")]
+pub use self::transport::http;
+#[cfg(feature = "stdio")]
+pub use self::transport::stdio;
 
 pub use self::call::audit::{AuditLog, AuditLogBuilder, AuditRecord, RejectionRecord};
 pub use self::call::gate::{Decision, Gate, GateCall, LevelGate};

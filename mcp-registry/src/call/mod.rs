@@ -1,16 +1,16 @@
 //! A call, step by step: look up, ask the gate and the limits, check the arguments, run, answer; and tell of it.
 
 pub(crate) mod answer;
-pub(crate) mod audit;
+pub mod audit;
 mod drive;
-pub(crate) mod gate;
+pub mod gate;
 pub(crate) mod id;
 pub(crate) mod lane;
-pub(crate) mod layer;
-pub(crate) mod limit;
+pub mod layer;
+pub mod limit;
 pub(crate) mod many;
-pub(crate) mod metrics;
-pub(crate) mod observe;
+pub mod metrics;
+pub mod observe;
 mod pool;
 pub(crate) mod run;
 pub(crate) mod settings;

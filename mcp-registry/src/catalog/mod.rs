@@ -8,7 +8,7 @@ pub(crate) mod dynamic;
 pub(crate) mod header;
 pub(crate) mod index;
 pub(crate) mod link;
-pub(crate) mod lint;
+pub mod lint;
 pub(crate) mod overrides;
 pub(crate) mod tool;
 
@@ -22,9 +22,11 @@ use mcp_core::{
 };
 
 use crate::catalog::assemble::Assembly;
+pub use crate::catalog::dynamic::{IntoToolResult, Tool};
 use crate::catalog::index::Index;
 use crate::catalog::lint::{Finding, LintPolicy};
-use crate::catalog::tool::{Named, RegisteredTool, ToolSchema};
+use crate::catalog::tool::Named;
+pub use crate::catalog::tool::{RegisteredTool, ToolSchema};
 
 /// Every tool, sorted by name and free of conflicts: lists, schemas, lint. It needs no state and calls nothing.
 #[derive(Clone, Debug)]

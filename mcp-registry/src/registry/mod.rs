@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, Weak};
 use arc_swap::ArcSwap;
 use mcp_core::{RegistrationError, ToolEntry, ToolNotFoundError};
 
+pub use crate::call::settings::OutputCheck;
 use crate::call::settings::Settings;
 use crate::call::target::Target;
 use crate::catalog::Catalog;
@@ -18,7 +19,7 @@ use crate::catalog::definition::Definition;
 use crate::catalog::dynamic::Tool;
 use crate::catalog::lint::LintPolicy;
 use crate::catalog::tool::{RegisteredTool, ToolSchema};
-use crate::registry::builder::RegistryBuilder;
+pub use crate::registry::builder::RegistryBuilder;
 use crate::util::lock::lock;
 use crate::validate;
 

@@ -1,8 +1,8 @@
 //! Bytes in and out: connections, back-pressure, shutdown, and who may connect.
 
 #[cfg(feature = "http")]
-pub(crate) mod http;
+pub mod http;
 pub(crate) mod queue;
 pub(crate) mod signals;
 #[cfg(feature = "stdio")]
-pub(crate) mod stdio;
+pub mod stdio;
