@@ -83,7 +83,7 @@ pub(super) struct HttpArguments {
     pub(super) token: Option<String>,
     /// Someone in front knows who asks: serves at any address without a token, under the hosts that are allowed
     #[arg(long, requires = "address")]
-    pub(super) auth_outside: bool,
+    pub(super) external_auth: bool,
     /// Also serves requests to this host, such as `tools.example.com`
     #[arg(long, value_name = "HOST", requires = "address")]
     pub(super) allow_host: Vec<String>,
@@ -203,12 +203,12 @@ mod tests {
     #[cfg(feature = "http")]
     #[test]
     fn http_is_parsed() {
-        let line = ["serve", "--http", "3000", "--token=t", "--allow-host", "a", "--allow-host=b", "--auth-outside"];
+        let line = ["serve", "--http", "3000", "--token=t", "--allow-host", "a", "--allow-host=b", "--external-auth"];
         let Ok(Some(Command::Serve { http, stdio: false, trust: None, .. })) = parse(&line) else {
             panic!("it is parsed")
         };
         assert_eq!((http.address.as_deref(), http.token.as_deref()), (Some("3000"), Some("t")));
-        assert_eq!((http.allow_host, http.auth_outside), (vec!["a".to_owned(), "b".to_owned()], true));
+        assert_eq!((http.allow_host, http.external_auth), (vec!["a".to_owned(), "b".to_owned()], true));
         assert!(!http.no_sessions);
         let Ok(Some(Command::Serve { http, .. })) = parse(&["serve", "--http", "3000", "--no-sessions"]) else {
             panic!("it is parsed")

@@ -40,7 +40,7 @@ impl Cli<'_> {
 
     #[cfg(feature = "http")]
     pub(super) fn serve_http(self, trust: Option<TrustLevel>, arguments: HttpArguments) -> Result<ExitCode, Failure> {
-        let HttpArguments { address, token, auth_outside, allow_host, allow_origin, no_sessions } = arguments;
+        let HttpArguments { address, token, external_auth, allow_host, allow_origin, no_sessions } = arguments;
         let address = address.unwrap_or_default();
         let is_port = address.parse::<u16>().is_ok();
         let address = if is_port { format!("127.0.0.1:{address}") } else { address };
@@ -56,8 +56,8 @@ impl Cli<'_> {
             if let Some(token) = token {
                 http = http.token(token);
             }
-            if auth_outside {
-                http = http.auth_outside();
+            if external_auth {
+                http = http.external_auth();
             }
             http = http.sessions(!no_sessions);
             http = allow_host.into_iter().fold(http, Http::allow_host);
@@ -66,7 +66,7 @@ impl Cli<'_> {
             let listener = tokio::net::TcpListener::bind(&address).await.map_err(bind_error)?;
             http.check(&listener).map_err(|error| match error {
                 TransportError::Open { address } => Failure::failed(format!(
-                    "{address} can be reached by others; set `MCP_TOKEN` or say `--token`, say `--auth-outside`, or serve \
+                    "{address} can be reached by others; set `MCP_TOKEN` or say `--token`, say `--external-auth`, or serve \
                      at 127.0.0.1"
                 )),
                 other => Failure::failed(other),

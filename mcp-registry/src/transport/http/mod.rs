@@ -147,7 +147,7 @@ pub fn router(server: Server) -> Router {
 ///
 /// A session belongs to the caller that began it: the [caller](mcp_core::CallOptions::caller) that
 /// [`call_options`](Self::call_options) names, together with the token that was sent. For anyone else it does not exist.
-/// Where neither is given, as behind [`auth_outside`](Self::auth_outside) without `call_options`, all requests have the
+/// Where neither is given, as behind [`external_auth`](Self::external_auth) without `call_options`, all requests have the
 /// same caller. There are at most 10,000 sessions; beyond that, the caller that has the most loses its least recently
 /// used one. A session that was not used for an hour expires.
 ///
@@ -164,7 +164,7 @@ pub struct Http {
     max_in_flight: usize,
     max_streams: usize,
     max_connections: usize,
-    auth_outside: bool,
+    external_auth: bool,
     stopping: CancelToken,
 }
 
@@ -181,7 +181,7 @@ impl Http {
             max_in_flight: IN_FLIGHT,
             max_streams: STREAMS,
             max_connections: CONNECTIONS,
-            auth_outside: false,
+            external_auth: false,
             stopping: CancelToken::new(),
         }
     }
@@ -194,11 +194,11 @@ impl Http {
         self
     }
 
-    /// Says that someone else has let the request in: a layer, or a server in front. Without this or a token, nothing is
-    /// served at an address that others can reach. The host by which it is reached is said with
+    /// Declares that something else authenticates requests: a layer, or a server in front. Without this or a token, an
+    /// address that others can reach is not served. Allow the host name of that server with
     /// [`allow_host`](Self::allow_host).
-    pub fn auth_outside(mut self) -> Self {
-        self.auth_outside = true;
+    pub fn external_auth(mut self) -> Self {
+        self.external_auth = true;
         self
     }
 
@@ -369,7 +369,7 @@ impl Http {
     /// Serves at an address until Ctrl-C or SIGTERM. What is under way then is answered, within its own deadline; clients
     /// that have sent half a request, or do not read, are given a few seconds. At a second signal nothing is waited for.
     ///
-    /// An address that others can reach is refused without a token, unless [`auth_outside`](Self::auth_outside) was said.
+    /// An address that others can reach is refused without a token, unless [`external_auth`](Self::external_auth) was said.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), TransportError> {
         let addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
         let listener = listen::bind(&addresses).map_err(|source| {
@@ -418,7 +418,7 @@ impl Http {
             return Err(TransportError::Token);
         }
         let address = listener.local_addr()?;
-        if address.ip().is_loopback() || self.auth_outside || !self.access.tokens.is_empty() {
+        if address.ip().is_loopback() || self.external_auth || !self.access.tokens.is_empty() {
             return Ok(());
         }
         Err(TransportError::Open { address })
