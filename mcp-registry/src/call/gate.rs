@@ -6,7 +6,7 @@ use std::{fmt, io};
 use mcp_core::{BoxFuture, ErrorType, ToolContext, ToolError, TrustLevel};
 use serde_json::{Value, json};
 
-use crate::call::Called;
+use crate::call::CalledTool;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::Panicked;
 
@@ -82,12 +82,12 @@ pub struct LevelGate;
 
 impl Gate for LevelGate {
     async fn check(&self, call: &GateCall<'_>) -> Decision {
-        by_level(call.tool, call.cx.trust())
+        decide_by_level(call.tool, call.cx.trust())
     }
 }
 
 /// What [`LevelGate`] says.
-pub(crate) fn by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decision {
+pub(crate) fn decide_by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decision {
     if !tool.is_destructive() || trust >= TrustLevel::Trusted {
         return Decision::Allow;
     }
@@ -99,11 +99,11 @@ pub(crate) fn by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decision {
 
 /// The error of a call that the gate refused. How to allow it is for the developer: it is the error's source, which callers
 /// are not shown, and is told to observers.
-pub(crate) fn refusal(Called { tool, name }: Called<'_>, trust: TrustLevel, reason: &str) -> ToolError {
+pub(crate) fn refusal(CalledTool { tool, name }: CalledTool<'_>, trust: TrustLevel, reason: &str) -> ToolError {
     let message = format!("`{name}` may not be called: {reason}");
     let details = json!({ "tool": name, "trust": trust.as_str() });
     let error = ToolError::new(ErrorType::PERMISSION_ERROR, message).details(details);
-    if by_level(tool, trust) != Decision::deny(reason) {
+    if decide_by_level(tool, trust) != Decision::deny(reason) {
         return error;
     }
     error.with_source(format!(

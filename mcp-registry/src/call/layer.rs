@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_core::{BoxFuture, Error, ToolCall, ToolContext, ToolResult};
 
 use crate::call::settings::Settings;
-use crate::call::{Called, run};
+use crate::call::{CalledTool, run};
 use crate::catalog::tool::RegisteredTool;
 
 /// Stands around the calls of a registry. The arguments have been checked when it is asked.
@@ -64,7 +64,7 @@ pub trait Layer: Send + Sync + 'static {
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     pub(crate) settings: &'a Arc<Settings>,
-    pub(crate) called: Called<'a>,
+    pub(crate) called: CalledTool<'a>,
     pub(crate) layers: &'a [Arc<dyn AnyLayer>],
 }
 

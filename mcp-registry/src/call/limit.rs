@@ -82,7 +82,7 @@ impl Bucket {
     }
 
     /// Undoes one [`take`](Self::take), for a call that was let through here and then did not happen.
-    pub(crate) fn give_back(&self) {
+    pub(crate) fn refund(&self) {
         let interval = self.interval.unwrap_or(0);
         self.change(|next| Some(next.saturating_sub(interval)));
     }
@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn the_default_burst_is_a_second_or_ten() {
-        let at_once = |limit| taken_at(&Bucket::new(limit), 0);
-        assert_eq!(at_once(RateLimit::per_second(5)), 5);
-        assert_eq!(at_once(RateLimit::per_second(1)), 1);
-        assert_eq!(at_once(RateLimit::per_minute(60)), 10);
-        assert_eq!(at_once(RateLimit::per_minute(5)), 1);
-        assert_eq!(at_once(RateLimit::per_minute(5).burst(0)), 1);
+        let try_inline = |limit| taken_at(&Bucket::new(limit), 0);
+        assert_eq!(try_inline(RateLimit::per_second(5)), 5);
+        assert_eq!(try_inline(RateLimit::per_second(1)), 1);
+        assert_eq!(try_inline(RateLimit::per_minute(60)), 10);
+        assert_eq!(try_inline(RateLimit::per_minute(5)), 1);
+        assert_eq!(try_inline(RateLimit::per_minute(5).burst(0)), 1);
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
         for limit in [RateLimit::per_second(0), RateLimit::per_minute(0).burst(9)] {
             let bucket = Bucket::new(limit);
             assert_eq!(bucket.take(), Err(Duration::MAX));
-            bucket.give_back();
+            bucket.refund();
             assert_eq!(bucket.take_at(u64::MAX), Err(Duration::MAX));
         }
     }
@@ -204,10 +204,10 @@ mod tests {
     fn what_was_given_back_can_be_taken_again() {
         let bucket = Bucket::new(RateLimit::per_second(1).burst(2));
         assert_eq!(taken_at(&bucket, 0), 2);
-        bucket.give_back();
+        bucket.refund();
         assert_eq!(taken_at(&bucket, 0), 1);
         // Nothing is kept beyond the burst.
-        (0..9).for_each(|_| bucket.give_back());
+        (0..9).for_each(|_| bucket.refund());
         assert_eq!(taken_at(&bucket, 5 * SECOND), 2);
     }
 

@@ -1,114 +1,114 @@
-//! A call, step by step: look up, ask the gate and the limits, check the arguments, run, answer; and tell of it.
+//! The steps of a call: gate, limits, arguments, layers, the tool itself, its result; and the record of it.
 
-pub(crate) mod answer;
+pub(crate) mod async_lock;
 pub mod audit;
-mod drive;
+pub(crate) mod buffered;
+pub(crate) mod callable;
+pub(crate) mod correlation_id;
 pub mod gate;
-pub(crate) mod id;
-pub(crate) mod lane;
 pub mod layer;
 pub mod limit;
-pub(crate) mod many;
 pub mod metrics;
 pub mod observe;
 mod pool;
+pub(crate) mod recorder;
+pub(crate) mod result;
 pub(crate) mod run;
 pub(crate) mod settings;
-pub(crate) mod target;
+mod supervise;
 pub(crate) mod trace;
-pub(crate) mod watch;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcp_core::{CallOptions, Error, ToolCall, ToolContext, ToolResult};
 
-use self::drive::{Drive, Stopped};
-use self::target::Target;
-use self::watch::Watch;
-use crate::call::answer::{flat_prefix, flat_suffix};
-use crate::call::gate::{Decision, GateCall, broken, by_level, refusal};
+use self::callable::Callable;
+use self::recorder::Recorder;
+use self::supervise::{Stopped, Supervised};
+use crate::call::gate::{Decision, GateCall, broken, decide_by_level, refusal};
 use crate::call::layer::Next;
 use crate::call::limit::{Bucket, exceeded, exceeded_by_all};
 use crate::call::observe::Arguments;
+use crate::call::result::{flat_prefix, flat_suffix};
 use crate::call::settings::Settings;
 
-/// A call as it came.
-pub(crate) struct Asked<'a> {
+/// A call as it arrived.
+pub(crate) struct CallRequest<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: Arguments<'a>,
     pub(crate) options: &'a CallOptions,
 }
 
-/// The tool of a call, and the name by which it was called. Errors use that name: it is one that the caller knows.
+/// The tool of a call, and the name by which it was called. Errors use that name, since the caller knows it.
 #[derive(Clone, Copy)]
-pub(crate) struct Called<'a> {
-    pub(crate) tool: &'a Target,
+pub(crate) struct CalledTool<'a> {
+    pub(crate) tool: &'a Callable,
     pub(crate) name: &'a str,
 }
 
-/// Asks the gate.
-pub(crate) async fn admit(
+/// Asks the gate whether the call may be made.
+pub(crate) async fn check_gate(
     settings: &Arc<Settings>,
-    called: Called<'_>,
-    asked: &Asked<'_>,
+    called: CalledTool<'_>,
+    request: &CallRequest<'_>,
     cx: &ToolContext,
-    watch: &mut Watch<'_>,
+    recorder: &mut Recorder<'_>,
 ) -> Result<(), Error> {
     let decision = match &settings.gate {
-        None => by_level(called.tool, cx.trust()),
+        None => decide_by_level(called.tool, cx.trust()),
         Some(gate) => {
-            let arguments = run::value(settings, called, cx, asked.arguments).await?;
+            let arguments = run::value(settings, called, cx, request.arguments).await?;
             let call = GateCall { tool: called.tool, arguments: &arguments, cx };
-            match Drive::new(settings, gate.check(&call)).unless(cx.cancel_token()).await {
+            match Supervised::new(settings, gate.check(&call)).cancel(cx.cancel_token()).await {
                 Ok(decision) => decision,
                 Err(Stopped::Panicked(panicked)) => {
-                    watch.deny();
+                    recorder.deny();
                     return Err(broken(called.name, &panicked).into());
                 }
-                Err(Stopped::Cancelled | Stopped::Late) => return Err(run::cancelled(called.name)),
+                Err(Stopped::Cancelled | Stopped::TimedOut) => return Err(run::cancelled(called.name)),
             }
         }
     };
     match decision {
         Decision::Allow => Ok(()),
         Decision::Deny(reason) => {
-            watch.deny();
+            recorder.deny();
             Err(refusal(called, cx.trust(), &reason).into())
         }
     }
 }
 
-/// Asks the limits.
-pub(crate) fn take_a_turn(settings: &Settings, Called { tool, name }: Called<'_>) -> Result<(), Error> {
-    if let Some(own) = tool.limit() {
-        own.take().map_err(|wait| exceeded(name, wait))?;
+/// Takes a call from the tool's rate limit and from that of the registry.
+pub(crate) fn acquire(settings: &Settings, CalledTool { tool, name }: CalledTool<'_>) -> Result<(), Error> {
+    if let Some(limit) = tool.limit() {
+        limit.take().map_err(|wait| exceeded(name, wait))?;
     }
-    if let Some(all) = &settings.limit {
-        all.take().map_err(|wait| {
-            // The call is not made, and costs the tool nothing.
-            tool.limit().into_iter().for_each(Bucket::give_back);
+    if let Some(limit) = &settings.limit {
+        limit.take().map_err(|wait| {
+            // The call is not made, and does not count for the tool.
+            tool.limit().into_iter().for_each(Bucket::refund);
             exceeded_by_all(wait)
         })?;
     }
     Ok(())
 }
 
-/// Goes through the layers, with arguments that fit.
-pub(crate) async fn layered(
+/// Checks the arguments, then calls the tool through the layers.
+pub(crate) async fn call_layers(
     settings: &Arc<Settings>,
-    called: Called<'_>,
-    asked: &Asked<'_>,
+    called: CalledTool<'_>,
+    request: &CallRequest<'_>,
     cx: &ToolContext,
 ) -> Result<ToolResult, Error> {
-    run::check(settings, called, cx, &asked.arguments.json()).await?;
-    let arguments = run::value(settings, called, cx, asked.arguments).await?;
+    run::check(settings, called, cx, &request.arguments.json()).await?;
+    let arguments = run::value(settings, called, cx, request.arguments).await?;
     let call = ToolCall::new(called.tool.name(), arguments.into_owned());
     let next = Next { settings, called, layers: &settings.layers };
-    match Drive::new(settings, next.run(&call, cx)).unless(cx.cancel_token()).await {
+    match Supervised::new(settings, next.run(&call, cx)).cancel(cx.cancel_token()).await {
         Ok(result) => result,
         Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").into_error(called.name)),
-        Err(Stopped::Cancelled | Stopped::Late) => Err(run::cancelled(called.name)),
+        Err(Stopped::Cancelled | Stopped::TimedOut) => Err(run::cancelled(called.name)),
     }
 }
 
@@ -121,17 +121,17 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// What stands around a value that is written where it belongs.
+/// The JSON around a value that a tool writes straight into the answer.
 pub(crate) trait Form {
-    /// Whether a value can be written where it stands: an object, or one that is wrapped into one.
+    /// Whether the value may stay where it was written: it is an object, or wrapped into one.
     fn fits(&self, wraps: bool, json: &[u8]) -> bool {
         wraps || json.first() == Some(&b'{')
     }
 
-    /// Writes what comes before the value.
+    /// Writes the JSON before the value.
     fn before(&self, wraps: bool, out: &mut Vec<u8>);
 
-    /// Writes what comes behind the value, which begins here.
+    /// Writes the JSON after the value, which begins at `value`.
     fn after(&self, wraps: bool, value: usize, out: &mut Vec<u8>);
 }
 

@@ -136,14 +136,14 @@ impl Notice {
 }
 
 /// The most bytes of a name or an id that are recorded.
-const LONGEST: usize = 256;
+const MAX_LENGTH: usize = 256;
 
 /// A name or an id, or its beginning if it is long: the caller chooses them, and logs keep them.
-pub(crate) fn short(text: &str) -> Cow<'_, str> {
-    if text.len() <= LONGEST {
+pub(crate) fn truncated(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_LENGTH {
         return Cow::Borrowed(text);
     }
-    let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let end = (0..=MAX_LENGTH).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
@@ -257,11 +257,11 @@ fn hash_text(text: &str, hasher: &mut impl Hasher) {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, short};
+    use super::{MAX_LENGTH, truncated};
 
     #[test]
     fn long_names_are_cut_between_characters() {
-        assert_eq!(short(&"n".repeat(LONGEST)), "n".repeat(LONGEST));
-        assert_eq!(short(&"ö".repeat(LONGEST)), format!("{}…", "ö".repeat(LONGEST / 2)));
+        assert_eq!(truncated(&"n".repeat(MAX_LENGTH)), "n".repeat(MAX_LENGTH));
+        assert_eq!(truncated(&"ö".repeat(MAX_LENGTH)), format!("{}…", "ö".repeat(MAX_LENGTH / 2)));
     }
 }

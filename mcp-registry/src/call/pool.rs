@@ -1,4 +1,4 @@
-//! Running a plain function on the host's pool, and letting go of it when its time is over.
+//! Runs plain functions on the runtime's pool, and abandons them when their time is over.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,9 +13,8 @@ use crate::call::settings::Settings;
 use crate::util::lock::lock;
 use crate::util::panic::{discard, guard};
 
-/// A job on the pool, as the one who waits for it sees it. Dropped before the job is done, it leaves the job behind,
-/// which then counts as abandoned until it returns.
-pub(crate) struct Work<T>(Arc<Shared<T>>);
+/// Waits for a job on the pool. If it is dropped before the job is done, the job counts as abandoned until it returns.
+pub(crate) struct PoolJob<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
     state: Mutex<State<T>>,
@@ -24,17 +23,17 @@ struct Shared<T> {
 
 enum State<T> {
     Waiting(Option<Waker>),
-    /// With what the job returned; nothing where the host gave it up.
+    /// With what the job returned; `None` if the runtime dropped it.
     Done(Option<T>),
     Abandoned,
-    Over,
+    Finished,
 }
 
-/// The job's side: it is finished by what happens first, its end or the loss of the job.
-struct Finish<T>(Option<Arc<Shared<T>>>);
+/// The job's side: completes it when the job returns or is dropped.
+struct Completion<T>(Option<Arc<Shared<T>>>);
 
-impl<T: Send + 'static> Work<T> {
-    /// Puts the job on the pool, unless too much work was abandoned there.
+impl<T: Send + 'static> PoolJob<T> {
+    /// Puts the job on the pool, unless too many jobs were abandoned there.
     pub(crate) fn start(
         settings: &Arc<Settings>,
         tool: &str,
@@ -42,14 +41,14 @@ impl<T: Send + 'static> Work<T> {
     ) -> Result<Self, Error> {
         let abandoned = settings.abandoned.load(Ordering::Relaxed);
         if abandoned >= settings.max_abandoned {
-            return Err(too_many(tool, abandoned).into());
+            return Err(too_many_abandoned(tool, abandoned).into());
         }
         let shared = Arc::new(Shared { state: Mutex::new(State::Waiting(None)), settings: Arc::clone(settings) });
-        let mut finish = Finish(Some(Arc::clone(&shared)));
+        let mut completion = Completion(Some(Arc::clone(&shared)));
         let job = Box::new(move || {
-            // A job whose time was over before it began is not begun.
-            let done = finish.is_wanted().then(job);
-            finish.with(done);
+            // A job that was abandoned in the queue is not started.
+            let output = completion.is_awaited().then(job);
+            completion.complete(output);
         });
         let error = match guard(|| settings.runtime().spawn_blocking(job)) {
             Ok(Ok(())) => return Ok(Self(shared)),
@@ -58,55 +57,55 @@ impl<T: Send + 'static> Work<T> {
             }
             Err(panicked) => panicked.by("its host").into_error(tool),
         };
-        *lock(&shared.state) = State::Over;
+        *lock(&shared.state) = State::Finished;
         Err(error)
     }
 }
 
-fn too_many(tool: &str, abandoned: usize) -> ToolError {
+fn too_many_abandoned(tool: &str, abandoned: usize) -> ToolError {
     let message = format!(
         "`{tool}` cannot be run: {abandoned} calls that ran out of time have not come to an end yet; try again later"
     );
     ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message).details(json!({ "tool": tool, "abandoned": abandoned }))
 }
 
-impl<T> Finish<T> {
-    fn is_wanted(&self) -> bool {
+impl<T> Completion<T> {
+    fn is_awaited(&self) -> bool {
         self.0.as_ref().is_some_and(|shared| !matches!(*lock(&shared.state), State::Abandoned))
     }
 
-    fn with(&mut self, done: Option<T>) {
+    fn complete(&mut self, output: Option<T>) {
         let Some(shared) = self.0.take() else { return };
         let mut state = lock(&shared.state);
-        match std::mem::replace(&mut *state, State::Over) {
+        match std::mem::replace(&mut *state, State::Finished) {
             State::Waiting(waker) => {
-                *state = State::Done(done);
+                *state = State::Done(output);
                 drop(state);
                 waker.into_iter().for_each(Waker::wake);
             }
             State::Abandoned => {
                 drop(state);
                 shared.settings.abandoned.fetch_sub(1, Ordering::Relaxed);
-                discard(done);
+                discard(output);
             }
-            State::Done(_) | State::Over => {}
+            State::Done(_) | State::Finished => {}
         }
     }
 }
 
-impl<T> Drop for Finish<T> {
+impl<T> Drop for Completion<T> {
     fn drop(&mut self) {
-        self.with(None);
+        self.complete(None);
     }
 }
 
-impl<T> Future for Work<T> {
-    /// Nothing where the host gave the job up.
+impl<T> Future for PoolJob<T> {
+    /// `None` if the runtime dropped the job.
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let mut state = lock(&self.0.state);
-        match std::mem::replace(&mut *state, State::Over) {
+        match std::mem::replace(&mut *state, State::Finished) {
             State::Done(done) => Poll::Ready(done),
             State::Waiting(_) => {
                 *state = State::Waiting(Some(context.waker().clone()));
@@ -120,7 +119,7 @@ impl<T> Future for Work<T> {
     }
 }
 
-impl<T> Drop for Work<T> {
+impl<T> Drop for PoolJob<T> {
     fn drop(&mut self) {
         let mut state = lock(&self.0.state);
         let before = match &*state {
@@ -128,7 +127,7 @@ impl<T> Drop for Work<T> {
                 self.0.settings.abandoned.fetch_add(1, Ordering::Relaxed);
                 std::mem::replace(&mut *state, State::Abandoned)
             }
-            _ => std::mem::replace(&mut *state, State::Over),
+            _ => std::mem::replace(&mut *state, State::Finished),
         };
         drop(state);
         discard(before);

@@ -1,4 +1,4 @@
-//! Running one tool: where it is called, as a future, or on the pool; with its deadline.
+//! Runs one tool within its deadline: on the caller's thread, as a future, or on the pool.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -11,13 +11,13 @@ use mcp_core::{
 };
 use serde_json::Value;
 
-use super::Called;
-use super::drive::{Drive, Stopped};
-use super::lane::Turn;
-use super::pool::Work;
-use super::target::Target;
-use crate::call::answer::result_of;
+use super::CalledTool;
+use super::async_lock::AsyncLockGuard;
+use super::callable::Callable;
+use super::pool::PoolJob;
+use super::supervise::{Stopped, Supervised};
 use crate::call::observe::Arguments;
+use crate::call::result::to_result;
 use crate::call::settings::Settings;
 use crate::call::trace::in_span;
 use crate::catalog::definition::{DynamicHandler, Handler};
@@ -26,45 +26,48 @@ use crate::util::lock::lock;
 use crate::util::panic::{Panicked, guard};
 use crate::validate;
 
-/// Runs the tool and makes a result of what it left behind.
+/// Runs the tool and converts its output to a result.
 pub(crate) async fn run(
     settings: &Arc<Settings>,
-    called: Called<'_>,
+    called: CalledTool<'_>,
     cx: &ToolContext,
     arguments: String,
 ) -> Result<ToolResult, Error> {
     let mut json = Vec::new();
     let returned = run_into(settings, called, cx, &arguments, &mut json).await?;
-    result_of(settings, called, returned, &json)
+    to_result(settings, called, returned, &json)
 }
 
-/// Runs the tool; a value that it returns stands behind what was in the buffer.
+/// Runs the tool; a JSON value that it returns is appended to the buffer.
 pub(crate) async fn run_into(
     settings: &Arc<Settings>,
-    called: Called<'_>,
+    called: CalledTool<'_>,
     cx: &ToolContext,
     arguments: &str,
     out: &mut Vec<u8>,
 ) -> Result<Returned, Error> {
     let start = out.len();
     let run = Run::new(settings, called, cx);
-    let returned =
-        if is_heavy(called.tool, arguments) { run.apart(arguments, out).await } else { run.here(arguments, out).await };
+    let returned = if is_heavy(called.tool, arguments) {
+        run.reading_on_pool(arguments, out).await
+    } else {
+        run.reading_here(arguments, out).await
+    };
     if returned.is_err() {
         out.truncate(start);
     }
     returned
 }
 
-/// Whether arguments may take long to read and check: they are large, or of a type that takes more than linear time.
-pub(crate) fn is_heavy(tool: &Target, arguments: &str) -> bool {
-    arguments.len() > validate::LARGE || tool.slow().is_some()
+/// Whether arguments may take long to read and check: they are large, or of a type that may take more than linear time.
+pub(crate) fn is_heavy(tool: &Callable, arguments: &str) -> bool {
+    arguments.len() > validate::LARGE || tool.read_lock().is_some()
 }
 
-/// Every fault of the arguments; the tool does not run.
+/// Checks the arguments without running the tool; the error has every fault.
 pub(crate) async fn check(
     settings: &Arc<Settings>,
-    called: Called<'_>,
+    called: CalledTool<'_>,
     cx: &ToolContext,
     arguments: &str,
 ) -> Result<(), Error> {
@@ -72,16 +75,16 @@ pub(crate) async fn check(
         return check_here(called.tool, arguments);
     }
     let run = Run::new(settings, called, cx);
-    let (turn, tool, json) = (run.turn(arguments).await?, called.tool.clone(), arguments.to_owned());
+    let (guard, tool, json) = (run.lock_reading(arguments).await?, called.tool.clone(), arguments.to_owned());
     let job = move || {
-        let _turn = turn;
+        let _guard = guard;
         check_here(&tool, &json)
     };
     run.step(run.on_pool(job)?).await??
 }
 
-/// Every fault of the arguments, read and checked here.
-pub(crate) fn check_here(tool: &Target, arguments: &str) -> Result<(), Error> {
+/// The same on this thread.
+pub(crate) fn check_here(tool: &Callable, arguments: &str) -> Result<(), Error> {
     tool.checks().check_arguments(arguments)?;
     if let Some(entry) = tool.definition().entry() {
         let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.into_error(tool.name()))?;
@@ -90,10 +93,10 @@ pub(crate) fn check_here(tool: &Target, arguments: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The arguments, for those who want to look inside.
+/// The arguments as a value, for the gate and the layers.
 pub(crate) async fn value<'a>(
     settings: &Arc<Settings>,
-    called: Called<'_>,
+    called: CalledTool<'_>,
     cx: &ToolContext,
     arguments: Arguments<'a>,
 ) -> Result<Cow<'a, Value>, Error> {
@@ -102,10 +105,10 @@ pub(crate) async fn value<'a>(
         Arguments::Json(json) if json.len() <= validate::LARGE => parsed(called.tool, json).map(Cow::Owned),
         Arguments::Json(json) => {
             let run = Run::new(settings, called, cx);
-            let turn = run.step(Box::pin(settings.large.acquire())).await?;
+            let guard = run.step(Box::pin(settings.large_arguments.acquire())).await?;
             let (tool, json) = (called.tool.clone(), json.to_owned());
             let job = move || {
-                let _turn = turn;
+                let _guard = guard;
                 parsed(&tool, &json)
             };
             run.step(run.on_pool(job)?).await??.map(Cow::Owned)
@@ -113,37 +116,37 @@ pub(crate) async fn value<'a>(
     }
 }
 
-/// Runs a job that reads something large on the pool, one at a time, within the time that a call has.
-pub(crate) async fn apart<T: Send + 'static>(
+/// Runs a job that reads something large on the pool, one such job at a time, within the time limit of a call.
+pub(crate) async fn read_on_pool<T: Send + 'static>(
     settings: &Arc<Settings>,
     job: impl FnOnce() -> T + Send + 'static,
     options: &CallOptions,
 ) -> Result<T, Error> {
-    const WHAT: &str = "the message";
+    const NAME: &str = "the message";
     let limit = settings.time_limit(None, options);
     let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
     let work = async {
-        let turn = settings.large.acquire().await;
+        let lock = settings.large_arguments.acquire().await;
         let job = in_span(move || {
-            let _turn = turn;
+            let _lock = lock;
             guard(job)
         });
-        match Work::start(settings, WHAT, job)?.await {
-            Some(done) => done.map_err(|panicked| panicked.into_error(WHAT)),
-            None => Err(given_up(WHAT)),
+        match PoolJob::start(settings, NAME, job)?.await {
+            Some(done) => done.map_err(|panicked| panicked.into_error(NAME)),
+            None => Err(abandoned_by_runtime(NAME)),
         }
     };
-    let drive = Drive::new(settings, Box::pin(work)).until(deadline).unless(options.get_cancel());
-    drive.await.unwrap_or_else(|stopped| Err(error_of(stopped, WHAT, limit)))
+    let work = Supervised::new(settings, Box::pin(work)).deadline(deadline).cancel(options.get_cancel());
+    work.await.unwrap_or_else(|stopped| Err(error_of(stopped, NAME, limit)))
 }
 
-/// What a tool leaves behind on another thread: what it returned, and its value as JSON.
-type Ran = Result<(Returned, Vec<u8>), Error>;
+/// What a tool returned on another thread, and its value as JSON.
+type Output = Result<(Returned, Vec<u8>), Error>;
 
-/// One run of a tool, and when it is to be over.
+/// One run of a tool, with its deadline.
 struct Run<'a> {
     settings: &'a Arc<Settings>,
-    tool: &'a Target,
+    tool: &'a Callable,
     /// The name by which it was called.
     name: &'a str,
     cx: &'a ToolContext,
@@ -154,9 +157,9 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(settings: &'a Arc<Settings>, Called { tool, name }: Called<'a>, cx: &'a ToolContext) -> Self {
-        let limit = settings.time_for(tool, cx.options());
-        // A time too long to be told is no limit.
+    fn new(settings: &'a Arc<Settings>, CalledTool { tool, name }: CalledTool<'a>, cx: &'a ToolContext) -> Self {
+        let limit = settings.time_limit(tool.timeout(), cx.options());
+        // A time beyond the clock's range is no limit.
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let stopped = cx.cancel_token().map_or_else(CancelToken::new, CancelToken::child);
         Self { settings, tool, name, cx, limit, deadline, stopped }
@@ -168,30 +171,30 @@ impl<'a> Run<'a> {
     }
 
     /// Waits for the last part of the run.
-    async fn drive<T>(&self, future: BoxFuture<'_, T>) -> Result<T, Error> {
-        let drive = self.limited(future).telling(Some(self.stopped.clone()));
-        drive.await.map_err(|stopped| self.error_of(stopped))
+    async fn last_step<T>(&self, future: BoxFuture<'_, T>) -> Result<T, Error> {
+        let future = self.supervised(future).on_end(self.stopped.clone());
+        future.await.map_err(|stopped| self.error_of(stopped))
     }
 
     /// Waits for a part of the run that is not the last.
     async fn step<T>(&self, future: BoxFuture<'_, T>) -> Result<T, Error> {
-        self.limited(future).await.map_err(|stopped| self.error_of(stopped))
+        self.supervised(future).await.map_err(|stopped| self.error_of(stopped))
     }
 
-    fn limited<'f, T>(&'f self, future: BoxFuture<'f, T>) -> Drive<'f, T> {
-        Drive::new(self.settings, future).until(self.deadline).unless(self.cx.cancel_token())
+    fn supervised<'f, T>(&'f self, future: BoxFuture<'f, T>) -> Supervised<'f, T> {
+        Supervised::new(self.settings, future).deadline(self.deadline).cancel(self.cx.cancel_token())
     }
 
     fn error_of(&self, stopped: Stopped) -> Error {
         error_of(stopped, self.name, self.limit)
     }
 
-    fn called(&self) -> Called<'a> {
-        Called { tool: self.tool, name: self.name }
+    fn called(&self) -> CalledTool<'a> {
+        CalledTool { tool: self.tool, name: self.name }
     }
 
-    /// Reads and checks the arguments where the call is made.
-    async fn here(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
+    /// Runs the tool, reading and checking the arguments on the caller's thread.
+    async fn reading_here(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
         self.tool.checks().check_arguments(arguments)?;
         match &self.tool.definition().handler {
             Handler::Dynamic(handler) => self.dynamic(handler, parsed(self.tool, arguments)?).await,
@@ -206,26 +209,26 @@ impl<'a> Run<'a> {
                     let returned = call(&cx, Input::new(&owned), &mut json);
                     (returned, json)
                 };
-                let (returned, json) = self.drive(self.on_pool(job)?).await??;
+                let (returned, json) = self.last_step(self.on_pool(job)?).await??;
                 out.extend_from_slice(&json);
                 self::returned(self.called(), Ok(returned), arguments)
             }
             Handler::Async(call) => {
                 let cx = self.context();
-                let returned = self.drive(call(&cx, Input::new(arguments), out)).await?;
+                let returned = self.last_step(call(&cx, Input::new(arguments), out)).await?;
                 self::returned(self.called(), Ok(returned), arguments)
             }
         }
     }
 
-    /// Reads and checks the arguments on the pool, where they can be abandoned, and runs the tool where it belongs.
-    async fn apart(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        let turn = self.turn(arguments).await?;
+    /// Runs the tool, reading and checking the arguments on the pool, where that can be abandoned.
+    async fn reading_on_pool(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
+        let guard = self.lock_reading(arguments).await?;
         let (tool, name, json) = (self.tool.clone(), self.name.to_owned(), arguments.to_owned());
         let (returned, json) = match &self.tool.definition().handler {
             Handler::Dynamic(handler) => {
                 let job = move || {
-                    let _turn = turn;
+                    let _guard = guard;
                     tool.checks().check_arguments(&json)?;
                     parsed(&tool, &json)
                 };
@@ -234,44 +237,44 @@ impl<'a> Run<'a> {
             }
             Handler::Inline(call) | Handler::Blocking(call) => {
                 let (cx, call) = (self.context(), *call);
-                let job = move || -> Ran {
+                let job = move || -> Output {
                     let mut out = Vec::new();
-                    let turn = Mutex::new(turn);
+                    let guard = Mutex::new(guard);
                     let on_read = || {
-                        release(&turn);
-                        // Whoever was answered at the deadline is not to find later that the tool ran all the same.
+                        release(&guard);
+                        // A tool whose caller got a timeout must not run later.
                         !cx.is_cancelled()
                     };
                     tool.checks().check_arguments(&json)?;
                     let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
-                    Ok((self::returned(Called { tool: &tool, name: &name }, Ok(returned), &json)?, out))
+                    Ok((self::returned(CalledTool { tool: &tool, name: &name }, Ok(returned), &json)?, out))
                 };
-                self.drive(self.on_pool(job)?).await???
+                self.last_step(self.on_pool(job)?).await???
             }
             Handler::Async(call) => {
                 let (cx, call) = (self.context(), *call);
                 let job = move || {
-                    let mut future: BoxFuture<'static, Ran> = Box::pin(async move {
-                        let turn = Mutex::new(turn);
+                    let mut future: BoxFuture<'static, Output> = Box::pin(async move {
+                        let guard = Mutex::new(guard);
                         let on_read = || {
-                            release(&turn);
+                            release(&guard);
                             true
                         };
                         tool.checks().check_arguments(&json)?;
                         let mut out = Vec::new();
                         let input = Input::new(&json).pause().on_read(&on_read);
                         let returned = call(&cx, input, &mut out).await;
-                        Ok((self::returned(Called { tool: &tool, name: &name }, Ok(returned), &json)?, out))
+                        Ok((self::returned(CalledTool { tool: &tool, name: &name }, Ok(returned), &json)?, out))
                     });
                     // It is pending when the arguments are read.
                     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                        Poll::Ready(refused) => Err(refused),
+                        Poll::Ready(rejected) => Err(rejected),
                         Poll::Pending => Ok(future),
                     }
                 };
                 match self.step(self.on_pool(job)?).await?? {
-                    Ok(future) => self.drive(future).await??,
-                    Err(refused) => refused?,
+                    Ok(future) => self.last_step(future).await??,
+                    Err(rejected) => rejected?,
                 }
             }
         };
@@ -279,47 +282,47 @@ impl<'a> Run<'a> {
         Ok(returned)
     }
 
-    /// Waits until it is this call's turn to be read and checked, if it needs one.
-    async fn turn(&self, arguments: &str) -> Result<Option<Turn>, Error> {
-        let is_checked = || guard(|| self.tool.checks().needs_validator(arguments)).unwrap_or(true);
-        let lane = self.tool.slow().or_else(|| is_checked().then_some(&self.settings.large));
-        match lane {
-            Some(lane) => self.step(Box::pin(lane.acquire())).await.map(Some),
+    /// Waits for the lock under which the arguments are read and checked, if they need one.
+    async fn lock_reading(&self, arguments: &str) -> Result<Option<AsyncLockGuard>, Error> {
+        let needs_check = || guard(|| self.tool.checks().needs_validator(arguments)).unwrap_or(true);
+        let lock = self.tool.read_lock().or_else(|| needs_check().then_some(&self.settings.large_arguments));
+        match lock {
+            Some(lock) => self.step(Box::pin(lock.acquire())).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// Puts a job on the pool. It ends in what the job returns, or in an error.
+    /// Puts a job on the pool. The future yields what the job returns, or an error.
     fn on_pool<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<BoxFuture<'a, Result<T, Error>>, Error> {
         let name = self.name;
-        let work = Work::start(self.settings, name, in_span(self.settings.carry(move || guard(job))))?;
+        let work = PoolJob::start(self.settings, name, in_span(self.settings.carry(move || guard(job))))?;
         Ok(Box::pin(async move {
             match work.await {
                 Some(Ok(done)) => Ok(done),
                 Some(Err(panicked)) => Err(panicked.into_error(name)),
-                None => Err(given_up(name)),
+                None => Err(abandoned_by_runtime(name)),
             }
         }))
     }
 
     async fn dynamic(&self, handler: &Arc<DynamicHandler>, arguments: Value) -> Result<Returned, Error> {
         let (handler, cx) = (Arc::clone(handler), self.context());
-        let result = self.drive(Box::pin(async move { handler(cx, arguments).await })).await??;
+        let result = self.last_step(Box::pin(async move { handler(cx, arguments).await })).await??;
         Ok(Returned::Result(Box::new(result)))
     }
 }
 
-/// Lets the next call be read.
-fn release(turn: &Mutex<Option<Turn>>) {
-    drop(lock(turn).take());
+/// Lets the next call read its arguments.
+fn release(guard: &Mutex<Option<AsyncLockGuard>>) {
+    drop(lock(guard).take());
 }
 
 fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
     match stopped {
-        Stopped::Late => {
+        Stopped::TimedOut => {
             TimeoutError { tool: tool.to_owned(), limit: limit.unwrap_or_default(), hint: timeout_hint() }.into()
         }
         Stopped::Cancelled => cancelled(tool),
@@ -327,14 +330,14 @@ fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
     }
 }
 
-fn given_up(tool: &str) -> Error {
+fn abandoned_by_runtime(tool: &str) -> Error {
     let message = format!("`{tool}` was given up by the host, which is shutting down; try again elsewhere");
     ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).into()
 }
 
-/// What the tool left behind, or why it did not.
+/// What the tool returned, or why it failed.
 pub(crate) fn returned(
-    Called { tool, name }: Called<'_>,
+    CalledTool { tool, name }: CalledTool<'_>,
     returned: Result<Result<Returned, CallError>, Panicked>,
     arguments: &str,
 ) -> Result<Returned, Error> {
@@ -346,8 +349,8 @@ pub(crate) fn returned(
     }
 }
 
-/// The arguments, for those who want all of them at once.
-pub(crate) fn parsed(tool: &Target, arguments: &str) -> Result<Value, Error> {
+/// The arguments as a value.
+fn parsed(tool: &Callable, arguments: &str) -> Result<Value, Error> {
     let reason = match serde_json::from_str(arguments) {
         Ok(value @ Value::Object(_)) => return Ok(value),
         Ok(_) => "they are JSON, but no object".to_owned(),
@@ -358,10 +361,10 @@ pub(crate) fn parsed(tool: &Target, arguments: &str) -> Result<Value, Error> {
     Err(SchemaError::new(tool.name(), vec![fault]).into())
 }
 
-/// The type of the error of a call that nobody waits for.
+/// The type of the error of a cancelled call.
 pub(crate) const CANCELLED: ErrorType = ErrorType::from_static("CancelledError");
 
-/// The error of a call that nobody waits for.
+/// The error of a cancelled call.
 pub(crate) fn cancelled(tool: &str) -> Error {
     let message = format!("`{tool}` was cancelled by its caller; call it again if it is wanted after all");
     ToolError::new(CANCELLED, message).into()

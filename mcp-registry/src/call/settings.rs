@@ -6,33 +6,33 @@ use std::time::Duration;
 
 use mcp_core::{CallOptions, Extensions, Timeout, ToolContext, TrustLevel};
 
+use crate::call::async_lock::AsyncLock;
+use crate::call::callable::Callable;
 use crate::call::gate::AnyGate;
-use crate::call::lane::Lane;
 use crate::call::layer::AnyLayer;
 use crate::call::limit::Bucket;
 use crate::call::observe::Observer;
-use crate::call::target::Target;
 use crate::catalog::tool::RegisteredTool;
 use crate::runtime::{Runtime, ThreadRuntime, tokio_context};
 
-/// How long a call may take unless someone says otherwise.
+/// The default time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How much work may go on that nobody waits for any more.
+/// The default number of abandoned jobs that may run.
 const MAX_ABANDONED: usize = 64;
 
 /// How many bytes of JSON a tool may return by default. Hosts close the connection at a message of 10 MiB; a result of this
 /// size stays below, even where each byte of it is escaped in a text.
 const MAX_RESULT: usize = 4 * 1024 * 1024;
 
-/// How many calls of one `call_many` are under way at a time.
+/// The default number of calls that one `call_many` makes at a time.
 const CONCURRENCY: usize = 16;
 
-/// When what a tool returns is held against its output schema.
+/// When results are checked against the output schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutputCheck {
-    /// In debug builds, and so in tests.
+    /// In debug builds, and therefore in tests.
     #[default]
     InDebug,
     /// Always.
@@ -60,12 +60,12 @@ pub(crate) struct Settings {
     pub(crate) timeout: Timeout,
     pub(crate) runtime: Option<Arc<dyn Runtime>>,
     pub(crate) max_abandoned: usize,
-    /// Work on the pool that nobody waits for any more.
+    /// Jobs on the pool that nobody waits for.
     pub(crate) abandoned: AtomicUsize,
     pub(crate) concurrency: usize,
     pub(crate) max_result: usize,
-    /// Where large arguments wait to be checked, one at a time.
-    pub(crate) large: Lane,
+    /// Held while large arguments are read and checked.
+    pub(crate) large_arguments: AsyncLock,
     /// Outermost first.
     pub(crate) layers: Vec<Arc<dyn AnyLayer>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
@@ -88,7 +88,7 @@ impl Default for Settings {
             abandoned: AtomicUsize::new(0),
             concurrency: CONCURRENCY,
             max_result: MAX_RESULT,
-            large: Lane::default(),
+            large_arguments: AsyncLock::default(),
             layers: Vec::new(),
             observers: Vec::new(),
             keeps_messages: false,
@@ -99,42 +99,37 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether there is nothing around a call that has to be asked or told.
+    /// Whether calls have no gate, limit, layer or observer.
     pub(crate) fn is_plain(&self) -> bool {
         self.gate.is_none() && self.limit.is_none() && self.layers.is_empty() && self.observers.is_empty()
     }
 
     /// The context of a call of the tool.
-    pub(crate) fn context(&self, tool: &Target, options: &CallOptions) -> ToolContext {
+    pub(crate) fn context(&self, tool: &Callable, options: &CallOptions) -> ToolContext {
         let trust = options.get_trust().or_else(|| tool.trust()).unwrap_or(self.trust);
         ToolContext::new(tool.shared_name(), self.state.clone(), options.clone()).with_trust(trust)
     }
 
-    /// How long a call of the tool may take.
-    pub(crate) fn time_for(&self, tool: &RegisteredTool, options: &CallOptions) -> Option<Duration> {
-        self.time_limit(tool.timeout(), options)
-    }
-
-    /// How long a call may take, of a tool that says this of it.
+    /// The time limit of a call; `tool` is the tool's own.
     pub(crate) fn time_limit(&self, tool: Option<Timeout>, options: &CallOptions) -> Option<Duration> {
-        let own = match tool.unwrap_or(self.timeout) {
+        let limit = match tool.unwrap_or(self.timeout) {
             Timeout::Never => None,
             Timeout::After(time) => Some(time),
         };
-        [own, options.get_timeout()].into_iter().flatten().min()
+        [limit, options.get_timeout()].into_iter().flatten().min()
     }
 
-    /// How many bytes of JSON the tool may return.
+    /// The most bytes of JSON that the tool may return.
     pub(crate) fn max_result(&self, tool: &RegisteredTool) -> usize {
         tool.max_result().unwrap_or(self.max_result)
     }
 
-    /// Tells the observers of requests that a server rejected.
+    /// Reports requests that a server rejected to the observers.
     #[cfg(feature = "http")]
     pub(crate) fn rejected(&self, rejection: &crate::call::observe::Rejection<'_>) {
         crate::call::trace::rejected(rejection);
         for observer in &self.observers {
-            // An observer that panics is not the request's concern.
+            // A panic of an observer does not affect the request.
             let _ = crate::util::panic::guard(|| observer.rejected(rejection));
         }
     }

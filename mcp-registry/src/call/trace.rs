@@ -11,16 +11,16 @@ mod imp {
 
     #[cfg(feature = "http")]
     use crate::call::observe::Rejection;
-    use crate::call::observe::{CallRecord, short};
+    use crate::call::observe::{CallRecord, truncated};
 
     /// The span of a call, with the W3C context that came in its `_meta`.
     pub(crate) fn in_call_span<F: Future>(name: &str, options: &CallOptions, future: F) -> Instrumented<F> {
-        let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str).map(short);
+        let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str).map(truncated);
         future.instrument(tracing::info_span!(
             "tool_call",
-            tool = &*short(name),
-            request_id = options.get_request_id().map(short).as_deref(),
-            caller = options.get_caller().map(short).as_deref(),
+            tool = &*truncated(name),
+            request_id = options.get_request_id().map(truncated).as_deref(),
+            caller = options.get_caller().map(truncated).as_deref(),
             traceparent = w3c("traceparent").as_deref(),
             tracestate = w3c("tracestate").as_deref(),
             outcome = field::Empty,

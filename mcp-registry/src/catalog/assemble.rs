@@ -1,4 +1,4 @@
-//! Definitions, overrides and expectations → a catalog, or every problem.
+//! Assembles definitions, overrides and expectations into a catalog, or reports every problem.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
@@ -12,7 +12,7 @@ use super::definition::Definition;
 use super::link::{expected, package_key};
 use super::lint::LintPolicy;
 use super::overrides::{Override, apply};
-use super::tool::{Named, RegisteredTool};
+use super::tool::{NamedDefinition, RegisteredTool};
 
 /// What a catalog is assembled from.
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Assembly {
 
 pub(crate) type Select = Box<dyn Fn(&RegisteredTool) -> bool>;
 
-/// How many tools a package must bring.
+/// How many tools a package must have at least.
 pub(crate) struct Expectation {
     pub(crate) package: String,
     pub(crate) count: usize,
@@ -53,21 +53,19 @@ impl Assembly {
             named: true,
             place: format!("{}:{}", it.file, it.line),
         });
-        Self { expected: named.collect(), ..Self::of(mcp_core::entries()) }
+        Self { expected: named.collect(), ..Self::new(mcp_core::entries()) }
     }
 
     /// The tools of these entries, and no others.
-    pub(crate) fn of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
-        let definitions = entries.into_iter().map(|entry| Arc::new(entry.into())).collect();
+    pub(crate) fn new(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
+        Self::from_definitions(entries.into_iter().map(|entry| Arc::new(entry.into())).collect())
+    }
+
+    pub(crate) fn from_definitions(definitions: Vec<Arc<Definition>>) -> Self {
         Self { definitions, ..Self::default() }
     }
 
-    /// One tool.
-    pub(crate) fn of_definition(definition: Arc<Definition>) -> Self {
-        Self { definitions: vec![definition], ..Self::default() }
-    }
-
-    /// The catalog, or every problem. Errors name this line as the one that asked for it.
+    /// The catalog, or every problem. Errors name `place` as the line that builds it.
     pub(crate) fn build(self, place: &Location<'_>) -> Result<Catalog, RegistrationError> {
         let (catalog, problems) = self.assemble(place);
         RegistrationError::check(problems)?;
@@ -91,7 +89,7 @@ impl Assembly {
         (catalog, problems)
     }
 
-    /// The packages that brought fewer tools than they must.
+    /// The packages with fewer tools than expected.
     fn unlinked(&self) -> Vec<RegistrationProblem> {
         if self.expected.is_empty() {
             return Vec::new();
@@ -117,7 +115,7 @@ impl Assembly {
 
 impl Unchecked {
     /// What is wrong with it, if no tool has the name.
-    fn fault(&self, tools: &[Named]) -> Option<RegistrationProblem> {
+    fn fault(&self, tools: &[NamedDefinition]) -> Option<RegistrationProblem> {
         let name = &self.name;
         if tools.iter().any(|tool| tool.name == *name) {
             return None;

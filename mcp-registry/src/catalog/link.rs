@@ -1,4 +1,4 @@
-//! No expected tool is lost in silence.
+//! Crates whose tools must be linked.
 
 use mcp_core::__private::inventory;
 
@@ -42,9 +42,8 @@ pub const fn name_of(krate: &'static str, package: Option<&'static str>) -> &'st
 
 /// Links crates whose tools must be there, and makes sure that they are.
 ///
-/// A crate that nothing in the program names is not linked, and its tools are lost without a word. Named here it is
-/// linked, and if it brings no tool, the registry is not built. Where the package has another name than the crate, say
-/// so: `link_tools!(tools = "my-tools")`.
+/// A crate that nothing in the program names is not linked, and its tools silently disappear. A crate named here is linked,
+/// and the registry is not built if it brings no tool. Where the package has another name than the crate, add it: `link_tools!(tools = "my-tools")`.
 ///
 /// ```standalone_crate
 /// mod program {

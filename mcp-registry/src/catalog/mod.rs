@@ -1,4 +1,4 @@
-//! Entries → a sorted, indexed list of tools in which every name means one tool.
+//! The catalog: a sorted, indexed list of tools in which every name means one tool.
 
 pub(crate) mod assemble;
 pub(crate) mod check;
@@ -25,10 +25,10 @@ use crate::catalog::assemble::Assembly;
 pub use crate::catalog::dynamic::{IntoToolResult, Tool};
 use crate::catalog::index::Index;
 use crate::catalog::lint::{Finding, LintPolicy};
-use crate::catalog::tool::Named;
+use crate::catalog::tool::NamedDefinition;
 pub use crate::catalog::tool::{RegisteredTool, ToolSchema};
 
-/// Every tool, sorted by name and free of conflicts: lists, schemas, lint. It needs no state and calls nothing.
+/// Every tool, sorted by name and free of conflicts: lists, schemas, lint. It needs no state and makes no calls.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     tools: Arc<[RegisteredTool]>,
@@ -46,10 +46,10 @@ impl Catalog {
     /// The tools of these entries, and no others.
     #[track_caller]
     pub fn from_entries(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Result<Self, RegistrationError> {
-        Assembly { allow_empty: true, ..Assembly::of(entries) }.build(Location::caller())
+        Assembly { allow_empty: true, ..Assembly::new(entries) }.build(Location::caller())
     }
 
-    /// Every tool, sorted by name; in the same order always.
+    /// Every tool, sorted by name.
     pub fn list_registered_tools(&self) -> &[RegisteredTool] {
         &self.tools
     }
@@ -115,7 +115,7 @@ impl Catalog {
 
     /// The names that are nearest to one that does not exist.
     fn nearest(&self, name: &str) -> Vec<String> {
-        // Whoever sends a name that no tool can have has not mistyped.
+        // No tool can have such a name, so it is not a typo.
         if name.len() > MAX_NAME_LENGTH {
             return Vec::new();
         }
@@ -131,14 +131,16 @@ impl Catalog {
 
     /// Sorts, checks and indexes tools that have their final names.
     pub(crate) fn build(
-        mut named: Vec<Named>,
+        mut named: Vec<NamedDefinition>,
         policy: NamePolicy,
         select: impl Fn(&RegisteredTool) -> bool,
         problems: &mut Vec<RegistrationProblem>,
     ) -> Self {
-        // What is told first must not depend on the linker.
+        // The order of the report must not depend on the linker.
         named.sort_unstable_by(|one, other| {
-            one.name.cmp(&other.name).then_with(|| place(&one.definition.origin).cmp(&place(&other.definition.origin)))
+            one.name
+                .cmp(&other.name)
+                .then_with(|| definition_site(&one.definition.origin).cmp(&definition_site(&other.definition.origin)))
         });
         let mut tools = Vec::with_capacity(named.len());
         for named in named {
@@ -152,18 +154,22 @@ impl Catalog {
                 }
             }
         }
-        Self::of_sorted(tools, policy, problems)
+        Self::from_sorted(tools, policy, problems)
     }
 
     /// Checks and indexes tools in the order of their names.
-    fn of_sorted(mut tools: Vec<RegisteredTool>, policy: NamePolicy, problems: &mut Vec<RegistrationProblem>) -> Self {
+    fn from_sorted(
+        mut tools: Vec<RegisteredTool>,
+        policy: NamePolicy,
+        problems: &mut Vec<RegistrationProblem>,
+    ) -> Self {
         tools.dedup_by(|one, other| is_same(one, other));
         let index = index(&tools, problems);
         Self { tools: tools.into(), index: Arc::new(index), policy }
     }
 
-    /// The catalog with a tool more, or everything that stands against it. The same tool again changes nothing.
-    pub(crate) fn with(&self, tool: &RegisteredTool) -> Result<Self, Vec<RegistrationProblem>> {
+    /// The catalog with one more tool, or every conflict. The same tool again changes nothing.
+    pub(crate) fn with_tool(&self, tool: &RegisteredTool) -> Result<Self, Vec<RegistrationProblem>> {
         let position = self.tools.partition_point(|known| known.name() < tool.name());
         if self.tools.get(position).is_some_and(|known| is_same(known, tool)) {
             return Ok(self.clone());
@@ -173,7 +179,7 @@ impl Catalog {
         names.sort_unstable();
         names.dedup();
         for name in &names {
-            if let Some(known) = self.find(name).filter(|known| tells(name, known, tool)) {
+            if let Some(known) = self.find(name).filter(|known| is_new_conflict(name, known, tool)) {
                 conflicts.push(conflict(name, known, tool).into());
             }
         }
@@ -189,25 +195,28 @@ impl Catalog {
     /// The catalog with some of its tools.
     pub(crate) fn filtered(&self, keep: impl Fn(&RegisteredTool) -> bool) -> Self {
         let tools = self.tools.iter().filter(|tool| keep(tool)).cloned().collect();
-        // A part of what has no conflict has none.
-        Self::of_sorted(tools, self.policy, &mut Vec::new())
+        // A subset cannot have a conflict.
+        Self::from_sorted(tools, self.policy, &mut Vec::new())
     }
 }
 
 /// Where a tool is defined, for sorting and comparing.
-pub(crate) fn place(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
+pub(crate) fn definition_site(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
     let Origin { package, package_version, module_path, function, file, line } = origin;
     (package, package_version, module_path, function, file, *line)
 }
 
-/// Whether the two are one tool, reached twice.
+/// Whether the two are the same tool, linked or registered twice.
 fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
-    let is_one_function =
-        || !one.origin().is_run_time() && place(one.origin()) == place(other.origin()) && one.has_schemas_of(other);
-    one.name() == other.name() && (one.definition().is_same_as(other.definition()) || is_one_function())
+    let is_same_function = || {
+        !one.origin().is_run_time()
+            && definition_site(one.origin()) == definition_site(other.origin())
+            && one.has_schemas_of(other)
+    };
+    one.name() == other.name() && (one.definition().is_same_as(other.definition()) || is_same_function())
 }
 
-/// Every name by which a tool can be called → the tool. Two tools that meet in a name are a conflict.
+/// Indexes every name by which a tool can be called. Two tools with the same name are a conflict.
 fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> Index {
     let mut index = Index::with_capacity(tools.iter().map(|tool| tool.names().count()).sum());
     let mut contested = BTreeSet::new();
@@ -223,16 +232,16 @@ fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> I
     for name in contested {
         let owners: Vec<&RegisteredTool> = tools.iter().filter(|tool| tool.answers_to(name)).collect();
         for (position, one) in owners.iter().enumerate() {
-            let others = owners[position + 1..].iter().filter(|other| tells(name, one, other));
+            let others = owners[position + 1..].iter().filter(|other| is_new_conflict(name, one, other));
             problems.extend(others.map(|other| conflict(name, one, other).into()));
         }
     }
     index
 }
 
-/// Whether a name in which two tools meet tells something new: tools of one canonical name share that on the wire as
-/// well.
-fn tells(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> bool {
+/// Whether a shared name is worth its own report: two tools with the same canonical name share the wire name too, which is
+/// not reported again.
+fn is_new_conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> bool {
     one.name() != other.name() || name != one.wire_name() || name == one.name()
 }
 

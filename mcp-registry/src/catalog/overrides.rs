@@ -1,4 +1,4 @@
-//! Changes to the tools of packages, before conflicts are looked for: the way out when two of them are third parties'.
+//! Changes to the tools of packages, made before conflicts are looked for: they resolve conflicts between third parties.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use mcp_core::RegistrationProblem;
 
 use crate::catalog::definition::Definition;
+use crate::catalog::definition_site;
 use crate::catalog::link::package_key;
-use crate::catalog::place;
-use crate::catalog::tool::Named;
+use crate::catalog::tool::NamedDefinition;
 
 /// A change to the tools of a package.
 pub(crate) struct Override {
@@ -26,18 +26,18 @@ pub(crate) enum Change {
     Prefix { prefix: String },
 }
 
-/// The tools with their final names. An edit that concerns no tool, or several where it should concern one, is a
+/// The tools with their final names. An override that concerns no tool, or several where it should concern one, is a
 /// problem.
 pub(crate) fn apply(
     overrides: &[Override],
     definitions: Vec<Arc<Definition>>,
     problems: &mut Vec<RegistrationProblem>,
-) -> Vec<Named> {
+) -> Vec<NamedDefinition> {
     let mut concerned: Vec<Vec<Arc<Definition>>> = overrides.iter().map(|_| Vec::new()).collect();
     let named = definitions.into_iter().filter_map(|definition| {
-        for (it, concerned) in overrides.iter().zip(&mut concerned).filter(|(it, _)| it.concerns(&definition)) {
-            // What concerns a whole package may concern many, of which one is enough to know.
-            let is_enough = matches!(it.change, Change::Prefix { .. }) && !concerned.is_empty();
+        for (change, concerned) in overrides.iter().zip(&mut concerned).filter(|(it, _)| it.concerns(&definition)) {
+            // A prefix may concern many tools, of which one is enough.
+            let is_enough = matches!(change.change, Change::Prefix { .. }) && !concerned.is_empty();
             if !is_enough && !concerned.iter().any(|known| known.is_same_as(&definition)) {
                 concerned.push(definition.clone());
             }
@@ -46,16 +46,15 @@ pub(crate) fn apply(
     });
     let named = named.collect();
     for concerned in &mut concerned {
-        // What is told first must not depend on the linker.
-        concerned.sort_unstable_by(|one, other| place(&one.origin).cmp(&place(&other.origin)));
+        // The order of the report must not depend on the linker.
+        concerned.sort_unstable_by(|one, other| definition_site(&one.origin).cmp(&definition_site(&other.origin)));
     }
     problems.extend(overrides.iter().zip(&concerned).filter_map(|(it, concerned)| it.fault(concerned)));
     named
 }
 
-/// A tool with its final names; none if it is left out. Renaming comes before prefixing, in whatever order they were
-/// said.
-fn named(definition: Arc<Definition>, overrides: &[Override]) -> Option<Named> {
+/// A tool with its final names; `None` if it is excluded. Renaming comes before prefixing, whatever the order of the calls.
+fn named(definition: Arc<Definition>, overrides: &[Override]) -> Option<NamedDefinition> {
     let mut name = definition.name.clone().into_owned();
     let mut aliases: Vec<(String, String)> =
         definition.aliases.iter().map(|alias| (alias.to_string(), alias.to_string())).collect();
@@ -74,7 +73,7 @@ fn named(definition: Arc<Definition>, overrides: &[Override]) -> Option<Named> {
             *alias = format!("{prefix}.{alias}");
         }
     }
-    Some(Named { definition, name, aliases })
+    Some(NamedDefinition { definition, name, aliases })
 }
 
 impl Override {
@@ -88,13 +87,13 @@ impl Override {
             && match &self.change {
                 Change::Exclude { name } | Change::Rename { name, .. } => *name == definition.name,
                 Change::DropAlias { name, alias } => {
-                    *name == definition.name && definition.aliases.iter().any(|own| own == alias)
+                    *name == definition.name && definition.aliases.iter().any(|known| known == alias)
                 }
                 Change::Prefix { .. } => true,
             }
     }
 
-    /// What is wrong with an edit that concerns these tools.
+    /// What is wrong with an override that concerns these tools.
     fn fault(&self, concerned: &[Arc<Definition>]) -> Option<RegistrationProblem> {
         let package = &self.package;
         let reason = match (&self.change, concerned) {

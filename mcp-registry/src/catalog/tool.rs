@@ -1,4 +1,4 @@
-//! A tool in the registry, wherever it came from.
+//! A tool with its final names.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -28,7 +28,7 @@ struct Inner {
     wire: String,
     aliases: Vec<Alias>,
     definition: Arc<Definition>,
-    /// The canonical name, to be handed on.
+    /// The canonical name, for contexts.
     shared_name: Arc<str>,
     input: OnceLock<ToolSchema>,
     output: OnceLock<Option<Output>>,
@@ -38,18 +38,18 @@ struct Inner {
 
 /// An older name by which a tool can be called.
 struct Alias {
-    /// As it is written in the source.
+    /// As written in the source.
     defined_as: String,
     name: String,
-    /// As hosts knew it.
+    /// Its name on the wire.
     wire: String,
 }
 
-/// A tool with the names that it is to have.
-pub(crate) struct Named {
+/// A definition with its final names.
+pub(crate) struct NamedDefinition {
     pub(crate) definition: Arc<Definition>,
     pub(crate) name: String,
-    /// Each as it is written in the source, and as it is to be.
+    /// Each as written in the source, and its final name.
     pub(crate) aliases: Vec<(String, String)>,
 }
 
@@ -84,13 +84,13 @@ impl fmt::Display for ToolSchema {
 }
 
 impl RegisteredTool {
-    pub(crate) fn new(named: Named, policy: NamePolicy) -> Result<Self, NameError> {
-        let Named { definition, name, aliases } = named;
+    pub(crate) fn new(named: NamedDefinition, policy: NamePolicy) -> Result<Self, NameError> {
+        let NamedDefinition { definition, name, aliases } = named;
         let name = ToolName::try_from(name)?;
         let wire = name.wire(policy)?.into_owned();
         let alias = |(defined_as, name): (String, String)| {
             let name = ToolName::try_from(name)?;
-            // One that is too long for hosts was never seen by them.
+            // Hosts have never seen one that is too long for them.
             let wire = name.wire(policy).unwrap_or_else(|_| name.canonical().into()).into_owned();
             Ok(Alias { defined_as, name: name.into(), wire })
         };
@@ -110,7 +110,7 @@ impl RegisteredTool {
     }
 
     /// Whether the two are clones of one.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
@@ -118,7 +118,7 @@ impl RegisteredTool {
         Arc::clone(&self.0.shared_name)
     }
 
-    /// Whether the name is the tool's own: canonical, or on the wire.
+    /// Whether this is the tool's canonical name or its name on the wire, and not an alias.
     #[inline]
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.name() == name || self.wire_name() == name
@@ -130,7 +130,7 @@ impl RegisteredTool {
         self.0.header_arguments.get_or_init(|| HeaderArgument::of(self.input_schema(), self.params()))
     }
 
-    /// Whether it promises to be quick, and runs where it is called.
+    /// Whether it promises to be quick, and runs on the caller's thread.
     pub(crate) fn is_inline(&self) -> bool {
         matches!(self.definition().handler, Handler::Inline(_))
     }
@@ -140,7 +140,7 @@ impl RegisteredTool {
         &self.0.definition
     }
 
-    /// The parameters, where they are known.
+    /// The parameters; empty where only a schema is known.
     pub(crate) fn params(&self) -> &'static [Param] {
         self.definition().params()
     }
@@ -159,7 +159,7 @@ impl RegisteredTool {
         self.0.name.canonical()
     }
 
-    /// The canonical name, taken apart.
+    /// The canonical name in its parts.
     pub fn tool_name(&self) -> &ToolName {
         &self.0.name
     }
@@ -179,7 +179,7 @@ impl RegisteredTool {
         &self.definition().description
     }
 
-    /// The other sections of its documentation, by heading.
+    /// The further sections of its documentation, by heading.
     pub fn sections(&self) -> &[(&'static str, &'static str)] {
         self.definition().sections
     }
@@ -189,7 +189,7 @@ impl RegisteredTool {
         &self.definition().version
     }
 
-    /// What the tool does to the world, as far as its author says.
+    /// What the author says of its effects.
     pub fn hints(&self) -> Hints {
         self.definition().hints
     }
@@ -226,7 +226,7 @@ impl RegisteredTool {
         self.is_named(name) || self.0.aliases.iter().any(|alias| alias.name == name || alias.wire == name)
     }
 
-    /// The tool as one of two that meet in a name.
+    /// The tool as one side of a conflict over a name.
     pub(crate) fn contender(&self, name: &str) -> Contender {
         let by_alias = self.name() != name && self.wire_name() != name;
         let alias = self.0.aliases.iter().find(|alias| by_alias && (alias.name == name || alias.wire == name));
@@ -238,7 +238,7 @@ impl RegisteredTool {
         }
     }
 
-    /// Words to select tools by.
+    /// Tags to select tools by.
     pub fn tags(&self) -> Vec<&str> {
         self.definition().tags.iter().map(AsRef::as_ref).collect()
     }
@@ -248,7 +248,7 @@ impl RegisteredTool {
         self.tags().contains(&tag)
     }
 
-    /// Remarks for programs.
+    /// Metadata for programs.
     pub fn meta(&self) -> JsonObject {
         self.definition().meta.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
     }
@@ -258,17 +258,17 @@ impl RegisteredTool {
         self.definition().hidden
     }
 
-    /// How long a call may take, where the tool says.
+    /// Its own time limit, if it has one.
     pub fn timeout(&self) -> Option<Timeout> {
         self.definition().timeout
     }
 
-    /// How many bytes of JSON it may return, where the tool says.
+    /// Its own limit on the bytes of JSON that it returns, if it has one.
     pub fn max_result(&self) -> Option<usize> {
         self.definition().max_result
     }
 
-    /// For how many seconds a listing of the tool may be kept.
+    /// For how many seconds a listing of the tool may be cached.
     pub fn cache_ttl(&self) -> u32 {
         self.definition().cache_ttl
     }
@@ -288,17 +288,17 @@ impl RegisteredTool {
         &self.definition().origin
     }
 
-    /// The lint rules that its author has set aside.
-    pub(crate) fn allowed(&self) -> Vec<&str> {
+    /// The lint rules that its author allows it to break.
+    pub(crate) fn allowed_rules(&self) -> Vec<&str> {
         self.definition().allow.iter().map(AsRef::as_ref).collect()
     }
 
-    /// The schema of its arguments, made when it is first asked for.
+    /// The schema of its arguments, created on first use.
     pub fn input_schema(&self) -> &ToolSchema {
         self.0.input.get_or_init(|| ToolSchema(Arc::new(self.definition().input_schema())))
     }
 
-    /// The schema of what it returns, made when it is first asked for.
+    /// The schema of its results, created on first use.
     pub fn output_schema(&self) -> Option<&ToolSchema> {
         self.output().map(|output| &output.schema)
     }
@@ -309,11 +309,11 @@ impl RegisteredTool {
     }
 
     fn output(&self) -> Option<&Output> {
-        let made = self.0.output.get_or_init(|| {
+        let output = self.0.output.get_or_init(|| {
             let output = self.definition().output_schema();
             output.map(|OutputSchema { schema, wraps }| Output { schema: ToolSchema(Arc::new(schema)), wraps })
         });
-        made.as_ref()
+        output.as_ref()
     }
 
     /// Whether the two have the same schemas.
@@ -321,7 +321,7 @@ impl RegisteredTool {
         self.input_schema() == other.input_schema() && self.output_schema() == other.output_schema()
     }
 
-    /// What the author says of its effects, as MCP's annotations; none of it is made up.
+    /// The hints as MCP's annotations; only those that the author gives.
     pub fn annotations(&self) -> JsonObject {
         let Hints { read_only, destructive, idempotent, open_world, .. } = self.hints();
         let hints = [
@@ -330,9 +330,9 @@ impl RegisteredTool {
             ("idempotentHint", idempotent),
             ("openWorldHint", open_world),
         ];
-        let said = hints.into_iter().filter_map(|(key, said)| Some((key.to_owned(), Value::from(said?))));
+        let hints = hints.into_iter().filter_map(|(key, hint)| Some((key.to_owned(), Value::from(hint?))));
         let title = self.title().map(|title| ("title".to_owned(), Value::from(title)));
-        title.into_iter().chain(said).collect()
+        title.into_iter().chain(hints).collect()
     }
 }
 

@@ -15,7 +15,7 @@ use super::errors::invalid_request;
 use super::headers::TransportHeaders;
 use super::peer::Peer;
 use super::reply::{Reply, ReplyKind, Step};
-use crate::call::many::in_order;
+use crate::call::buffered::buffered;
 
 /// The maximum number of messages in a batch.
 const MAX_MESSAGES: usize = 32;
@@ -140,7 +140,7 @@ impl Server {
             return Step::Done(kind);
         }
         Step::pending(Box::pin(async move {
-            for answer in in_order(pending.into_iter(), MAX_MESSAGES).await.into_iter().flatten() {
+            for answer in buffered(pending.into_iter(), MAX_MESSAGES).await.into_iter().flatten() {
                 answers.extend(answer);
                 answers.push(b',');
             }

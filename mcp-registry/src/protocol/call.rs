@@ -184,7 +184,7 @@ impl Server {
         let structured = version >= ProtocolVersion::V2025_06_18;
         let form = McpForm { id, structured, suffix: self.result_suffix(version) };
         let options = || call.options(peer).ok();
-        let inline = self.0.registry.at_once(call.name, call.arguments, peer.call_options(), options, out, &form);
+        let inline = self.0.registry.try_inline(call.name, call.arguments, peer.call_options(), options, out, &form);
         match inline {
             Some(Ok(None)) => Step::Done(ReplyKind::Response(Dialect::Mcp)),
             Some(Ok(Some(result))) => Step::Done(self.respond_call(id, Ok(*result), version, out)),

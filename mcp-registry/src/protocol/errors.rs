@@ -8,7 +8,7 @@ use mcp_core::{
 };
 use serde_json::json;
 
-use crate::call::id::correlation_id;
+use crate::call::correlation_id::correlation_id;
 use crate::call::run::CANCELLED;
 use crate::call::trace;
 use crate::registry::Registry;

@@ -55,7 +55,7 @@ impl Server {
             // As text, the arguments take a fraction of the memory.
             let strictness = server.0.settings.flat_strictness;
             let parse = move || ToolCall::parse_with(&message, strictness).map(|call| call.arguments.to_string());
-            let result = match registry.read_apart(parse, &options).await {
+            let result = match registry.read_on_pool(parse, &options).await {
                 Ok(Ok(arguments)) => {
                     let answer = registry.try_call_json(&name, &arguments, &options).await;
                     answer.unwrap_or_else(ToolResult::from)

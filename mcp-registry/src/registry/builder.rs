@@ -1,4 +1,4 @@
-//! What goes into a registry, under which names, and what must be there.
+//! Builds a registry: its tools, their names, and the settings of calls.
 
 use std::any::{Any, type_name};
 use std::fmt;
@@ -10,12 +10,12 @@ use mcp_core::{
     Extensions, NamePolicy, RegistrationError, RegistrationProblem, StateType, Timeout, ToolEntry, TrustLevel,
 };
 
+use crate::call::callable::Callable;
 use crate::call::gate::Gate;
 use crate::call::layer::Layer;
 use crate::call::limit::{Bucket, RateLimit};
 use crate::call::observe::Observer;
 use crate::call::settings::{OutputCheck, Settings};
-use crate::call::target::Target;
 use crate::catalog::Catalog;
 use crate::catalog::assemble::{Assembly, Expectation, Unchecked};
 use crate::catalog::dynamic::Tool;
@@ -26,39 +26,39 @@ use crate::registry::{Registry, Snapshot};
 use crate::runtime::Runtime;
 use crate::validate::unchecked;
 
-/// Puts a [`Registry`] together. Every problem is found by [`build`](Self::build), all at once.
+/// Builds a [`Registry`]. [`build`](Self::build) reports every problem at once.
 #[must_use]
 pub struct RegistryBuilder {
     assembly: Assembly,
     settings: Settings,
-    /// What was said to the builder and cannot be.
-    mistakes: Vec<RegistrationProblem>,
+    /// Problems that setters found.
+    problems: Vec<RegistrationProblem>,
     limit: Option<RateLimit>,
-    of_tools: Vec<OfTool>,
+    tool_settings: Vec<ToolSetting>,
 }
 
-/// Something that is said of one tool, by any of its names.
-struct OfTool {
+/// A setting for one tool, by any of its names.
+struct ToolSetting {
     name: String,
-    said: Said,
+    setting: Setting,
     place: String,
 }
 
-enum Said {
+enum Setting {
     Trust(TrustLevel),
     Limit(RateLimit),
 }
 
-/// What is said of calls of one tool.
+/// The settings for calls of one tool.
 #[derive(Clone, Default)]
-struct OfCalls {
+struct CallSettings {
     trust: Option<TrustLevel>,
     limit: Option<RateLimit>,
 }
 
 impl RegistryBuilder {
     pub(crate) fn new(assembly: Assembly) -> Self {
-        Self { assembly, settings: Settings::default(), mistakes: Vec::new(), limit: None, of_tools: Vec::new() }
+        Self { assembly, settings: Settings::default(), problems: Vec::new(), limit: None, tool_settings: Vec::new() }
     }
 
     /// Adds tools by name: `.tools(tools![my_crate::add])`. Such a reference holds where the linker drops what nobody
@@ -79,7 +79,7 @@ impl RegistryBuilder {
     pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
         if self.settings.state.has(StateType::of::<T>()) {
             let (state, place) = (type_name::<T>(), Location::caller().to_string());
-            self.mistakes.push(RegistrationProblem::StateTwice { state, place });
+            self.problems.push(RegistrationProblem::StateTwice { state, place });
         }
         self.settings.state.insert(state);
         self
@@ -108,7 +108,7 @@ impl RegistryBuilder {
     /// Says how far everyone is trusted with one tool, by any of its names.
     #[track_caller]
     pub fn trust_tool(self, name: impl Into<String>, trust: TrustLevel) -> Self {
-        self.of_tool(name.into(), Said::Trust(trust))
+        self.set_for_tool(name.into(), Setting::Trust(trust))
     }
 
     /// Asks this gate before each call, in place of [`LevelGate`](crate::LevelGate).
@@ -126,12 +126,12 @@ impl RegistryBuilder {
     /// Says how often one tool may be called, by any of its names.
     #[track_caller]
     pub fn rate_limit_tool(self, name: impl Into<String>, limit: RateLimit) -> Self {
-        self.of_tool(name.into(), Said::Limit(limit))
+        self.set_for_tool(name.into(), Setting::Limit(limit))
     }
 
     #[track_caller]
-    fn of_tool(mut self, name: String, said: Said) -> Self {
-        self.of_tools.push(OfTool { name, said, place: Location::caller().to_string() });
+    fn set_for_tool(mut self, name: String, setting: Setting) -> Self {
+        self.tool_settings.push(ToolSetting { name, setting, place: Location::caller().to_string() });
         self
     }
 
@@ -201,7 +201,7 @@ impl RegistryBuilder {
     #[track_caller]
     pub fn check_output(mut self, check: OutputCheck) -> Self {
         if check == OutputCheck::Always && !cfg!(feature = "validate") {
-            self.mistakes.push(RegistrationProblem::Edit {
+            self.problems.push(RegistrationProblem::Edit {
                 call: ".check_output(OutputCheck::Always)".to_owned(),
                 reason: "needs the feature `validate` of mcp-registry; turn it on".to_owned(),
                 place: Location::caller().to_string(),
@@ -235,29 +235,29 @@ impl RegistryBuilder {
     /// Leaves a tool of a package out, by its name in the source. `"package@1.2.0"` means one version of the package.
     #[track_caller]
     pub fn exclude(self, package: impl Into<String>, name: impl Into<String>) -> Self {
-        self.edit(package.into(), Change::Exclude { name: name.into() })
+        self.override_package(package.into(), Change::Exclude { name: name.into() })
     }
 
     /// Gives a tool of a package, by its name in the source, another canonical name.
     #[track_caller]
     pub fn rename(self, package: impl Into<String>, name: impl Into<String>, to: impl Into<String>) -> Self {
-        self.edit(package.into(), Change::Rename { name: name.into(), to: to.into() })
+        self.override_package(package.into(), Change::Rename { name: name.into(), to: to.into() })
     }
 
     /// Puts `prefix.` before the names and aliases of all tools of a package, after any renaming.
     #[track_caller]
     pub fn prefix(self, package: impl Into<String>, prefix: impl Into<String>) -> Self {
-        self.edit(package.into(), Change::Prefix { prefix: prefix.into() })
+        self.override_package(package.into(), Change::Prefix { prefix: prefix.into() })
     }
 
     /// Takes an alias from a tool of a package, by its name in the source.
     #[track_caller]
     pub fn drop_alias(self, package: impl Into<String>, name: impl Into<String>, alias: impl Into<String>) -> Self {
-        self.edit(package.into(), Change::DropAlias { name: name.into(), alias: alias.into() })
+        self.override_package(package.into(), Change::DropAlias { name: name.into(), alias: alias.into() })
     }
 
     #[track_caller]
-    fn edit(mut self, package: String, change: Change) -> Self {
+    fn override_package(mut self, package: String, change: Change) -> Self {
         self.assembly.overrides.push(Override { package, change, place: Location::caller().to_string() });
         self
     }
@@ -301,23 +301,23 @@ impl RegistryBuilder {
 
     /// The registry; errors name this line as the one that asked for it.
     pub(crate) fn build_at(self, place: &Location<'_>) -> Result<Registry, RegistrationError> {
-        let Self { assembly, mut settings, mistakes, limit, of_tools } = self;
+        let Self { assembly, mut settings, problems: found, limit, tool_settings } = self;
         let (lint, allowed) = (assembly.lint, assembly.unchecked.iter().map(|it| it.name.clone()).collect::<Vec<_>>());
         let (catalog, mut problems) = assembly.assemble(place);
         let tools = catalog.list_registered_tools();
-        problems.extend(mistakes);
+        problems.extend(found);
         problems.extend(tools.iter().flat_map(|tool| missing_state(tool, &settings.state)));
-        let mut of_calls = vec![OfCalls::default(); tools.len()];
-        problems.extend(of_tools.into_iter().filter_map(|of_tool| of_tool.apply(&catalog, &mut of_calls)));
+        let mut call_settings = vec![CallSettings::default(); tools.len()];
+        problems.extend(tool_settings.into_iter().filter_map(|setting| setting.apply(&catalog, &mut call_settings)));
         let refused = tools.iter().filter(|tool| !allowed.iter().any(|name| name == tool.name()));
         problems.extend(refused.filter_map(unchecked));
         RegistrationError::check(problems)?;
-        let target = |(tool, OfCalls { trust, limit }): (&RegisteredTool, OfCalls)| {
-            Target::new(tool.clone(), trust, limit.map(Bucket::new))
+        let callable = |(tool, CallSettings { trust, limit }): (&RegisteredTool, CallSettings)| {
+            Callable::new(tool.clone(), trust, limit.map(Bucket::new))
         };
-        let targets = tools.iter().zip(of_calls).map(target).collect();
+        let callables = tools.iter().zip(call_settings).map(callable).collect();
         settings.limit = limit.map(Bucket::new);
-        Ok(Registry::new(Snapshot { catalog: Arc::new(catalog), targets }, Arc::new(settings), lint))
+        Ok(Registry::new(Snapshot { catalog: Arc::new(catalog), callables }, Arc::new(settings), lint))
     }
 }
 
@@ -331,21 +331,21 @@ impl fmt::Debug for RegistryBuilder {
     }
 }
 
-impl OfTool {
-    /// Writes it down for the calls of the tool, or says what is wrong with it.
-    fn apply(self, catalog: &Catalog, of_calls: &mut [OfCalls]) -> Option<RegistrationProblem> {
-        let Self { name, said, place } = self;
-        let of_calls = catalog.position(&name).and_then(|position| of_calls.get_mut(position));
-        let call = match said {
-            Said::Trust(_) => "trust_tool",
-            Said::Limit(_) => "rate_limit_tool",
+impl ToolSetting {
+    /// Applies it to the tool, or returns what is wrong with it.
+    fn apply(self, catalog: &Catalog, call_settings: &mut [CallSettings]) -> Option<RegistrationProblem> {
+        let Self { name, setting, place } = self;
+        let call_settings = catalog.position(&name).and_then(|position| call_settings.get_mut(position));
+        let call = match setting {
+            Setting::Trust(_) => "trust_tool",
+            Setting::Limit(_) => "rate_limit_tool",
         };
-        let reason = match (of_calls, said) {
-            (Some(OfCalls { trust: slot @ None, .. }), Said::Trust(trust)) => {
+        let reason = match (call_settings, setting) {
+            (Some(CallSettings { trust: slot @ None, .. }), Setting::Trust(trust)) => {
                 *slot = Some(trust);
                 return None;
             }
-            (Some(OfCalls { limit: slot @ None, .. }), Said::Limit(limit)) => {
+            (Some(CallSettings { limit: slot @ None, .. }), Setting::Limit(limit)) => {
                 *slot = Some(limit);
                 return None;
             }
@@ -359,7 +359,7 @@ impl OfTool {
     }
 }
 
-/// The state that a tool needs and nobody gave.
+/// The state that a tool needs and that is missing.
 fn missing_state(tool: &RegisteredTool, state: &Extensions) -> Vec<RegistrationProblem> {
     let needs = tool.needs().into_iter().filter(|need| !state.has(*need));
     let problem = |need: StateType| RegistrationProblem::State {

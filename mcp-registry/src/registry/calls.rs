@@ -11,12 +11,13 @@ use mcp_core::{
 };
 
 use super::Registry;
-use crate::call::answer::{add_notices, result_of, write_flat, write_result};
+use crate::call::buffered::buffered;
+use crate::call::callable::{Callable, InlineCall};
 use crate::call::metrics::Metrics;
 use crate::call::observe::Arguments;
-use crate::call::target::{Express, Target};
-use crate::call::watch::{Failure, Watch, masked};
-use crate::call::{Asked, Called, Flat, Form, admit, layered, many, run, take_a_turn, trace};
+use crate::call::recorder::{Failure, Recorder, mask_error};
+use crate::call::result::{add_notices, to_result, write_flat, write_result};
+use crate::call::{CallRequest, CalledTool, Flat, Form, acquire, call_layers, check_gate, run, trace};
 use crate::runtime::tokio_context::block_on;
 use crate::util::panic::guard;
 use crate::validate;
@@ -27,7 +28,7 @@ impl Registry {
         self.call_with(call, &CallOptions::new()).await
     }
 
-    /// Calls a tool, with what came with the call: who asks, how to call it off, whom to tell of progress.
+    /// Calls a tool with options: the caller, a cancellation, a callback for progress.
     pub async fn call_with(&self, call: &ToolCall, options: &CallOptions) -> ToolResult {
         self.try_call_with(call, options).await.unwrap_or_else(ToolResult::from)
     }
@@ -43,48 +44,48 @@ impl Registry {
         block_on(self.call(call))
     }
 
-    /// As [`call_blocking`](Self::call_blocking), with what came with the call.
+    /// As [`call_blocking`](Self::call_blocking), with options.
     pub fn call_blocking_with(&self, call: &ToolCall, options: &CallOptions) -> ToolResult {
         block_on(self.call_with(call, options))
     }
 
-    /// Calls several tools, each on its own and so many at a time as
-    /// [`concurrency`](crate::RegistryBuilder::concurrency) says. The results are in the order of the calls.
+    /// Makes several calls, at most [`concurrency`](RegistryBuilder::concurrency) at a time. The results are in the order
+    /// of the calls; a failure affects only its own call.
     pub async fn call_many(&self, calls: &[ToolCall]) -> Vec<ToolResult> {
         self.call_many_with(calls, &CallOptions::new()).await
     }
 
-    /// As [`call_many`](Self::call_many), with what came with the calls.
+    /// As [`call_many`](Self::call_many), with options.
     pub async fn call_many_with(&self, calls: &[ToolCall], options: &CallOptions) -> Vec<ToolResult> {
         let calls = Calls { registry: self, left: calls.iter(), options };
-        many::in_order(calls, self.settings().concurrency).await
+        buffered(calls, self.settings().concurrency).await
     }
 
-    /// Calls a tool. What goes wrong before the tool, or is the tool's own error, keeps its type.
+    /// Calls a tool. Errors of the call and of the tool keep their types.
     pub async fn try_call(&self, call: &ToolCall) -> Result<ToolResult, Error> {
         self.try_call_with(call, &CallOptions::new()).await
     }
 
-    /// As [`try_call`](Self::try_call), with what came with the call.
+    /// As [`try_call`](Self::try_call), with options.
     pub async fn try_call_with(&self, call: &ToolCall, options: &CallOptions) -> Result<ToolResult, Error> {
-        let asked = Asked { name: &call.tool_name, arguments: Arguments::Value(&call.arguments), options };
-        let made = async {
-            let mut watch = Watch::new(self.settings(), &asked);
-            let answer = match call.validate() {
-                Ok(()) => self.result(&asked, &mut watch).await,
+        let request = CallRequest { name: &call.tool_name, arguments: Arguments::Value(&call.arguments), options };
+        let call = async {
+            let mut recorder = Recorder::new(self.settings(), &request);
+            let result = match call.validate() {
+                Ok(()) => self.result(&request, &mut recorder).await,
                 Err(error) => Err(error.into()),
             };
-            watch.end(answer, Failure::of)
+            recorder.finish(result, Failure::from_result)
         };
-        trace::in_call_span(asked.name, options, made).await
+        trace::in_call_span(request.name, options, call).await
     }
 
     /// Calls a tool with arguments as raw JSON, and appends the result to the buffer as raw JSON: the same message that
     /// [`call`](Self::call) gives (with every digit of a number that a `Value` cannot hold). On an error nothing is
     /// appended.
     ///
-    /// This is the short way for servers: an `inline` tool is run without a detour, and what it returns is written where
-    /// it belongs.
+    /// This is the fast path for servers: an `inline` tool runs on the caller's thread and writes its result straight into
+    /// the buffer.
     ///
     /// ```standalone_crate
     /// use mcp_registry::{CallOptions, Registry, mcp_tool};
@@ -110,7 +111,7 @@ impl Registry {
         options: &'a CallOptions,
         out: &'a mut Vec<u8>,
     ) -> impl Future<Output = Result<(), Error>> + Send + 'a {
-        CallBytes::Asked(Some(Bytes { registry: self, name, arguments, options, out }))
+        CallBytes::Ready(Some(BytesCall { registry: self, name, arguments, options, out }))
     }
 
     /// As [`call_bytes`](Self::call_bytes), waiting on this thread as [`call_blocking`](Self::call_blocking) does.
@@ -124,46 +125,46 @@ impl Registry {
         block_on(self.call_bytes(name, arguments, options, out))
     }
 
-    /// Whether a call would be made: the tool is there and the arguments fit. Nothing is run, and no gate is asked.
+    /// Checks that the tool exists and that the arguments fit. Nothing is run, and the gate is not asked.
     pub fn check(&self, call: &ToolCall) -> Result<(), Error> {
         call.validate()?;
         let tool = self.snapshot().get(&call.tool_name)?.clone();
         run::check_here(&tool, &call.arguments.to_string())
     }
 
-    /// How often each tool was called, how often that went wrong, and how long it took. A tool that is in several
-    /// registries (by [`subset`](Self::subset)) is counted over all of them.
+    /// The number of calls, the number of failures and the durations, for each tool. A tool that is in several registries
+    /// (by [`subset`](Self::subset)) is counted over all of them.
     pub fn metrics(&self) -> Metrics {
-        Metrics::of(self.snapshot().targets.iter().map(|tool| (tool.name(), tool.meter())))
+        Metrics::of(self.snapshot().callables.iter().map(|tool| (tool.name(), tool.meter())))
     }
 
-    /// Everything up to what the tool leaves behind; a value stands behind what was in the buffer.
-    async fn answer(
+    /// Takes the call through all steps; a JSON value that the tool returns is appended to the buffer.
+    async fn dispatch(
         &self,
-        asked: &Asked<'_>,
-        watch: &mut Watch<'_>,
+        request: &CallRequest<'_>,
+        recorder: &mut Recorder<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(Target, Returned), Error> {
+    ) -> Result<(Callable, Returned), Error> {
         let settings = self.settings();
-        let tool = self.snapshot().get(asked.name)?.clone();
-        watch.found(&tool);
-        let cx = settings.context(&tool, asked.options);
+        let tool = self.snapshot().get(request.name)?.clone();
+        recorder.found(&tool);
+        let cx = settings.context(&tool, request.options);
         if cx.is_cancelled() {
-            return Err(run::cancelled(asked.name));
+            return Err(run::cancelled(request.name));
         }
-        let called = Called { tool: &tool, name: asked.name };
-        admit(settings, called, asked, &cx, watch).await?;
-        take_a_turn(settings, called)?;
+        let called = CalledTool { tool: &tool, name: request.name };
+        check_gate(settings, called, request, &cx, recorder).await?;
+        acquire(settings, called)?;
         let returned = if settings.layers.is_empty() {
-            run::run_into(settings, called, &cx, &asked.arguments.json(), out).await?
+            run::run_into(settings, called, &cx, &request.arguments.json(), out).await?
         } else {
-            Returned::Result(Box::new(layered(settings, called, asked, &cx).await?))
+            Returned::Result(Box::new(call_layers(settings, called, request, &cx).await?))
         };
         Ok((tool, returned))
     }
 }
 
-/// Calls that are yet to be made.
+/// The calls of one `call_many`.
 struct Calls<'a> {
     registry: &'a Registry,
     left: std::slice::Iter<'a, ToolCall>,
@@ -179,13 +180,13 @@ impl<'a> Iterator for Calls<'a> {
     }
 }
 
-/// A call from bytes to bytes. It is small, and what takes the long way is put on the heap.
+/// A call from bytes to bytes. An inline call is done at the first poll; the future of another is boxed.
 enum CallBytes<'a> {
-    Asked(Option<Bytes<'a>>),
-    UnderWay(BoxFuture<'a, Result<(), Error>>),
+    Ready(Option<BytesCall<'a>>),
+    Running(BoxFuture<'a, Result<(), Error>>),
 }
 
-struct Bytes<'a> {
+struct BytesCall<'a> {
     registry: &'a Registry,
     name: &'a str,
     arguments: &'a [u8],
@@ -198,65 +199,64 @@ impl Future for CallBytes<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if let Self::Asked(asked) = this {
-            let Some(mut bytes) = asked.take() else { return Poll::Pending };
-            if let Some(answer) = bytes.at_once() {
-                return Poll::Ready(answer);
+        if let Self::Ready(call) = this {
+            let Some(mut call) = call.take() else { return Poll::Pending };
+            if let Some(result) = call.try_inline() {
+                return Poll::Ready(result);
             }
-            *this = Self::UnderWay(Box::pin(bytes.answer()));
+            *this = Self::Running(Box::pin(call.run()));
         }
         match this {
-            Self::UnderWay(future) => future.as_mut().poll(context),
-            Self::Asked(_) => Poll::Pending,
+            Self::Running(future) => future.as_mut().poll(context),
+            Self::Ready(_) => Poll::Pending,
         }
     }
 }
 
-impl Bytes<'_> {
-    fn at_once(&mut self) -> Option<Result<(), Error>> {
+impl BytesCall<'_> {
+    fn try_inline(&mut self) -> Option<Result<(), Error>> {
         let Self { registry, name, arguments, options, out } = self;
         let arguments = std::str::from_utf8(arguments).ok()?;
         let start = out.len();
-        let answer = registry.at_once(name, arguments, options, || Some(options.clone()), out, &Flat)?;
-        Some(answer.and_then(|result| result.map_or(Ok(()), |result| write_result(&result, out))).inspect_err(|_| {
-            out.truncate(start);
-        }))
+        let result = registry.try_inline(name, arguments, options, || Some(options.clone()), out, &Flat)?;
+        let written = result.and_then(|result| result.map_or(Ok(()), |result| write_result(&result, out)));
+        Some(written.inspect_err(|_| out.truncate(start)))
     }
 
-    /// Makes the call the long way.
-    async fn answer(self) -> Result<(), Error> {
+    /// Makes the call through all steps.
+    async fn run(self) -> Result<(), Error> {
         let Self { registry, name, arguments, options, out } = self;
         let start = out.len();
         let utf8 = std::str::from_utf8(arguments);
-        let asked = Asked { name, arguments: Arguments::Json(utf8.unwrap_or_default()), options };
-        let made = async {
-            let mut watch = Watch::new(registry.settings(), &asked);
-            let answer = async {
+        let request = CallRequest { name, arguments: Arguments::Json(utf8.unwrap_or_default()), options };
+        let call = async {
+            let mut recorder = Recorder::new(registry.settings(), &request);
+            let result = async {
                 utf8.map_err(|error| ValidationError::Encoding { offset: error.valid_up_to() })?;
-                let (tool, returned) = registry.answer(&asked, &mut watch, out).await?;
-                let failure = Failure::of_returned(&returned);
-                let called = Called { tool: &tool, name };
-                write_flat(registry.settings(), called, returned, watch.notices(), out, start)?;
+                let (tool, returned) = registry.dispatch(&request, &mut recorder, out).await?;
+                let failure = Failure::from_returned(&returned);
+                let called = CalledTool { tool: &tool, name };
+                write_flat(registry.settings(), called, returned, recorder.notices(), out, start)?;
                 Ok(failure)
             };
-            let answer = answer.await;
-            watch.end(answer, Failure::clone)
+            let result = result.await;
+            recorder.finish(result, Failure::clone)
         };
-        let answer = trace::in_call_span(asked.name, options, made).await;
-        answer.map(drop).inspect_err(|_| out.truncate(start))
+        let result = trace::in_call_span(request.name, options, call).await;
+        result.map(drop).inspect_err(|_| out.truncate(start))
     }
 }
 
 impl Registry {
-    /// Makes a call here and now, where the tool is `inline` and nothing stands around it. A value is written in its form;
-    /// another result is given back. On an error nothing is written. What else comes with the call is asked for only if
-    /// the tool can see it.
-    pub(crate) fn at_once(
+    /// Makes the call on this thread, if the tool is `inline` and there is no gate, limit, layer or observer; else returns
+    /// `None`. A JSON value is written in its form, another result is returned; nothing is written on an error.
+    /// `full_options` is used only if the tool takes something from the context.
+    pub(crate) fn try_inline(
         &self,
         name: &str,
         arguments: &str,
         options: &CallOptions,
-        whole: impl FnOnce() -> Option<CallOptions>,
+        full_options: impl FnOnce() -> Option<CallOptions>,
         out: &mut Vec<u8>,
         form: &impl Form,
     ) -> Option<Result<Option<Box<ToolResult>>, Error>> {
@@ -266,13 +266,13 @@ impl Registry {
         }
         let tools = self.snapshot();
         let tool = tools.find(name).filter(|tool| tool.is_named(name))?;
-        let Express { call, wraps, may_want, sees_context, max_result } = tool.express(settings)?;
-        if arguments.len() > validate::LARGE || (*may_want && tool.checks().needs_validator(arguments)) {
+        let InlineCall { call, wraps, may_need_check, uses_context, max_result } = tool.inline_call(settings)?;
+        if arguments.len() > validate::LARGE || (*may_need_check && tool.checks().needs_validator(arguments)) {
             return None;
         }
         let (started, start) = (Instant::now(), out.len());
-        let cx = if *sees_context {
-            settings.context(tool, &whole()?)
+        let cx = if *uses_context {
+            settings.context(tool, &full_options()?)
         } else {
             ToolContext::new(tool.shared_name(), Extensions::new(), CallOptions::new())
         };
@@ -281,24 +281,24 @@ impl Registry {
         let returned = guard(|| call(&cx, Input::new(arguments), out));
         let json = out.get(value..).unwrap_or_default();
         let fits = json.len() <= *max_result && form.fits(*wraps, json);
-        let answer = if fits && matches!(returned, Ok(Ok(Returned::Json))) {
+        let result = if fits && matches!(returned, Ok(Ok(Returned::Json))) {
             form.after(*wraps, value, out);
             Ok(None)
         } else {
             let json = out.split_off(value.min(out.len()));
             out.truncate(start);
-            let called = Called { tool, name };
+            let called = CalledTool { tool, name };
             run::returned(called, returned, arguments)
-                .and_then(|returned| result_of(settings, called, returned, &json))
+                .and_then(|returned| to_result(settings, called, returned, &json))
                 .map(|result| Some(Box::new(result)))
-                .map_err(|error| masked(settings, name, options, error).0)
+                .map_err(|error| mask_error(settings, name, options, error).0)
         };
-        let failed = answer.as_ref().map_or(true, |result| result.as_deref().is_some_and(ToolResult::is_failure));
+        let failed = result.as_ref().map_or(true, |result| result.as_deref().is_some_and(ToolResult::is_failure));
         tool.meter().record(started.elapsed(), failed);
-        Some(answer)
+        Some(result)
     }
 
-    /// Whether a call of the tool does not wait for anything: it is `inline`, and neither a gate nor a layer is asked.
+    /// Whether calls of the tool never wait: it is `inline`, and there is neither a gate nor a layer.
     pub(crate) fn is_quick(&self, name: &str) -> bool {
         let settings = self.settings();
         settings.gate.is_none()
@@ -313,41 +313,41 @@ impl Registry {
         arguments: &str,
         options: &CallOptions,
     ) -> Result<ToolResult, Error> {
-        let asked = Asked { name, arguments: Arguments::Json(arguments), options };
-        let made = async {
-            let mut watch = Watch::new(self.settings(), &asked);
-            let answer = self.result(&asked, &mut watch).await;
-            watch.end(answer, Failure::of)
+        let request = CallRequest { name, arguments: Arguments::Json(arguments), options };
+        let call = async {
+            let mut recorder = Recorder::new(self.settings(), &request);
+            let result = self.result(&request, &mut recorder).await;
+            recorder.finish(result, Failure::from_result)
         };
-        trace::in_call_span(name, options, made).await
+        trace::in_call_span(name, options, call).await
     }
 
-    /// Records a call that is rejected before it is made, for lack of room. Gives the error as its caller may see it.
+    /// Records a call that is rejected before it is made. Returns the error as its caller may see it.
     pub(crate) fn reject(&self, name: &str, arguments: &str, options: &CallOptions, error: Error) -> Error {
-        let asked = Asked { name, arguments: Arguments::Json(arguments), options };
-        let mut watch = Watch::new(self.settings(), &asked);
+        let request = CallRequest { name, arguments: Arguments::Json(arguments), options };
+        let mut recorder = Recorder::new(self.settings(), &request);
         if let Some(tool) = self.snapshot().find(name) {
-            watch.found(tool);
+            recorder.found(tool);
         }
-        let Err(error) = watch.end(Err::<Infallible, _>(error), |never| match *never {});
+        let Err(error) = recorder.finish(Err::<Infallible, _>(error), |never| match *never {});
         error
     }
 
-    /// Runs a job that reads something large on the pool, one at a time.
-    pub(crate) async fn read_apart<T: Send + 'static>(
+    /// Runs a job that reads something large on the pool, one such job at a time.
+    pub(crate) async fn read_on_pool<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
         options: &CallOptions,
     ) -> Result<T, Error> {
-        run::apart(self.settings(), job, options).await
+        run::read_on_pool(self.settings(), job, options).await
     }
 
-    async fn result(&self, asked: &Asked<'_>, watch: &mut Watch<'_>) -> Result<ToolResult, Error> {
+    async fn result(&self, request: &CallRequest<'_>, recorder: &mut Recorder<'_>) -> Result<ToolResult, Error> {
         let mut json = Vec::new();
-        let (tool, returned) = self.answer(asked, watch, &mut json).await?;
-        let called = Called { tool: &tool, name: asked.name };
-        let mut result = result_of(self.settings(), called, returned, &json)?;
-        add_notices(&mut result.meta, watch.notices());
+        let (tool, returned) = self.dispatch(request, recorder, &mut json).await?;
+        let called = CalledTool { tool: &tool, name: request.name };
+        let mut result = to_result(self.settings(), called, returned, &json)?;
+        add_notices(&mut result.meta, recorder.notices());
         Ok(result)
     }
 }

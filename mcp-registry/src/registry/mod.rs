@@ -1,4 +1,4 @@
-//! The registry: list, schema, call; tools come and go while it is read.
+//! The registry: lists and calls tools, which can be added and removed at run time.
 
 pub(crate) mod builder;
 mod calls;
@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, Weak};
 use arc_swap::ArcSwap;
 use mcp_core::{RegistrationError, ToolEntry, ToolNotFoundError};
 
+use crate::call::callable::Callable;
 pub use crate::call::settings::OutputCheck;
 use crate::call::settings::Settings;
-use crate::call::target::Target;
 use crate::catalog::Catalog;
 use crate::catalog::assemble::Assembly;
 use crate::catalog::definition::Definition;
@@ -25,61 +25,61 @@ use crate::validate;
 
 /// Tools that can be listed and called; cheap to clone, and shared by its clones.
 ///
-/// Reading takes no lock: a registration puts a new list in the place of the old one, and a call that is under way goes
-/// on with the one that it began with.
+/// Reading takes no lock: a registration replaces the list, and a call in flight continues with the list that it started
+/// with.
 #[derive(Clone)]
 pub struct Registry(Arc<Shared>);
 
 struct Shared {
     tools: ArcSwap<Snapshot>,
     settings: Arc<Settings>,
-    /// What the lint's errors do when a tool is added.
+    /// What findings of the lint do when a tool is added.
     lint: LintPolicy,
-    /// Whether nothing stands around a call.
+    /// Whether calls have no gate, limit, layer or observer.
     is_plain: bool,
     /// Held while the catalog is changed. A panic while it is held leaves the old catalog in place.
     changing: Mutex<()>,
-    /// Who is told when it has changed.
-    watchers: Mutex<Vec<Weak<Told>>>,
+    /// Called after each change.
+    listeners: Mutex<Vec<Weak<Listener>>>,
 }
 
-/// The tools at a moment, and what their calls share. Both are in the same order.
+/// The tools at one moment, as a catalog and ready for calls. Both are in the same order.
 pub(crate) struct Snapshot {
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) targets: Vec<Target>,
+    pub(crate) callables: Vec<Callable>,
 }
 
 impl Snapshot {
-    /// A tool as calls see it, by any of its names.
+    /// A tool, by any of its names.
     #[inline]
-    pub(crate) fn find(&self, name: &str) -> Option<&Target> {
-        self.targets.get(self.catalog.position(name)?)
+    pub(crate) fn find(&self, name: &str) -> Option<&Callable> {
+        self.callables.get(self.catalog.position(name)?)
     }
 
     /// The same, or the error that names the nearest ones.
-    fn get(&self, name: &str) -> Result<&Target, ToolNotFoundError> {
+    fn get(&self, name: &str) -> Result<&Callable, ToolNotFoundError> {
         self.find(name).ok_or_else(|| self.catalog.not_found(name))
     }
 
-    /// The tools of another catalog, with what calls of those that are here share.
+    /// The tools of another catalog; those that are here too keep what their calls share.
     fn with(&self, catalog: Catalog) -> Self {
-        let mut known = self.targets.iter().peekable();
-        let target = |tool: &RegisteredTool| {
+        let mut known = self.callables.iter().peekable();
+        let callable = |tool: &RegisteredTool| {
             // Both are sorted by name.
             while known.next_if(|known| known.name() < tool.name()).is_some() {}
-            let known = known.next_if(|known| known.is(tool));
-            known.cloned().unwrap_or_else(|| Target::new(tool.clone(), None, None))
+            let known = known.next_if(|known| known.ptr_eq(tool));
+            known.cloned().unwrap_or_else(|| Callable::new(tool.clone(), None, None))
         };
-        let targets = catalog.list_registered_tools().iter().map(target).collect();
-        Self { catalog: Arc::new(catalog), targets }
+        let callables = catalog.list_registered_tools().iter().map(callable).collect();
+        Self { catalog: Arc::new(catalog), callables }
     }
 }
 
-type Told = dyn Fn() + Send + Sync;
+type Listener = dyn Fn() + Send + Sync;
 
-/// Keeps someone told of changes of a registry; nobody is told any more once it is dropped.
-#[must_use = "nobody is told once it is dropped"]
-pub struct Watcher(#[allow(dead_code, reason = "kept alive")] Arc<Told>);
+/// Keeps a callback of [`Registry::on_change`] registered until it is dropped.
+#[must_use = "the callback is removed when it is dropped"]
+pub struct Watcher(#[allow(dead_code, reason = "kept alive")] Arc<Listener>);
 
 impl fmt::Debug for Watcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,7 +88,7 @@ impl fmt::Debug for Watcher {
 }
 
 impl Registry {
-    /// The tools that are linked into this program, none of which needs state.
+    /// The tools that are linked into this program; none of them may need state.
     #[track_caller]
     pub fn linked() -> Result<Self, RegistrationError> {
         Self::builder().build()
@@ -101,13 +101,13 @@ impl Registry {
 
     /// Starts from these entries, and nothing that is linked.
     pub fn builder_of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> RegistryBuilder {
-        RegistryBuilder::new(Assembly::of(entries))
+        RegistryBuilder::new(Assembly::new(entries))
     }
 
     pub(crate) fn new(tools: Snapshot, settings: Arc<Settings>, lint: LintPolicy) -> Self {
         let (tools, is_plain) = (ArcSwap::from_pointee(tools), settings.is_plain());
-        let (changing, watchers) = (Mutex::new(()), Mutex::default());
-        Self(Arc::new(Shared { tools, settings, lint, is_plain, changing, watchers }))
+        let (changing, listeners) = (Mutex::new(()), Mutex::default());
+        Self(Arc::new(Shared { tools, settings, lint, is_plain, changing, listeners }))
     }
 
     pub(crate) fn settings(&self) -> &Arc<Settings> {
@@ -128,7 +128,7 @@ impl Registry {
         Arc::clone(&self.snapshot().catalog)
     }
 
-    /// Every tool, sorted by name; in the same order always.
+    /// Every tool, sorted by name.
     pub fn list_registered_tools(&self) -> Arc<[RegisteredTool]> {
         self.snapshot().catalog.shared_tools()
     }
@@ -143,19 +143,20 @@ impl Registry {
         self.snapshot().catalog.get(name).cloned()
     }
 
-    /// Adds a tool. The same tool (or a clone of it) again changes nothing; another one of its name is refused.
+    /// Adds a tool. Adding the same tool or a clone of it again changes nothing; another tool with its name is refused.
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
-        // Kept beyond the lock: what a tool holds may use the registry when it is dropped.
+        // Outlives the lock: what a tool holds may use the registry when it is dropped.
         let definition = Arc::new(Definition::from(tool));
         let changing = lock(&self.0.changing);
         let tools = self.0.tools.load_full();
         let (policy, lint) = (tools.catalog.policy(), self.0.lint);
-        let assembly = Assembly { policy, lint, allow_empty: true, ..Assembly::of_definition(Arc::clone(&definition)) };
+        let assembly =
+            Assembly { policy, lint, allow_empty: true, ..Assembly::from_definitions(vec![Arc::clone(&definition)]) };
         let (added, mut problems) = assembly.assemble(Location::caller());
         let mut changed = None;
         for tool in added.list_registered_tools() {
             problems.extend(validate::unchecked(tool));
-            match tools.catalog.with(tool) {
+            match tools.catalog.with_tool(tool) {
                 Ok(with) => changed = Some(with),
                 Err(conflicts) => problems.extend(conflicts),
             }
@@ -165,12 +166,12 @@ impl Registry {
         if let Some(changed) = changed.filter(|changed| changed.len() != tools.catalog.len()) {
             self.0.tools.store(Arc::new(tools.with(changed)));
             drop(changing);
-            self.tell();
+            self.notify();
         }
         Ok(())
     }
 
-    /// Takes a tool away, by its canonical name, and says whether there was one.
+    /// Removes a tool by its canonical name. Returns whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
         let changing = lock(&self.0.changing);
         let tools = self.0.tools.load_full();
@@ -181,30 +182,30 @@ impl Registry {
         // Before the tool goes with the old catalog: what it holds may use the registry when it is dropped.
         drop(changing);
         if known {
-            self.tell();
+            self.notify();
         }
         known
     }
 
-    /// A registry of some of the tools, with the same state: for another server, a profile, a test.
+    /// A registry of some of the tools with the same state and settings, such as for another server, a profile or a test.
     #[must_use]
     pub fn subset(&self, select: impl Fn(&RegisteredTool) -> bool) -> Self {
         let tools = self.snapshot();
         Self::new(tools.with(tools.catalog.filtered(select)), Arc::clone(&self.0.settings), self.0.lint)
     }
 
-    /// Tells someone after each change of the tools, as long as the watcher is kept. It runs where the change is made.
-    pub fn on_change(&self, told: impl Fn() + Send + Sync + 'static) -> Watcher {
-        let told: Arc<Told> = Arc::new(told);
-        lock(&self.0.watchers).push(Arc::downgrade(&told));
-        Watcher(told)
+    /// Calls this after each change of the tools, on the thread that makes the change, until the [`Watcher`] is dropped.
+    pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) -> Watcher {
+        let listener: Arc<Listener> = Arc::new(listener);
+        lock(&self.0.listeners).push(Arc::downgrade(&listener));
+        Watcher(listener)
     }
 
-    fn tell(&self) {
-        lock(&self.0.watchers).retain(|watcher| watcher.strong_count() > 0);
-        let watchers: Vec<_> = lock(&self.0.watchers).iter().filter_map(Weak::upgrade).collect();
-        for watcher in watchers {
-            watcher();
+    fn notify(&self) {
+        lock(&self.0.listeners).retain(|listener| listener.strong_count() > 0);
+        let listeners: Vec<_> = lock(&self.0.listeners).iter().filter_map(Weak::upgrade).collect();
+        for listener in listeners {
+            listener();
         }
     }
 }

@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::call::metrics::millis;
-use crate::call::observe::{CallOutcome, CallRecord, Observer, Rejection, RejectionReason, short};
+use crate::call::observe::{CallOutcome, CallRecord, Observer, Rejection, RejectionReason, truncated};
 use crate::util::lock::lock;
 use crate::util::panic::guard;
 
@@ -300,7 +300,7 @@ pub struct RejectionRecord {
 impl RejectionRecord {
     fn of(rejection: &Rejection<'_>) -> Self {
         let Rejection { time, reason, detail, client, count } = *rejection;
-        Self { time, reason, detail: detail.map(|detail| short(detail).into_owned()), client, count }
+        Self { time, reason, detail: detail.map(|detail| truncated(detail).into_owned()), client, count }
     }
 }
 

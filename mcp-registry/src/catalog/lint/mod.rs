@@ -134,7 +134,7 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
         names(tool, catalog.policy(), &mut found);
         words(tool, &mut found);
         schemas::lint(tool, &mut found);
-        for rule in tool.allowed().into_iter().filter(|rule| !RULES.contains(rule)) {
+        for rule in tool.allowed_rules().into_iter().filter(|rule| !RULES.contains(rule)) {
             found.warn(
                 "unknown-rule",
                 format!("allows the lint rule `{rule}`, which does not exist; the rules are {}", RULES.join(", ")),
@@ -173,7 +173,7 @@ fn concerned(
     concerns: impl Fn(&RegisteredTool) -> bool,
 ) -> Option<String> {
     debug_assert!(RULES.contains(&rule), "{rule} is not listed");
-    let is_concerned = |tool: &&&RegisteredTool| !tool.allowed().contains(&rule) && concerns(tool);
+    let is_concerned = |tool: &&&RegisteredTool| !tool.allowed_rules().contains(&rule) && concerns(tool);
     let concerned: Vec<&str> = listed.iter().filter(is_concerned).map(|tool| tool.name()).collect();
     if concerned.is_empty() {
         return None;
@@ -195,7 +195,7 @@ struct Found<'a> {
 impl Found<'_> {
     fn add(&mut self, rule: &'static str, severity: Severity, what: impl fmt::Display) {
         debug_assert!(RULES.contains(&rule), "{rule} is not listed");
-        if !self.tool.allowed().contains(&rule) {
+        if !self.tool.allowed_rules().contains(&rule) {
             let tool = self.tool.name().to_owned();
             let (message, origin) = (format!("`{tool}` {what}"), Some(self.tool.origin().clone()));
             self.findings.push(Finding { rule, severity, tool, message, origin });

@@ -8,7 +8,7 @@ use mcp_core::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::call::Called;
+use crate::call::CalledTool;
 use crate::call::observe::Notice;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
@@ -36,9 +36,9 @@ const AMOUNTS: [&str; 14] = [
 ];
 
 /// What a tool left behind, as a result; held against its limit, and against the output schema if the registry does so.
-pub(crate) fn result_of(
+pub(crate) fn to_result(
     settings: &Settings,
-    called: Called<'_>,
+    called: CalledTool<'_>,
     returned: Returned,
     json: &[u8],
 ) -> Result<ToolResult, Error> {
@@ -60,7 +60,7 @@ pub(crate) fn result_of(
     Ok(result)
 }
 
-fn check_size(settings: &Settings, called: Called<'_>, returned: &Returned, json: &[u8]) -> Result<(), Error> {
+fn check_size(settings: &Settings, called: CalledTool<'_>, returned: &Returned, json: &[u8]) -> Result<(), Error> {
     let size = match returned {
         Returned::Json => json.len(),
         Returned::Nothing => 0,
@@ -114,8 +114,8 @@ fn json_size(value: &impl Serialize) -> Result<usize, Error> {
     Ok(count.0)
 }
 
-fn check_output(settings: &Settings, called: Called<'_>, result: &ToolResult) -> Result<(), Error> {
-    let Called { tool, name } = called;
+fn check_output(settings: &Settings, called: CalledTool<'_>, result: &ToolResult) -> Result<(), Error> {
+    let CalledTool { tool, name } = called;
     if result.is_failure() || !settings.output_check.applies() || tool.output_schema().is_none() {
         return Ok(());
     }
@@ -152,7 +152,7 @@ pub(crate) const fn flat_suffix(wraps: bool) -> &'static [u8] {
 /// Makes the flat result of what a tool left behind the start of the buffer.
 pub(crate) fn write_flat(
     settings: &Settings,
-    called: Called<'_>,
+    called: CalledTool<'_>,
     returned: Returned,
     notices: &[Notice],
     out: &mut Vec<u8>,
@@ -166,7 +166,7 @@ pub(crate) fn write_flat(
         return Ok(());
     }
     let json = out.split_off(start);
-    let mut result = result_of(settings, called, returned, &json)?;
+    let mut result = to_result(settings, called, returned, &json)?;
     add_notices(&mut result.meta, notices);
     write_result(&result, out)
 }

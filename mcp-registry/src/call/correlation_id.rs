@@ -1,11 +1,11 @@
-//! Ids under which a caller and an operator speak of the same failure.
+//! IDs that connect what a caller sees of a failure with what is logged.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An id that nobody can guess from another.
+/// An ID that cannot be guessed from another.
 pub(crate) fn correlation_id() -> String {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static NEXT: AtomicU64 = AtomicU64::new(0);

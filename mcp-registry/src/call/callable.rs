@@ -1,11 +1,11 @@
-//! A tool as calls see it: the tool, and what its calls share.
+//! A tool, and what its calls share.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::TrustLevel;
 
-use super::lane::Lane;
+use super::async_lock::AsyncLock;
 use super::limit::Bucket;
 use super::metrics::Meter;
 use super::observe::Notice;
@@ -17,33 +17,33 @@ use crate::validate::{Checks, slow_type};
 
 /// A tool, and what its calls share; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Target(Arc<Inner>);
+pub(crate) struct Callable(Arc<Inner>);
 
 struct Inner {
     checks: Checks<RegisteredTool>,
-    /// How far whoever calls this tool is trusted, where the builder says.
+    /// The trust level of its callers, if the builder sets one.
     trust: Option<TrustLevel>,
-    /// How often this tool may be called, where the builder says.
+    /// Its rate limit, if the builder sets one.
     limit: Option<Bucket>,
     meter: OnceLock<Box<Meter>>,
-    express: OnceLock<Option<Express>>,
-    /// Where calls wait for each other to read their arguments, if that may take more than linear time.
-    slow: OnceLock<Option<Lane>>,
+    inline: OnceLock<Option<InlineCall>>,
+    /// Held while arguments are read, if that may take more than linear time.
+    read_lock: OnceLock<Option<AsyncLock>>,
 }
 
-/// The short way to a tool.
-pub(crate) struct Express {
+/// What [`try_inline`](crate::registry::Registry::try_inline) needs of a tool.
+pub(crate) struct InlineCall {
     pub(crate) call: SyncHandler,
     pub(crate) wraps: bool,
-    /// Whether the validator may have to see the arguments.
-    pub(crate) may_want: bool,
-    /// Whether it asks for the context, or for something in it.
-    pub(crate) sees_context: bool,
-    /// How many bytes of JSON it may return.
+    /// Whether the validator may have to check the arguments.
+    pub(crate) may_need_check: bool,
+    /// Whether it takes the context, or something from it.
+    pub(crate) uses_context: bool,
+    /// The most bytes of JSON that it may return.
     pub(crate) max_result: usize,
 }
 
-impl Deref for Target {
+impl Deref for Callable {
     type Target = RegisteredTool;
 
     fn deref(&self) -> &RegisteredTool {
@@ -51,10 +51,10 @@ impl Deref for Target {
     }
 }
 
-impl Target {
+impl Callable {
     pub(crate) fn new(tool: RegisteredTool, trust: Option<TrustLevel>, limit: Option<Bucket>) -> Self {
-        let (meter, express, slow) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Inner { checks: Checks::new(tool), trust, limit, meter, express, slow }))
+        let (meter, inline, read_lock) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Inner { checks: Checks::new(tool), trust, limit, meter, inline, read_lock }))
     }
 
     pub(crate) fn checks(&self) -> &Checks<RegisteredTool> {
@@ -73,16 +73,16 @@ impl Target {
         self.0.meter.get_or_init(|| Box::new(Meter::new()))
     }
 
-    /// Where the calls wait for each other to read their arguments, if the types may take more than linear time.
-    pub(crate) fn slow(&self) -> Option<&Lane> {
-        let slow = self.0.slow.get_or_init(|| {
-            // A schema that panics fails where it is asked for.
-            guard(|| slow_type(&**self)).unwrap_or_default().map(|_| Lane::default())
+    /// Held while arguments are read, if their types may take more than linear time.
+    pub(crate) fn read_lock(&self) -> Option<&AsyncLock> {
+        let lock = self.0.read_lock.get_or_init(|| {
+            // A schema that panics fails where it is used.
+            guard(|| slow_type(&**self)).unwrap_or_default().map(|_| AsyncLock::default())
         });
-        slow.as_ref()
+        lock.as_ref()
     }
 
-    /// What is worth knowing of a call by the name.
+    /// The notices for a call by this name.
     pub(crate) fn notices(&self, name: &str) -> Vec<Notice> {
         let deprecated = self.deprecated_in().map(|since| Notice::Deprecated {
             since: since.to_owned(),
@@ -93,21 +93,21 @@ impl Target {
         deprecated.into_iter().chain(alias).collect()
     }
 
-    /// The short way to the tool, if nothing has to be asked, checked or told beside it.
-    pub(crate) fn express(&self, settings: &Settings) -> Option<&Express> {
-        let express = self.0.express.get_or_init(|| {
+    /// The tool's inline call, if no gate, limit, check or notice concerns it.
+    pub(crate) fn inline_call(&self, settings: &Settings) -> Option<&InlineCall> {
+        let inline = self.0.inline.get_or_init(|| {
             let Handler::Inline(call) = self.definition().handler else { return None };
             let checked = settings.output_check.applies() && self.output_schema().is_some();
             let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
-            let express = Express {
+            let inline = InlineCall {
                 call,
                 wraps: self.wraps_output(),
-                may_want: self.checks().may_need_validator(),
-                sees_context: !self.definition().needs().is_empty(),
+                may_need_check: self.checks().may_need_validator(),
+                uses_context: !self.definition().needs().is_empty(),
                 max_result: settings.max_result(self),
             };
-            (plain && !checked && self.slow().is_none()).then_some(express)
+            (plain && !checked && self.read_lock().is_none()).then_some(inline)
         });
-        express.as_ref()
+        inline.as_ref()
     }
 }

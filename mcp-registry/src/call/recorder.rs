@@ -1,4 +1,4 @@
-//! Watching one call: whatever comes of it, it is told once.
+//! Records each call once, however it ends: in metrics, in `tracing` and with the observers.
 
 use std::io::{self, Write as _};
 use std::time::{Instant, SystemTime};
@@ -6,43 +6,44 @@ use std::time::{Instant, SystemTime};
 use mcp_core::{CallOptions, Error, Returned, ToolError, ToolResult};
 use serde_json::json;
 
-use super::Asked;
+use super::CallRequest;
+use super::callable::Callable;
 use super::run::CANCELLED;
-use super::target::Target;
-use crate::call::id::correlation_id;
-use crate::call::observe::{CallOutcome, CallRecord, Notice, UNMASK, short};
+use crate::call::correlation_id::correlation_id;
+use crate::call::observe::{CallOutcome, CallRecord, Notice, UNMASK, truncated};
 use crate::call::settings::Settings;
 use crate::call::trace;
+use crate::util::panic::guard;
 
-/// A call that is under way. Dropped before it is over, it was cancelled.
-pub(crate) struct Watch<'a> {
+/// The record of a call in flight. If it is dropped before [`finish`](Self::finish), the call was cancelled.
+pub(crate) struct Recorder<'a> {
     settings: &'a Settings,
-    asked: &'a Asked<'a>,
+    request: &'a CallRequest<'a>,
     time: SystemTime,
     started: Instant,
-    tool: Option<Target>,
+    tool: Option<Callable>,
     notices: Vec<Notice>,
     denied: bool,
-    over: bool,
+    is_finished: bool,
 }
 
-impl<'a> Watch<'a> {
-    pub(crate) fn new(settings: &'a Settings, asked: &'a Asked<'a>) -> Self {
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(settings: &'a Settings, request: &'a CallRequest<'a>) -> Self {
         Self {
             settings,
-            asked,
+            request,
             time: SystemTime::now(),
             started: Instant::now(),
             tool: None,
             notices: Vec::new(),
             denied: false,
-            over: false,
+            is_finished: false,
         }
     }
 
     /// The tool was found.
-    pub(crate) fn found(&mut self, tool: &Target) {
-        self.notices = tool.notices(self.asked.name);
+    pub(crate) fn found(&mut self, tool: &Callable) {
+        self.notices = tool.notices(self.request.name);
         self.tool = Some(tool.clone());
     }
 
@@ -55,16 +56,20 @@ impl<'a> Watch<'a> {
         &self.notices
     }
 
-    /// The call is over. An error that is not for the caller's eyes is masked from here on.
-    pub(crate) fn end<T>(mut self, answer: Result<T, Error>, failure: impl FnOnce(&T) -> Failure) -> Result<T, Error> {
-        match answer {
-            Ok(answer) => {
-                let Failure { error_type, message } = failure(&answer);
-                self.tell(self.outcome(error_type.as_deref()), error_type.as_deref(), message.as_deref(), None);
-                Ok(answer)
+    /// Records how the call ended. Returns the error as the caller may see it.
+    pub(crate) fn finish<T>(
+        mut self,
+        result: Result<T, Error>,
+        failure: impl FnOnce(&T) -> Failure,
+    ) -> Result<T, Error> {
+        match result {
+            Ok(output) => {
+                let Failure { error_type, message } = failure(&output);
+                self.report(self.outcome(error_type.as_deref()), error_type.as_deref(), message.as_deref(), None);
+                Ok(output)
             }
             Err(error) => {
-                let (shown, id) = masked(self.settings, self.asked.name, self.asked.options, error);
+                let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, error);
                 let source = match &shown {
                     Error::Tool(shown) => std::error::Error::source(shown).map(ToString::to_string),
                     _ => None,
@@ -77,7 +82,7 @@ impl<'a> Watch<'a> {
                 };
                 let error_type = shown.wire_type();
                 let outcome = self.outcome(Some(error_type.as_str()));
-                self.tell(outcome, Some(error_type.as_str()), Some(&message), id.as_deref());
+                self.report(outcome, Some(error_type.as_str()), Some(&message), id.as_deref());
                 Err(shown)
             }
         }
@@ -92,16 +97,16 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn tell(&mut self, outcome: CallOutcome, error_type: Option<&str>, message: Option<&str>, id: Option<&str>) {
-        self.over = true;
+    fn report(&mut self, outcome: CallOutcome, error_type: Option<&str>, message: Option<&str>, id: Option<&str>) {
+        self.is_finished = true;
         let duration = self.started.elapsed();
         if let Some(tool) = &self.tool {
             tool.meter().record(duration, outcome != CallOutcome::Success);
         }
-        let Asked { name, options, .. } = self.asked;
-        let called_as = short(name);
-        let (caller, request_id) = (options.get_caller().map(short), options.get_request_id().map(short));
-        let error_type = error_type.map(short);
+        let CallRequest { name, options, .. } = self.request;
+        let called_as = truncated(name);
+        let (caller, request_id) = (options.get_caller().map(truncated), options.get_request_id().map(truncated));
+        let error_type = error_type.map(truncated);
         let record = CallRecord {
             time: self.time,
             tool: self.tool.as_ref().map_or(&called_as, |tool| tool.name()),
@@ -114,30 +119,35 @@ impl<'a> Watch<'a> {
             message,
             correlation_id: id,
             notices: &self.notices,
-            arguments: self.asked.arguments,
+            arguments: self.request.arguments,
         };
         trace::ended(&record);
         for observer in &self.settings.observers {
-            // What an observer does to itself is not the call's concern.
-            let _ = crate::util::panic::guard(|| observer.observe(&record));
+            // A panic of an observer does not affect the call.
+            let _ = guard(|| observer.observe(&record));
         }
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for Recorder<'_> {
     fn drop(&mut self) {
-        if !self.over {
+        if !self.is_finished {
             let message = "the call was dropped before it was over";
-            self.tell(CallOutcome::Cancelled, Some(CANCELLED.as_str()), Some(message), None);
+            self.report(CallOutcome::Cancelled, Some(CANCELLED.as_str()), Some(message), None);
         }
     }
 }
 
-/// The error as its caller may see it, of a bounded size, with the tool's name as the call has it, and the id under which
-/// the operator finds the rest.
-pub(crate) fn masked(settings: &Settings, name: &str, options: &CallOptions, error: Error) -> (Error, Option<String>) {
+/// The error as its caller may see it: of bounded size, with the name that was called; and the ID under which the rest is
+/// logged.
+pub(crate) fn mask_error(
+    settings: &Settings,
+    name: &str,
+    options: &CallOptions,
+    error: Error,
+) -> (Error, Option<String>) {
     let error = match error {
-        // What a `Serialize` says is not written for callers.
+        // The message of a `Serialize` is not written for callers.
         Error::Serialization(error) if settings.masks(options) => ToolError::from(error).into(),
         error => error,
     };
@@ -149,7 +159,7 @@ pub(crate) fn masked(settings: &Settings, name: &str, options: &CallOptions, err
         Error::Tool(error) if error.is_foreign() && settings.masks(options) => {
             let id = correlation_id();
             if !settings.keeps_messages && !trace::is_on() {
-                // Otherwise nobody would know.
+                // Nobody else keeps it.
                 let _ = writeln!(io::stderr(), "error {id}: {error} ({UNMASK})");
             }
             let message = format!("the tool failed; whoever runs the server finds the reason under the id {id}");
@@ -161,7 +171,7 @@ pub(crate) fn masked(settings: &Settings, name: &str, options: &CallOptions, err
     }
 }
 
-/// What a tool's own result says of a failure.
+/// The error in a result that a tool returned.
 #[derive(Clone, Default)]
 pub(crate) struct Failure {
     error_type: Option<String>,
@@ -169,7 +179,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn of(result: &ToolResult) -> Self {
+    pub(crate) fn from_result(result: &ToolResult) -> Self {
         if !result.is_failure() {
             return Self::default();
         }
@@ -179,9 +189,9 @@ impl Failure {
         Self { error_type: Some(error_type.to_owned()), message: Some(message.to_owned()) }
     }
 
-    pub(crate) fn of_returned(returned: &Returned) -> Self {
+    pub(crate) fn from_returned(returned: &Returned) -> Self {
         match returned {
-            Returned::Result(result) => Self::of(result),
+            Returned::Result(result) => Self::from_result(result),
             Returned::Json | Returned::Nothing | Returned::Content(_) => Self::default(),
         }
     }

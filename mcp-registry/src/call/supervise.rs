@@ -1,4 +1,4 @@
-//! Driving a future to its end, its deadline or its cancellation, whichever is first.
+//! A future that ends at its deadline or its cancellation, and whose panics are caught.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,75 +10,76 @@ use mcp_core::{BoxFuture, CancelToken, Cancelled};
 use crate::call::settings::Settings;
 use crate::util::panic::{Panicked, discard, guard};
 
-/// Why a future did not come to its end. It is dropped by then.
+/// Why a future was stopped. It has been dropped by then.
 #[derive(Debug)]
 pub(crate) enum Stopped {
-    Late,
+    TimedOut,
     Cancelled,
     Panicked(Panicked),
 }
 
-/// A future with its limits.
-pub(crate) struct Drive<'a, T> {
+/// A future with a deadline and a cancellation.
+pub(crate) struct Supervised<'a, T> {
     settings: &'a Settings,
     future: Option<BoxFuture<'a, T>>,
     deadline: Option<Deadline>,
     cancel: Option<(CancelToken, Cancelled)>,
     /// Cancelled when the future is over or stopped, for what it has started elsewhere.
-    stopped: Option<CancelToken>,
+    on_end: Option<CancelToken>,
 }
 
 struct Deadline {
     at: Instant,
-    /// Not asked for before the future has to be waited for.
+    /// Created when the future is first pending.
     sleep: Option<BoxFuture<'static, ()>>,
 }
 
-impl<'a, T> Drive<'a, T> {
+impl<'a, T> Supervised<'a, T> {
     pub(crate) fn new(settings: &'a Settings, future: BoxFuture<'a, T>) -> Self {
-        Self { settings, future: Some(future), deadline: None, cancel: None, stopped: None }
+        Self { settings, future: Some(future), deadline: None, cancel: None, on_end: None }
     }
 
-    pub(crate) fn until(mut self, deadline: Option<Instant>) -> Self {
+    pub(crate) fn deadline(mut self, deadline: Option<Instant>) -> Self {
         self.deadline = deadline.map(|at| Deadline { at, sleep: None });
         self
     }
 
-    pub(crate) fn unless(mut self, cancel: Option<&CancelToken>) -> Self {
+    pub(crate) fn cancel(mut self, cancel: Option<&CancelToken>) -> Self {
         self.cancel = cancel.map(|token| (token.clone(), token.cancelled()));
         self
     }
 
-    pub(crate) fn telling(mut self, stopped: Option<CancelToken>) -> Self {
-        self.stopped = stopped;
+    /// Cancels the token when the future is over or stopped.
+    pub(crate) fn on_end(mut self, token: CancelToken) -> Self {
+        self.on_end = Some(token);
         self
     }
 
-    fn stop(&mut self, why: Stopped) -> Poll<Result<T, Stopped>> {
+    fn stop(&mut self, reason: Stopped) -> Poll<Result<T, Stopped>> {
         self.end();
-        Poll::Ready(Err(why))
+        Poll::Ready(Err(reason))
     }
 
     fn end(&mut self) {
-        if let Some(stopped) = &self.stopped {
-            stopped.cancel();
+        if let Some(token) = &self.on_end {
+            token.cancel();
         }
         if let Some(future) = self.future.take() {
             self.settings.within(|| discard(future));
         }
     }
 
-    /// Whether the limits have been reached by now. What comes after them comes too late, also where it comes because of
-    /// them.
-    fn is_over(&self) -> Option<Stopped> {
+    /// Whether the future was cancelled or its deadline has passed. An output that arrives later is discarded, also one
+    /// that the cancellation caused.
+    fn limit_reached(&self) -> Option<Stopped> {
         if self.cancel.as_ref().is_some_and(|(token, _)| token.is_cancelled()) {
             return Some(Stopped::Cancelled);
         }
-        self.deadline.as_ref().filter(|deadline| Instant::now() >= deadline.at).map(|_| Stopped::Late)
+        self.deadline.as_ref().filter(|deadline| Instant::now() >= deadline.at).map(|_| Stopped::TimedOut)
     }
 
-    /// Whether the limits are reached; else the task is woken when they are.
-    fn limit(&mut self, context: &mut Context<'_>) -> Option<Stopped> {
+    /// The same, and wakes the task when it happens.
+    fn poll_limits(&mut self, context: &mut Context<'_>) -> Option<Stopped> {
         if let Some((_, cancelled)) = &mut self.cancel {
             if Pin::new(cancelled).poll(context).is_ready() {
                 return Some(Stopped::Cancelled);
@@ -86,11 +87,11 @@ impl<'a, T> Drive<'a, T> {
         }
         let Deadline { at, sleep } = self.deadline.as_mut()?;
         let sleep = sleep.get_or_insert_with(|| self.settings.runtime().sleep_until(*at));
-        sleep.as_mut().poll(context).is_ready().then_some(Stopped::Late)
+        sleep.as_mut().poll(context).is_ready().then_some(Stopped::TimedOut)
     }
 }
 
-impl<T> Future for Drive<'_, T> {
+impl<T> Future for Supervised<'_, T> {
     type Output = Result<T, Stopped>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -101,15 +102,15 @@ impl<T> Future for Drive<'_, T> {
         let Some(future) = &mut this.future else { return Poll::Pending };
         match guard(|| this.settings.within(|| future.as_mut().poll(context))) {
             Ok(Poll::Ready(output)) => {
-                if let Some(why) = this.is_over() {
+                if let Some(reason) = this.limit_reached() {
                     discard(output);
-                    return this.stop(why);
+                    return this.stop(reason);
                 }
                 this.end();
                 Poll::Ready(Ok(output))
             }
-            Ok(Poll::Pending) => match guard(|| this.limit(context)) {
-                Ok(Some(why)) => this.stop(why),
+            Ok(Poll::Pending) => match guard(|| this.poll_limits(context)) {
+                Ok(Some(reason)) => this.stop(reason),
                 Ok(None) => Poll::Pending,
                 Err(panicked) => this.stop(Stopped::Panicked(panicked.by("its host"))),
             },
@@ -118,7 +119,7 @@ impl<T> Future for Drive<'_, T> {
     }
 }
 
-impl<T> Drop for Drive<'_, T> {
+impl<T> Drop for Supervised<'_, T> {
     fn drop(&mut self) {
         if self.future.is_some() {
             let _ = self.stop(Stopped::Cancelled);

@@ -1,4 +1,4 @@
-//! Work that is done one at a time, by whoever asks for it first.
+//! An async lock, granted in the order of the requests.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -8,72 +8,72 @@ use std::task::{Context, Poll, Waker};
 
 use crate::util::lock::lock;
 
-/// A queue for one turn at a time. Cheap to clone, and shared by its clones.
+/// Held by one at a time; cheap to clone, and shared by its clones.
 #[derive(Clone, Default)]
-pub(crate) struct Lane(Arc<Mutex<State>>);
+pub(crate) struct AsyncLock(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    is_taken: bool,
-    /// Those who wait, in the order in which they came.
+    is_held: bool,
+    /// Whoever waits, by ticket, in order.
     waiting: VecDeque<(u64, Waker)>,
     next: u64,
 }
 
-impl Lane {
-    /// Waits for the turn.
+impl AsyncLock {
+    /// Waits for the lock.
     pub(crate) fn acquire(&self) -> Acquire {
-        Acquire { lane: self.clone(), ticket: None }
+        Acquire { lock: self.clone(), ticket: None }
     }
 
-    /// Wakes whoever is first, unless it is someone's turn.
+    /// Wakes the first in the queue, unless the lock is held.
     fn wake_first(state: MutexGuard<'_, State>) {
-        let first = state.waiting.front().filter(|_| !state.is_taken).map(|(_, waker)| waker.clone());
+        let first = state.waiting.front().filter(|_| !state.is_held).map(|(_, waker)| waker.clone());
         drop(state);
         first.into_iter().for_each(Waker::wake);
     }
 }
 
-/// The turn; the next one comes when it is dropped.
-pub(crate) struct Turn(Lane);
+/// Releases the lock when it is dropped.
+pub(crate) struct AsyncLockGuard(AsyncLock);
 
-impl Drop for Turn {
+impl Drop for AsyncLockGuard {
     fn drop(&mut self) {
         let mut state = lock(&self.0.0);
-        state.is_taken = false;
-        Lane::wake_first(state);
+        state.is_held = false;
+        AsyncLock::wake_first(state);
     }
 }
 
-/// Waits for the turn. Dropped, it waits no more.
+/// Waits for the lock; leaves the queue when it is dropped.
 pub(crate) struct Acquire {
-    lane: Lane,
+    lock: AsyncLock,
     ticket: Option<u64>,
 }
 
 impl Future for Acquire {
-    type Output = Turn;
+    type Output = AsyncLockGuard;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Turn> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<AsyncLockGuard> {
         let this = self.get_mut();
-        let mut guard = lock(&this.lane.0);
+        let mut guard = lock(&this.lock.0);
         let state = &mut *guard;
         let is_first = match (this.ticket, state.waiting.front()) {
             (_, None) => true,
             (Some(ticket), Some((first, _))) => ticket == *first,
             (None, Some(_)) => false,
         };
-        if is_first && !state.is_taken {
+        if is_first && !state.is_held {
             if this.ticket.take().is_some() {
                 state.waiting.pop_front();
             }
-            state.is_taken = true;
-            return Poll::Ready(Turn(this.lane.clone()));
+            state.is_held = true;
+            return Poll::Ready(AsyncLockGuard(this.lock.clone()));
         }
         if let Some(ticket) = this.ticket {
-            // Those who have left are gone, and the others are in order.
-            if let Ok(place) = state.waiting.binary_search_by_key(&ticket, |(ticket, _)| *ticket) {
-                state.waiting[place].1.clone_from(context.waker());
+            // The queue is sorted by ticket.
+            if let Ok(position) = state.waiting.binary_search_by_key(&ticket, |(ticket, _)| *ticket) {
+                state.waiting[position].1.clone_from(context.waker());
             }
         } else {
             this.ticket = Some(state.next);
@@ -87,10 +87,10 @@ impl Future for Acquire {
 impl Drop for Acquire {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
-        let mut state = lock(&self.lane.0);
+        let mut state = lock(&self.lock.0);
         state.waiting.retain(|(waiting, _)| *waiting != ticket);
-        // It may have been woken to take its turn.
-        Lane::wake_first(state);
+        // It may have been woken for nothing.
+        AsyncLock::wake_first(state);
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll, Wake, Waker};
 
-    use super::Lane;
+    use super::AsyncLock;
 
     #[derive(Default)]
     struct Count(AtomicUsize);
@@ -114,35 +114,35 @@ mod tests {
     }
 
     #[test]
-    fn turns_come_one_at_a_time_and_in_order() {
-        let lane = Lane::default();
+    fn the_lock_is_granted_to_one_at_a_time_and_in_order() {
+        let lock = AsyncLock::default();
         let (one, two) = (Arc::new(Count::default()), Arc::new(Count::default()));
         let wakers = [Waker::from(one.clone()), Waker::from(two.clone())];
-        let mut first = pin!(lane.acquire());
-        let mut second = pin!(lane.acquire());
-        let mut third = pin!(lane.acquire());
-        let Poll::Ready(turn) = first.as_mut().poll(&mut Context::from_waker(Waker::noop())) else { panic!() };
+        let mut first = pin!(lock.acquire());
+        let mut second = pin!(lock.acquire());
+        let mut third = pin!(lock.acquire());
+        let Poll::Ready(guard) = first.as_mut().poll(&mut Context::from_waker(Waker::noop())) else { panic!() };
         assert!(second.as_mut().poll(&mut Context::from_waker(&wakers[0])).is_pending());
         assert!(third.as_mut().poll(&mut Context::from_waker(&wakers[1])).is_pending());
-        drop(turn);
+        drop(guard);
         assert_eq!((one.0.load(Ordering::Relaxed), two.0.load(Ordering::Relaxed)), (1, 0));
-        assert!(third.as_mut().poll(&mut Context::from_waker(&wakers[1])).is_pending(), "it is not its turn");
+        assert!(third.as_mut().poll(&mut Context::from_waker(&wakers[1])).is_pending(), "it is not the first");
         assert!(second.as_mut().poll(&mut Context::from_waker(&wakers[0])).is_ready());
     }
 
     #[test]
-    fn whoever_leaves_the_queue_passes_the_turn_on() {
-        let lane = Lane::default();
+    fn whoever_leaves_the_queue_passes_the_lock_on() {
+        let lock = AsyncLock::default();
         let count = Arc::new(Count::default());
         let waker = Waker::from(count.clone());
-        let mut first = pin!(lane.acquire());
-        let mut second = Box::pin(lane.acquire());
-        let mut third = pin!(lane.acquire());
-        let Poll::Ready(turn) = first.as_mut().poll(&mut Context::from_waker(Waker::noop())) else { panic!() };
+        let mut first = pin!(lock.acquire());
+        let mut second = Box::pin(lock.acquire());
+        let mut third = pin!(lock.acquire());
+        let Poll::Ready(guard) = first.as_mut().poll(&mut Context::from_waker(Waker::noop())) else { panic!() };
         assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         assert!(third.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        // It was the second one's turn, and it does not come.
-        drop(turn);
+        // The second one was woken, and leaves.
+        drop(guard);
         drop(second);
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
         assert!(third.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
