@@ -9,44 +9,44 @@ use serde_json::json;
 use crate::{build, call, failure, of};
 
 /// On which thread it runs.
-#[mcp_tool(module = "host")]
+#[mcp_tool(module = "runtime")]
 fn thread() -> String {
     std::thread::current().name().unwrap_or_default().to_owned()
 }
 
 /// Where it is called.
-#[mcp_tool(module = "host", inline)]
+#[mcp_tool(module = "runtime", inline)]
 fn here() -> String {
     format!("{:?}", std::thread::current().id())
 }
 
 /// Blocks for longer than it may.
-#[mcp_tool(module = "host", timeout = "30ms")]
+#[mcp_tool(module = "runtime", timeout = "30ms")]
 fn block() {
     std::thread::sleep(Duration::from_millis(300));
 }
 
 /// Sleeps by tokio's clock.
-#[mcp_tool(module = "host", timeout = "1s")]
+#[mcp_tool(module = "runtime", timeout = "1s")]
 async fn sleep(ms: u64) -> u64 {
     tokio::time::sleep(Duration::from_millis(ms)).await;
     ms
 }
 
 /// Asks for the runtime from a plain function.
-#[mcp_tool(module = "host")]
+#[mcp_tool(module = "runtime")]
 fn has_runtime() -> bool {
     tokio::runtime::Handle::try_current().is_ok()
 }
 
 async fn checked(registry: &Registry) {
     let ask = async |name: &str, arguments| registry.call(&ToolCall::new(name, arguments)).await;
-    assert_eq!(failure(&ask("host.block", json!({})).await).0, "TimeoutError");
-    assert_eq!(failure(&ask("host.sleep", json!({ "ms": 60_000 })).await).0, "TimeoutError");
-    assert_eq!(ask("host.sleep", json!({ "ms": 1 })).await.data.unwrap()["result"], 1);
-    assert_eq!(ask("host.has_runtime", json!({})).await.data.unwrap()["result"], true);
+    assert_eq!(failure(&ask("runtime.block", json!({})).await).0, "TimeoutError");
+    assert_eq!(failure(&ask("runtime.sleep", json!({ "ms": 60_000 })).await).0, "TimeoutError");
+    assert_eq!(ask("runtime.sleep", json!({ "ms": 1 })).await.data.unwrap()["result"], 1);
+    assert_eq!(ask("runtime.has_runtime", json!({})).await.data.unwrap()["result"], true);
     let here = format!("{:?}", std::thread::current().id());
-    assert_eq!(ask("host.here", json!({})).await.data.unwrap()["result"], here);
+    assert_eq!(ask("runtime.here", json!({})).await.data.unwrap()["result"], here);
 }
 
 #[test]
@@ -65,14 +65,14 @@ fn calls_run_on_tokio() {
 }
 
 #[test]
-fn a_host_of_tokio_serves_calls_from_outside() {
+fn a_tokio_runtime_serves_calls_from_outside() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
     let registry = build(of(tools![block, thread]).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
-    assert_eq!(failure(&call(&registry, "host.block", json!({}))).0, "TimeoutError");
-    assert!(!call(&registry, "host.thread", json!({})).is_failure());
+    assert_eq!(failure(&call(&registry, "runtime.block", json!({}))).0, "TimeoutError");
+    assert!(!call(&registry, "runtime.thread", json!({})).is_failure());
     runtime.shutdown_background();
-    let result = call(&registry, "host.thread", json!({}));
-    assert!(result.is_failure(), "a host that is gone gives an error and no hang: {}", result.to_json());
+    let result = call(&registry, "runtime.thread", json!({}));
+    assert!(result.is_failure(), "a runtime that is gone gives an error and no hang: {}", result.to_json());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_deadline_rings_while_the_runtime_is_blocked() {
         let result = runtime.block_on(async {
             let task = tokio::spawn(async {
                 let registry = build(of(tools![block]).runtime(TokioRuntime::current().unwrap()));
-                registry.call_blocking(&ToolCall::new("host.block", json!({})))
+                registry.call_blocking(&ToolCall::new("runtime.block", json!({})))
             });
             task.await.unwrap()
         });
@@ -95,7 +95,7 @@ fn a_deadline_rings_while_the_runtime_is_blocked() {
 #[test]
 fn plain_functions_run_on_threads_of_the_pool() {
     let registry = build(of(tools![thread]).runtime(ThreadRuntime::new()));
-    let name = call(&registry, "host.thread", json!({})).data.unwrap()["result"].as_str().unwrap().to_owned();
+    let name = call(&registry, "runtime.thread", json!({})).data.unwrap()["result"].as_str().unwrap().to_owned();
     assert!(name.starts_with("mcp-tool-"), "{name}");
 }
 
@@ -114,9 +114,9 @@ impl Runtime for Poor {
 }
 
 #[test]
-fn a_job_that_the_host_loses_is_an_error_and_no_hang() {
+fn a_job_that_the_runtime_loses_is_an_error_and_no_hang() {
     let registry = build(of(tools![thread]).no_timeout().runtime(Poor(ThreadRuntime::shared())));
-    let result = call(&registry, "host.thread", json!({}));
+    let result = call(&registry, "runtime.thread", json!({}));
     assert!(failure(&result).1.contains("given up by the host"), "{}", result.to_json());
 }
 
@@ -138,10 +138,10 @@ impl Runtime for Broken {
 }
 
 #[test]
-fn a_host_that_panics_is_an_error_of_the_call() {
+fn a_runtime_that_panics_is_an_error_of_the_call() {
     for (sleeps, message) in [(true, "no threads"), (false, "no time")] {
         let registry = build(of(tools![block]).runtime(Broken { sleeps }));
-        let result = call(&registry, "host.block", json!({}));
+        let result = call(&registry, "runtime.block", json!({}));
         assert_eq!(failure(&result).0, "ToolExecutionError");
         assert!(failure(&result).1.contains(message), "{}", result.to_json());
     }

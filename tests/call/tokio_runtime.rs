@@ -133,7 +133,7 @@ fn blocking_calls_need_no_runtime() {
 }
 
 #[test]
-fn blocking_calls_from_a_plain_thread_use_the_runtime_of_the_host() {
+fn blocking_calls_from_a_plain_thread_use_the_tokio_runtime_of_the_registry() {
     let runtime = multi_thread(1);
     let registry = build(of(all()).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
     assert_eq!(ran_in(&registry), [runtime.handle().id().to_string()]);

@@ -9,10 +9,9 @@ mod timer;
 mod tokio;
 pub(crate) mod tokio_context;
 
-use std::error::Error as StdError;
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
-use std::{fmt, io};
 
 use mcp_core::BoxFuture;
 
@@ -91,47 +90,23 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
 }
 
 /// Why a runtime cannot be used, or cannot run a job.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
     /// No thread could be started, and no running one could take the job.
-    NoThread(io::Error),
+    #[error("no thread can be started: {0}; end other threads, or raise the system's limit")]
+    NoThread(#[source] io::Error),
     /// The runtime was shut down.
+    #[error("the tokio runtime was shut down; keep it until the last call is over")]
     ShutDown,
     /// The thread is not inside a tokio runtime.
     #[cfg(feature = "tokio")]
+    #[error("there is no tokio runtime here; call this inside one, or give its handle to `TokioRuntime::new`")]
     NoRuntime,
     /// The tokio runtime was built without timers.
     #[cfg(feature = "tokio")]
+    #[error("the tokio runtime has no timers; build it with `enable_time()` or `enable_all()`")]
     NoTimers,
-}
-
-impl fmt::Display for RuntimeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoThread(error) => {
-                write!(f, "no thread can be started: {error}; end other threads, or raise the system's limit")
-            }
-            Self::ShutDown => f.write_str("the tokio runtime was shut down; keep it until the last call is over"),
-            #[cfg(feature = "tokio")]
-            Self::NoRuntime => f.write_str(
-                "there is no tokio runtime here; call this inside one, or give its handle to `TokioRuntime::new`",
-            ),
-            #[cfg(feature = "tokio")]
-            Self::NoTimers => {
-                f.write_str("the tokio runtime has no timers; build it with `enable_time()` or `enable_all()`")
-            }
-        }
-    }
-}
-
-impl StdError for RuntimeError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match self {
-            Self::NoThread(error) => Some(error),
-            _ => None,
-        }
-    }
 }
 
 /// Runs a job or a waker, and contains its panic.

@@ -89,7 +89,10 @@ impl Timer {
         let mut state = lock(&self.state);
         loop {
             let now = Instant::now();
-            let due = state.take_due(now);
+            let mut due = Vec::new();
+            while let Some(first) = state.sleeping.first_entry().filter(|first| first.key().0 <= now) {
+                due.push(first.remove());
+            }
             if !due.is_empty() {
                 drop(state);
                 for waker in due {
@@ -117,16 +120,6 @@ impl Timer {
     pub(super) fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_one();
-    }
-}
-
-impl State {
-    fn take_due(&mut self, now: Instant) -> Vec<Waker> {
-        let mut due = Vec::new();
-        while let Some(first) = self.sleeping.first_entry().filter(|first| first.key().0 <= now) {
-            due.push(first.remove());
-        }
-        due
     }
 }
 

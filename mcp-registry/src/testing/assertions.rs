@@ -31,10 +31,7 @@ pub fn assert_data(result: &ToolResult, expected: impl Into<Value>) {
     if result.is_failure() {
         fail(&expectation, &[outcome(result)], &result.to_value());
     }
-    let lines = differences(&expected, result.data.as_ref().unwrap_or(&Value::Null));
-    if !lines.is_empty() {
-        fail(&expectation, &lines, &result.to_value());
-    }
+    check(&expectation, &expected, result.data.as_ref().unwrap_or(&Value::Null), || result.to_value());
 }
 
 /// Asserts that this is the reported progress: how much is done, of how much, and the message (an empty text for none).
@@ -46,10 +43,7 @@ pub fn assert_progress(events: &[ToolEvent], expected: &[(f64, Option<f64>, &str
         _ => None,
     });
     let (reported, expected): (Value, Value) = (reported.collect(), expected.iter().map(|step| json!(step)).collect());
-    let lines = differences(&expected, &reported);
-    if !lines.is_empty() {
-        fail(&format!("expected the progress {}", shown(&expected)), &lines, &reported);
-    }
+    check(&format!("expected the progress {}", shown(&expected)), &expected, &reported, || reported.clone());
 }
 
 /// Asserts that this is the text that a model reads: the texts of the content, one per line, or the data as JSON, or `done`
@@ -58,11 +52,8 @@ pub fn assert_progress(events: &[ToolEvent], expected: &[(f64, Option<f64>, &str
 pub fn assert_text(result: &ToolResult, expected: &str) {
     let content = CallToolResult::from(result.clone()).content;
     let texts: Vec<&str> = content.iter().filter_map(Content::as_text).collect();
-    let lines = differences(&expected.into(), &texts.join("\n").into());
-    if !lines.is_empty() {
-        let expectation = format!("expected the text {}", shown(&expected.into()));
-        fail(&expectation, &lines, &result.to_value());
-    }
+    let (expected, text) = (Value::from(expected), Value::from(texts.join("\n")));
+    check(&format!("expected the text {}", shown(&expected)), &expected, &text, || result.to_value());
 }
 
 /// Asserts that the call failed with an error of this type, and returns the error.
@@ -102,10 +93,7 @@ pub fn assert_fault(result: &ToolResult, path: &str) {
 #[track_caller]
 pub fn assert_json_eq(got: &Value, expected: impl Into<Value>) {
     let expected = expected.into();
-    let lines = differences(&expected, got);
-    if !lines.is_empty() {
-        fail(&format!("expected {}", shown(&expected)), &lines, got);
-    }
+    check(&format!("expected {}", shown(&expected)), &expected, got, || got.clone());
 }
 
 /// The faults of the arguments, if the call failed because of them.
@@ -133,6 +121,15 @@ fn outcome(result: &ToolResult) -> String {
             Some(data) => format!("got the status `{}` with the data {}", result.status, shown(data)),
             None => format!("got the status `{}` without data", result.status),
         },
+    }
+}
+
+/// Fails if the values differ, and shows the whole result then.
+#[track_caller]
+fn check(expectation: &str, expected: &Value, got: &Value, whole: impl FnOnce() -> Value) {
+    let lines = differences(expected, got);
+    if !lines.is_empty() {
+        fail(expectation, &lines, &whole());
     }
 }
 

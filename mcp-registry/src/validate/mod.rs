@@ -209,23 +209,18 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// These faults, after those of the types; of two at the same place, only the latter.
+    /// The first faults, and those of these that are at other places.
     fn with(self, first: Vec<Fault>) -> Self {
-        let mut faults = merged(first, self.faults);
+        let is_covered = |fault: &Fault| {
+            first.iter().any(|first| covers(first, fault)) || (fault.expected == INVALID_INSIDE && !first.is_empty())
+        };
+        let others: Vec<Fault> = self.faults.into_iter().filter(|fault| !is_covered(fault)).collect();
+        let mut faults = first;
+        faults.extend(others);
         let omitted = self.omitted + faults.len().saturating_sub(MAX_FAULTS);
         faults.truncate(MAX_FAULTS);
         Self { faults, omitted }
     }
-}
-
-/// The faults, and those of the others that are at other places.
-fn merged(mut faults: Vec<Fault>, others: Vec<Fault>) -> Vec<Fault> {
-    let first: Vec<Fault> = faults.clone();
-    let is_covered = |fault: &Fault| {
-        first.iter().any(|first| covers(first, fault)) || (fault.expected == INVALID_INSIDE && !first.is_empty())
-    };
-    faults.extend(others.into_iter().filter(|fault| !is_covered(fault)));
-    faults
 }
 
 /// Whether a fault is about the same value as another one, a part of it, or a value that contains it.
