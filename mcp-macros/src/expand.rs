@@ -168,7 +168,7 @@ fn entry_setters(tool: &Tool) -> TokenStream {
     };
     let sections = tool.docs.sections.iter().map(|(heading, text)| quote!((#heading, #text)));
     let sections = list_setter("sections", sections);
-    let params = tool.args.iter().next().map(|_| quote!(.params(&__MCP_PARAMS)));
+    let params = tool.args.first().map(|_| quote!(.params(&__MCP_PARAMS)));
     let flatten = flattened(tool).map(|_| quote!(.flatten(true)));
     let needs = list_setter("needs", tool.params.iter().filter_map(needs));
     let input = tool.keys.expr("input_schema");
@@ -212,7 +212,7 @@ fn needs(param: &Param) -> Option<TokenStream> {
 
 /// The table of parameters, and the functions that it points to.
 fn params(tool: &Tool) -> TokenStream {
-    let count = tool.args.iter().count();
+    let count = tool.args.len();
     if count == 0 {
         return TokenStream::new();
     }

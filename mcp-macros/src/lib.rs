@@ -1,4 +1,6 @@
-//! `#[mcp_tool]`: signature → model → tokens. Used through `mcp-core` or `mcp-registry`.
+//! `#[mcp_tool]`: signature → model → tokens. Used through `mcp-core` or `mcp-registry`: `mcp_core::mcp_tool` is
+//! [`macro@mcp_tool`], `mcp_registry::mcp_tool` is [`macro@mcp_tool_of_registry`]. They differ in the crate that the
+//! expansion names.
 //!
 //! - `keys` has the tables of the attributes' keys and reads them; `function`, `param`, `types` and `doc` read the function.
 //! - `model` puts both together as a tool that obeys every rule, or reports every mistake.
@@ -20,13 +22,13 @@ mod types;
 use proc_macro::TokenStream;
 use quote::quote;
 
-/// For crates that depend on `mcp-core`.
+#[doc = include_str!("mcp_tool.md")]
 #[proc_macro_attribute]
 pub fn mcp_tool(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::tool(args.into(), &item.into(), &quote!(::mcp_core)).into()
 }
 
-/// For crates that depend on `mcp-registry` alone, which exports it as `mcp_tool`.
+#[doc = include_str!("mcp_tool.md")]
 #[proc_macro_attribute]
 pub fn mcp_tool_of_registry(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::tool(args.into(), &item.into(), &quote!(::mcp_registry)).into()

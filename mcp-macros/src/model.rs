@@ -83,7 +83,7 @@ fn check_signature(function: &Function, errors: &mut Errors) {
     if function.has_no_body() {
         errors.at(&sig.ident, "a tool needs a body; put `#[mcp_tool]` on a free function");
     }
-    errors.at_each(&sig.constness, "a tool cannot be `const`; remove the word");
+    errors.at_each(sig.constness, "a tool cannot be `const`; remove the word");
     if let syn::Safety::Unsafe(safety) = &sig.safety {
         errors.at(safety, "a tool cannot be `unsafe`; wrap the function in a safe one");
     }

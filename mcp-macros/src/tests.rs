@@ -1,5 +1,5 @@
-//! Expansions, kept as files, so that a change in what is generated is seen. `MCP_EXPANSIONS=overwrite cargo test -p
-//! mcp-macros` writes them anew.
+//! Expansions, kept as files so that a review shows what a change generates (`MCP_EXPANSIONS=overwrite cargo test -p
+//! mcp-macros` writes them again), and the tables of keys.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,9 @@ use std::path::Path;
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::errors::Errors;
 use crate::expand;
+use crate::keys::{ARG_KEYS, Keys, TOOL_KEYS, names};
 
 fn check(name: &str, args: TokenStream, item: &TokenStream) {
     let tokens = expand::tool(args, item, &quote!(::mcp_core));
@@ -69,4 +71,36 @@ fn mistakes() {
         fn wrong(#[arg(minimum = 1)] a: i32, b: &[&str]) {}
     };
     check("mistakes", quote!(readonly), &item);
+}
+
+/// What a capability costs: a reader has room for only so many keys.
+#[test]
+fn the_attributes_stay_within_their_budget_of_keys() {
+    assert!(TOOL_KEYS.len() <= 28, "{} keys of `#[mcp_tool]`", TOOL_KEYS.len());
+    assert!(ARG_KEYS.len() <= 20, "{} keys of `#[arg]`", ARG_KEYS.len());
+}
+
+/// The keys in the first column of the table that follows a heading or sentence of the documentation.
+fn documented(before: &str) -> Vec<String> {
+    let (_, page) = include_str!("mcp_tool.md").split_once(before).expect("the documentation has this part");
+    let rows =
+        page.lines().skip_while(|line| !line.starts_with("|---")).skip(1).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split(" | ").next().expect("a row has a first cell"));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned)).collect()
+}
+
+#[test]
+fn the_documentation_has_every_key_and_writes_it_as_the_table_does() {
+    for (before, table) in [("# Keys of the attribute", &TOOL_KEYS[..]), ("`#[arg(…)]` has these keys", &ARG_KEYS[..])]
+    {
+        let mut names_in_docs = Vec::new();
+        for form in documented(before) {
+            let mut errors = Errors::default();
+            let keys = Keys::read(table, vec![form.parse().expect("the form is tokens")], &mut errors);
+            assert!(errors.is_empty(), "`{form}`: {}", errors.to_compile_errors());
+            names_in_docs.extend(keys.iter().map(|setting| setting.key.name));
+        }
+        names_in_docs.dedup();
+        assert_eq!(names_in_docs, names(table).collect::<Vec<_>>());
+    }
 }

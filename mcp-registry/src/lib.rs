@@ -53,8 +53,7 @@ pub mod __private {
 }
 
 pub use mcp_core::*;
-/// Makes a function a tool. The keys are those of [`mcp_core::mcp_tool`]; this one is for crates that depend on
-/// `mcp-registry` alone.
+#[doc = include_str!("mcp_tool.md")]
 pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
 
 pub use self::call::{audit, gate, layer, limit, metrics, observe};

@@ -189,7 +189,7 @@ async fn cells(tool: &str, words: &str) -> [&'static str; 3] {
 
 #[tokio::test]
 async fn what_callers_read_of_errors_is_as_documented() {
-    let page = include_str!("../../../mcp-core/src/mcp_tool.md");
+    let page = include_str!("../../../mcp-macros/src/mcp_tool.md");
     let mut table = vec!["| the call fails with | in the same process | over stdio | over HTTP |".to_owned()];
     table.push("|---|---|---|---|".to_owned());
     for (row, tools) in ROWS {
