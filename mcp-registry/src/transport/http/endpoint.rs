@@ -1,18 +1,16 @@
 //! One endpoint: a request in, its answer out.
 
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use axum::http::header::{ALLOW, CONNECTION};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Body;
-use mcp_core::{BoxError, BoxFuture, CallOptions, CancelToken, ProtocolVersion};
-use tower_service::Service;
+use mcp_core::{BoxError, CallOptions, CancelToken, ProtocolVersion};
 
 use super::accept::{Accepted, EVENTS, JSON, content_type, is_json};
 use super::access::{Access, Refused};
@@ -35,10 +33,7 @@ const STREAMS_TAKEN: &str = "as many clients listen as may; try again later";
 /// How many bytes most answers have at most.
 const ANSWER: usize = 512;
 
-/// The MCP endpoint as a tower service, for whatever path it is mounted at. Cheap to clone.
-#[derive(Clone)]
-pub struct HttpService(Arc<Endpoint>);
-
+/// The MCP endpoint.
 pub(super) struct Endpoint {
     pub(super) server: Server,
     pub(super) access: Access,
@@ -73,67 +68,13 @@ impl Drop for Waiting<'_> {
     }
 }
 
-impl HttpService {
-    pub(super) fn new(endpoint: Endpoint) -> Self {
-        Self(Arc::new(endpoint))
-    }
-
-    /// How many requests are under way.
-    pub(super) fn in_flight(&self) -> usize {
-        self.0.in_flight.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn is_stopping(&self) -> bool {
-        self.0.stopping.is_cancelled()
-    }
-
-    pub(super) async fn answer<B>(&self, request: Request<B>, client: Option<SocketAddr>) -> Reply
-    where
-        B: Body<Error: Into<BoxError>> + Send + 'static,
-        B::Data: Send,
-    {
-        let access = &self.0.access;
-        let page = cors::page(access, request.headers());
-        let mut reply = self.0.answer(request, client).await;
-        if !access.origins.is_empty() {
-            cors::open(page, reply.headers_mut());
-        }
-        if self.is_stopping() {
-            // The client hears of it, and loses nothing that it sends next.
-            reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        reply
-    }
-}
-
-impl std::fmt::Debug for HttpService {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HttpService").field("server", &self.0.server).finish_non_exhaustive()
-    }
-}
-
-impl<B> Service<Request<B>> for HttpService
-where
-    B: Body<Error: Into<BoxError>> + Send + 'static,
-    B::Data: Send,
-{
-    type Response = Reply;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Reply, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let service = self.clone();
-        let client = request.extensions().get::<SocketAddr>().copied();
-        Box::pin(async move { Ok(service.answer(request, client).await) })
-    }
-}
-
 impl Endpoint {
-    async fn answer<B>(self: &Arc<Self>, request: Request<B>, client: Option<SocketAddr>) -> Reply
+    /// How many requests are in flight.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub(super) async fn answer<B>(self: &Arc<Self>, request: Request<B>, client: Option<SocketAddr>) -> Reply
     where
         B: Body<Error: Into<BoxError>> + Send + 'static,
         B::Data: Send,

@@ -12,6 +12,7 @@ mod read;
 mod reject;
 mod reply;
 mod serve;
+mod service;
 mod session;
 mod stall;
 mod stream;
@@ -22,16 +23,15 @@ use std::net::SocketAddr;
 
 use axum::Router;
 use axum::http::request::Parts;
-use axum::routing::get;
 use mcp_core::{CallOptions, CancelToken, TransportError};
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
 use self::access::Access;
 pub(crate) use self::access::parse_origin;
 use self::endpoint::Endpoint;
-pub use self::endpoint::HttpService;
 use self::reject::Rejections;
-use self::serve::Site;
+pub use self::service::HttpService;
+use self::service::Routes;
 use self::session::Sessions;
 pub use self::stream::HttpBody;
 use crate::protocol::Server;
@@ -250,8 +250,7 @@ impl Http {
     ///
     /// ```
     /// use axum::http::StatusCode;
-    /// use axum::routing::get;
-    /// use mcp_registry::{CancelToken, Http};
+    ///     /// use mcp_registry::{CancelToken, Http};
     /// # use axum::extract::Request;
     /// # use axum::middleware::{Next, from_fn};
     /// # use axum::response::Response;
@@ -339,9 +338,13 @@ impl Http {
         self
     }
 
-    /// The endpoint alone, as a tower service for whatever path it is mounted at.
+    /// The endpoint alone, as a tower service for any path that it is mounted at.
     pub fn service(self) -> HttpService {
-        HttpService::new(Endpoint {
+        self.into_service(Routes { endpoint: None, health: None })
+    }
+
+    fn into_service(self, routes: Routes) -> HttpService {
+        let endpoint = Endpoint {
             rejections: Rejections::new(self.server.clone()),
             server: self.server,
             access: self.access,
@@ -353,15 +356,17 @@ impl Http {
             in_flight: 0.into(),
             streams: 0.into(),
             buffered: 0.into(),
-        })
+        };
+        HttpService::new(endpoint, routes)
     }
 
     /// The endpoint and the probe, as a router of axum.
-    pub fn router(mut self) -> Router {
-        let (path, health_path, stopping) = (self.path.clone(), self.health_path.take(), self.stopping.clone());
-        let router = Router::new().route_service(&path, self.service());
-        match health_path {
-            Some(path) => router.route(&path, get(async move || serve::health(stopping.is_cancelled()))),
+    pub fn router(self) -> Router {
+        let (path, health) = (self.path.clone(), self.health_path.clone());
+        let service = self.into_service(Routes { endpoint: None, health: health.clone() });
+        let router = Router::new().route_service(&path, service.clone());
+        match health {
+            Some(health) => router.route_service(&health, service),
             None => router,
         }
     }
@@ -404,10 +409,9 @@ impl Http {
         self.check(&listener)?;
         // Without timers, every connection would end in a panic.
         TokioRuntime::current().map_err(std::io::Error::other)?;
-        let (path, health_path) = (self.path.clone(), self.health_path.clone());
         let (stopping, most) = (self.stopping.clone(), listen::most(self.max_connections));
-        let site = Site::new(&path, health_path.as_deref(), self.service());
-        serve::serve(site, listener, most, &stopping, signal).await;
+        let routes = Routes { endpoint: Some(self.path.clone()), health: self.health_path.clone() };
+        serve::serve(self.into_service(routes), listener, most, &stopping, signal).await;
         Ok(())
     }
 

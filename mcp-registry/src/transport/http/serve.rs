@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::http::header::ALLOW;
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -19,11 +18,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::sleep;
 
-use super::accept::JSON;
-use super::endpoint::HttpService;
 use super::heads::Heads;
-use super::life::{Busy, Life, Lives, Sent};
-use super::reply::{Reply, failure, whole};
+use super::life::{Life, Lives, Sent};
+use super::service::HttpService;
 use super::stall::Stall;
 
 /// How long a client may take for the whole head of a request, from when the server waits for it: also how long a
@@ -51,78 +48,21 @@ const PATIENCE: u32 = 3;
 /// After how many looks the last answers should have been read.
 const READING: u32 = 30;
 
-/// What is served: the endpoint and the probe, each at its path. A router of axum would do the same at some cost.
-#[derive(Clone)]
-pub(super) struct Site {
-    path: Arc<str>,
-    health_path: Option<Arc<str>>,
-    service: HttpService,
-    /// Moves on whenever a client takes something of an answer.
-    taken: Arc<AtomicUsize>,
-}
-
-impl Site {
-    pub(super) fn new(path: &str, health_path: Option<&str>, service: HttpService) -> Self {
-        Self { path: path.into(), health_path: health_path.map(Into::into), service, taken: Arc::default() }
-    }
-
-    /// Over when no request has been under way, and nobody has read, for a while; or when reading takes too long.
-    async fn patience(&self) {
-        let (mut idle, mut looks, mut taken) = (0, 0, 0);
-        while idle < PATIENCE && looks < READING {
-            sleep(LOOK).await;
-            let before = std::mem::replace(&mut taken, self.taken.load(Ordering::Relaxed));
-            let is_busy = self.service.in_flight() > 0;
-            looks = if is_busy { 0 } else { looks + 1 };
-            idle = if is_busy || before != taken { 0 } else { idle + 1 };
-        }
-    }
-
-    async fn answer(
-        self,
-        request: Request<Incoming>,
-        client: SocketAddr,
-        busy: Busy,
-    ) -> Result<Response<Sent>, Infallible> {
-        Ok(self.reply(request, client).await.map(|body| Sent { body, busy }))
-    }
-
-    async fn reply(self, request: Request<Incoming>, client: SocketAddr) -> Reply {
-        let Self { path, health_path, service, .. } = &self;
-        if request.uri().path() == &**path {
-            return service.answer(request, Some(client)).await;
-        }
-        if health_path.as_deref() != Some(request.uri().path()) {
-            return failure(StatusCode::NOT_FOUND, format!("there is nothing here; the tools are at `{path}`"));
-        }
-        if matches!(*request.method(), Method::GET | Method::HEAD) {
-            return health(service.is_stopping());
-        }
-        let message = format!("`{}` is asked for with GET", request.uri().path());
-        let mut reply = failure(StatusCode::METHOD_NOT_ALLOWED, message);
-        reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        reply
-    }
-}
-
-/// What a probe is told.
-pub(super) fn health(stopping: bool) -> Reply {
-    if stopping {
-        whole(StatusCode::SERVICE_UNAVAILABLE, JSON, br#"{"status":"stopping"}"#.to_vec())
-    } else {
-        whole(StatusCode::OK, JSON, br#"{"status":"ok"}"#.to_vec())
-    }
-}
-
 /// Serves until a signal comes, and what is under way then until it is over or another comes.
 pub(super) async fn serve(
-    site: Site,
+    service: HttpService,
     listener: TcpListener,
     most: usize,
     stopping: &CancelToken,
     mut signal: impl AsyncFnMut(),
 ) {
-    let mut crowd = Crowd { site, lives: Lives::new(most), closing: CancelToken::new(), tasks: JoinSet::new() };
+    let mut crowd = Crowd {
+        service,
+        taken: Arc::default(),
+        lives: Lives::new(most),
+        closing: CancelToken::new(),
+        tasks: JoinSet::new(),
+    };
     {
         let (mut first, mut told) = (pin!(signal()), pin!(stopping.cancelled()));
         // Accepted when there was no room.
@@ -175,7 +115,7 @@ pub(super) async fn serve(
         crowd.closing.cancel();
         tokio::select! {
             () = async { while crowd.tasks.join_next().await.is_some() {} } => {}
-            () = crowd.site.patience() => {}
+            () = patience(&crowd.service, &crowd.taken) => {}
         }
     };
     tokio::select! {
@@ -184,9 +124,23 @@ pub(super) async fn serve(
     }
 }
 
+/// Over when no request has been under way, and nobody has read, for a while; or when reading takes too long.
+async fn patience(service: &HttpService, taken: &AtomicUsize) {
+    let (mut idle, mut looks, mut last) = (0, 0, 0);
+    while idle < PATIENCE && looks < READING {
+        sleep(LOOK).await;
+        let before = std::mem::replace(&mut last, taken.load(Ordering::Relaxed));
+        let is_busy = service.in_flight() > 0;
+        looks = if is_busy { 0 } else { looks + 1 };
+        idle = if is_busy || before != last { 0 } else { idle + 1 };
+    }
+}
+
 /// The connections that are open.
 struct Crowd {
-    site: Site,
+    service: HttpService,
+    /// Moves on whenever a client takes something of an answer.
+    taken: Arc<AtomicUsize>,
     lives: Lives,
     closing: CancelToken,
     tasks: JoinSet<()>,
@@ -195,7 +149,9 @@ struct Crowd {
 impl Crowd {
     fn admit(&mut self, stream: (TcpStream, SocketAddr)) {
         let life = self.lives.start();
-        let task = self.tasks.spawn(connection(self.site.clone(), stream, Arc::clone(&life), self.closing.clone()));
+        let service = self.service.clone();
+        let connection = connection(service, stream, Arc::clone(&self.taken), Arc::clone(&life), self.closing.clone());
+        let task = self.tasks.spawn(connection);
         self.lives.add(task.id(), life);
     }
 
@@ -227,17 +183,25 @@ fn is_of_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn connection(site: Site, (stream, client): (TcpStream, SocketAddr), life: Arc<Life>, closing: CancelToken) {
+async fn connection(
+    service: HttpService,
+    (stream, client): (TcpStream, SocketAddr),
+    taken: Arc<AtomicUsize>,
+    life: Arc<Life>,
+    closing: CancelToken,
+) {
     // Answers are whole, and wait for nothing.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(BUFFER);
-    let taken = Arc::clone(&site.taken);
     let service = {
         let life = Arc::clone(&life);
         service_fn(move |request: Request<Incoming>| {
-            let busy = life.begin(request.body());
-            site.clone().answer(request, client, busy)
+            let (service, busy) = (service.clone(), life.begin(request.body()));
+            async move {
+                let reply = service.route(request, Some(client)).await;
+                Ok::<_, Infallible>(reply.map(|body| Sent { body, busy }))
+            }
         })
     };
     // One that is new may have a request on its way.
