@@ -1,4 +1,4 @@
-//! Who may call what: asked before each call.
+//! Gates: who may call which tool. A gate is asked before each call.
 
 use std::future::Future;
 use std::{fmt, io};
@@ -10,14 +10,14 @@ use crate::call::CalledTool;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::Panicked;
 
-/// Decides whether a call may be made: by the caller, by the arguments, by asking a person.
+/// Decides whether a call may be made, by the caller, by the arguments or by asking a person.
 ///
-/// Without one, [`LevelGate`] decides. A refusal is a `PermissionError`, and is told to the observers.
+/// The default is [`LevelGate`]. A refused call ends in a `PermissionError`, and is reported to the observers.
 ///
 /// ```
 /// use mcp_registry::{Decision, Gate, GateCall, LevelGate};
 ///
-/// /// Nobody but Ada writes; else it is a matter of trust.
+/// /// Only Ada may write; otherwise the trust level decides.
 /// struct OnlyAda;
 ///
 /// impl Gate for OnlyAda {
@@ -40,43 +40,42 @@ pub trait Gate: Send + Sync + 'static {
 pub struct GateCall<'a> {
     /// The tool.
     pub tool: &'a RegisteredTool,
-    /// The arguments as they came; they are not checked yet.
+    /// The arguments, not yet checked.
     pub arguments: &'a Value,
-    /// Who asks, how far it is trusted, and what else came with the call.
+    /// The caller, its trust level, and the rest of the call's context.
     pub cx: &'a ToolContext,
 }
 
-/// The arguments are not shown: what is debugged ends up in logs, and some of them are secret.
+/// Leaves the arguments out: some are secret, and debug output ends up in logs.
 impl fmt::Debug for GateCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GateCall").field("tool", self.tool).field("cx", self.cx).finish_non_exhaustive()
     }
 }
 
-/// What a gate says.
+/// The decision of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision {
-    /// Go on.
+    /// The call may be made.
     Allow,
-    /// No, and why; the model reads it.
+    /// The call is refused, for a reason that the model reads.
     Deny(String),
 }
 
 impl Decision {
-    /// No, and why.
+    /// Refuses the call for this reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny(reason.into())
     }
 }
 
-/// The gate that asks for a level: a tool that says it is `destructive` may be called by
-/// [`TrustLevel::Trusted`](mcp_core::TrustLevel::Trusted) alone.
+/// The default gate: a `destructive` tool needs the trust level
+/// [`TrustLevel::Trusted`](mcp_core::TrustLevel::Trusted).
 ///
-/// Allow it for one tool with [`trust_tool`](crate::RegistryBuilder::trust_tool), for all tools with
-/// [`trust`](crate::RegistryBuilder::trust), or for one request with [`CallOptions::trust`](mcp_core::CallOptions::trust).
-/// The caller is told to ask whoever runs the server; observers and `tracing` are told of these calls, and so is whoever
-/// prints the [`source`](std::error::Error::source) of the error.
+/// Allow it for one tool with `RegistryBuilder::trust_tool`, for all tools with `RegistryBuilder::trust`, or for one request with [`CallOptions::trust`](mcp_core::CallOptions::trust).
+/// The error tells the caller to ask whoever runs the server; its [`source`](std::error::Error::source), observers and
+/// `tracing` say which of these setters allows the call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LevelGate;
 
@@ -86,7 +85,7 @@ impl Gate for LevelGate {
     }
 }
 
-/// What [`LevelGate`] says.
+/// The decision of [`LevelGate`].
 pub(crate) fn decide_by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decision {
     if !tool.is_destructive() || trust >= TrustLevel::Trusted {
         return Decision::Allow;
@@ -97,8 +96,7 @@ pub(crate) fn decide_by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decis
     ))
 }
 
-/// The error of a call that the gate refused. How to allow it is for the developer: it is the error's source, which callers
-/// are not shown, and is told to observers.
+/// The error of a call that the gate refused. How to allow it is the error's source, for observers and not for callers.
 pub(crate) fn refusal(CalledTool { tool, name }: CalledTool<'_>, trust: TrustLevel, reason: &str) -> ToolError {
     let message = format!("`{name}` may not be called: {reason}");
     let details = json!({ "tool": name, "trust": trust.as_str() });
@@ -112,14 +110,14 @@ pub(crate) fn refusal(CalledTool { tool, name }: CalledTool<'_>, trust: TrustLev
     ))
 }
 
-/// The error of a call whose gate panicked. What it panicked with is not the gate's word to the model, and may be masked.
-pub(crate) fn broken(name: &str, panicked: &Panicked) -> ToolError {
+/// The error of a call whose gate panicked. The panic's message is not written for the model, and may be masked.
+pub(crate) fn gate_panicked(name: &str, panicked: &Panicked) -> ToolError {
     let message =
         format!("`{name}` may not be called: the gate panicked: {}; tell whoever runs the server", panicked.message());
     ToolError::from_error(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
-/// A gate, whatever its type.
+/// A [`Gate`] as a trait object.
 pub(crate) trait AnyGate: Send + Sync {
     fn check<'a>(&'a self, call: &'a GateCall<'a>) -> BoxFuture<'a, Decision>;
 }

@@ -1,4 +1,4 @@
-//! What stands around each call: a cache, a quota, a mock.
+//! Layers around each call, such as a cache, a quota or a mock.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::call::settings::Settings;
 use crate::call::{CalledTool, run};
 use crate::catalog::tool::RegisteredTool;
 
-/// Stands around the calls of a registry. The arguments have been checked when it is asked.
+/// Wraps the calls of a registry. The arguments have been checked before it runs.
 ///
 /// ```standalone_crate
 /// use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::catalog::tool::RegisteredTool;
 /// use mcp_registry::serde_json::json;
 /// use mcp_registry::{Error, Layer, Next, Registry, ToolCall, ToolContext, ToolResult, mcp_tool};
 ///
-/// /// Remembers what tools that change nothing have answered.
+/// /// Caches the results of read-only tools.
 /// #[derive(Default)]
 /// struct Cache(Mutex<HashMap<String, ToolResult>>);
 ///
@@ -51,7 +51,7 @@ use crate::catalog::tool::RegisteredTool;
 /// # Ok::<(), mcp_registry::RegistrationError>(())
 /// ```
 pub trait Layer: Send + Sync + 'static {
-    /// Makes the call with [`Next::run`], or answers in its place.
+    /// Makes the call with [`Next::run`], or returns a result of its own.
     fn call(
         &self,
         call: &ToolCall,
@@ -60,7 +60,7 @@ pub trait Layer: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolResult, Error>> + Send;
 }
 
-/// The rest of the way to the tool. It can be gone again, for a second try.
+/// The inner layers and the tool. It can be run again, for a retry.
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     pub(crate) settings: &'a Arc<Settings>,
@@ -74,8 +74,7 @@ impl<'a> Next<'a> {
         self.called.tool
     }
 
-    /// Goes on, with the arguments and context that it is given. (Another name in the call does not lead to another
-    /// tool.)
+    /// Makes the call with these arguments and this context. The name in the call is ignored: the tool stays the same.
     pub fn run<'b>(self, call: &'b ToolCall, cx: &'b ToolContext) -> BoxFuture<'b, Result<ToolResult, Error>>
     where
         'a: 'b,
@@ -87,7 +86,7 @@ impl<'a> Next<'a> {
     }
 }
 
-/// A layer, whatever its type.
+/// A [`Layer`] as a trait object.
 pub(crate) trait AnyLayer: Send + Sync {
     fn call<'a>(
         &'a self,

@@ -1,4 +1,4 @@
-//! Limits: how often tools may be called.
+//! Rate limits.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ use crate::call::metrics::nanos;
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
-/// How often a tool, or all tools together, may be called: so many in a time, and so many at once.
+/// How often a tool, or all tools together, may be called: a sustained rate and a burst size.
 ///
-/// After a pause as many calls as the burst go through at once; then one at a time, evenly spaced.
+/// After a pause, a burst of calls passes at once; further calls pass evenly spaced.
 ///
 /// ```
 /// use mcp_registry::RateLimit;
@@ -27,24 +27,24 @@ const MINUTE: u64 = 60 * SECOND;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RateLimit {
-    /// Nanoseconds from one call to the next; none if no call is let through.
+    /// Nanoseconds from one call to the next; `None` lets no call through.
     interval: Option<u64>,
     burst: u32,
 }
 
 impl RateLimit {
-    /// So many calls in a second, and as many at once. 0 lets nothing through.
+    /// This many calls per second, in bursts of as many. 0 lets no call through.
     pub const fn per_second(calls: u32) -> Self {
         Self::new(calls, SECOND, calls)
     }
 
-    /// So many calls in a minute, and at once a sixth of that, which is ten seconds' worth, but at least one. 0 lets
-    /// nothing through.
+    /// This many calls per minute, in bursts of a sixth of that (ten seconds' worth), but at least one. 0 lets no call
+    /// through.
     pub const fn per_minute(calls: u32) -> Self {
         Self::new(calls, MINUTE, calls / 6)
     }
 
-    /// So many calls at once, at least one. (Where the rate is 0 there is none to let through.)
+    /// Sets the burst size, at least one. With a rate of 0 it has no effect.
     #[must_use]
     pub const fn burst(mut self, calls: u32) -> Self {
         self.burst = if calls == 0 { 1 } else { calls };
@@ -52,20 +52,20 @@ impl RateLimit {
     }
 
     const fn new(calls: u32, period: u64, burst: u32) -> Self {
-        // Rounded up, so that there are never more calls than was said.
+        // Rounded up, so that the rate is never exceeded.
         let interval = if calls == 0 { None } else { Some(period.div_ceil(calls as u64)) };
         Self { interval, burst: 1 }.burst(burst)
     }
 }
 
-/// Lets calls through as a limit allows: a token bucket in one number, without a lock (GCRA).
+/// Enforces a limit: a token bucket in one number, without a lock (GCRA).
 pub(crate) struct Bucket {
     interval: Option<u64>,
     /// How far ahead of the clock `next` may be.
     tolerance: u64,
-    /// When the next call would be due if all came evenly spaced, in nanoseconds since `made`.
+    /// When the next call would be due if all came evenly spaced, in nanoseconds since `created`.
     next: AtomicU64,
-    made: Instant,
+    created: Instant,
 }
 
 impl Bucket {
@@ -73,15 +73,15 @@ impl Bucket {
         let interval = limit.interval.unwrap_or(0);
         // Three centuries' worth of calls is as good as more, and leaves room to count.
         let tolerance = interval.saturating_mul(u64::from(limit.burst) - 1).min(u64::MAX / 2);
-        Self { interval: limit.interval, tolerance, next: AtomicU64::new(0), made: Instant::now() }
+        Self { interval: limit.interval, tolerance, next: AtomicU64::new(0), created: Instant::now() }
     }
 
-    /// Lets a call through, or says how long to wait: for ever is [`Duration::MAX`].
+    /// Lets a call through, or returns how long to wait; [`Duration::MAX`] is for ever.
     pub(crate) fn take(&self) -> Result<(), Duration> {
-        self.take_at(nanos(self.made.elapsed()))
+        self.take_at(nanos(self.created.elapsed()))
     }
 
-    /// Undoes one [`take`](Self::take), for a call that was let through here and then did not happen.
+    /// Undoes one [`take`](Self::take), for a call that was let through and then not made.
     pub(crate) fn refund(&self) {
         let interval = self.interval.unwrap_or(0);
         self.change(|next| Some(next.saturating_sub(interval)));
@@ -133,7 +133,7 @@ fn error(message: String, tool: Option<&str>, wait: Duration) -> ToolError {
     ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message).details(details)
 }
 
-/// The seconds to wait, rounded up to the next millisecond; none if waiting does not help.
+/// The seconds to wait, rounded up to the next millisecond; `None` if waiting does not help.
 fn in_seconds(wait: Duration) -> Option<f64> {
     let millis = nanos(wait).div_ceil(1_000_000);
     (wait < Duration::MAX).then(|| Duration::from_millis(millis).as_secs_f64())

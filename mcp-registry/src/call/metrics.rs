@@ -1,4 +1,4 @@
-//! Counting calls: how many, how many failed, how long they took.
+//! Metrics: the number of calls, of failures, and the durations.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// How many buckets there are. The last one begins at 69 seconds and takes everything longer.
+/// The number of buckets. The last one starts at 69 seconds.
 const BUCKETS: usize = 28;
 
-/// The first bucket counts what took less than 2¹⁰ nanoseconds; each of the next ones reaches twice as far.
+/// The first bucket counts calls below 2¹⁰ nanoseconds; the bound of each further one is twice as high.
 const FIRST_BITS: u32 = 10;
 
 /// Counts the calls of one tool. Recording takes no lock and allocates nothing.
@@ -17,7 +17,7 @@ pub(crate) struct Meter {
     errors: AtomicU64,
     nanos: AtomicU64,
     longest: AtomicU64,
-    /// Each call is in one of them, so that together they are the number of calls.
+    /// Each call is in one of them: their sum is the number of calls.
     buckets: [AtomicU64; BUCKETS],
 }
 
@@ -32,9 +32,9 @@ impl Meter {
     }
 
     /// Counts a call.
-    pub(crate) fn record(&self, took: Duration, is_error: bool) {
-        let nanos = nanos(took);
-        // Few calls are the longest so far: looking first saves the others a write.
+    pub(crate) fn record(&self, duration: Duration, is_error: bool) {
+        let nanos = nanos(duration);
+        // Few calls are the longest so far: loading first saves the others a write.
         if nanos > self.longest.load(Relaxed) {
             self.longest.fetch_max(nanos, Relaxed);
         }
@@ -60,38 +60,38 @@ impl Meter {
     }
 }
 
-/// The bucket of a call that took so long.
+/// The bucket of a duration.
 fn bucket(nanos: u64) -> usize {
     let bits = u64::BITS - (nanos >> FIRST_BITS).leading_zeros();
     (bits as usize).min(BUCKETS - 1)
 }
 
-/// What every call in a bucket took less than; none for the last one.
+/// The upper bound of a bucket, exclusive; `None` for the last one.
 fn bound(bucket: usize) -> Option<Duration> {
     (bucket < BUCKETS - 1).then(|| Duration::from_nanos(1 << FIRST_BITS << bucket))
 }
 
-/// A duration in nanoseconds; five centuries at most.
+/// A duration in nanoseconds, at most five centuries.
 pub(crate) fn nanos(duration: Duration) -> u64 {
     duration.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(duration.subsec_nanos()))
 }
 
-/// A duration in milliseconds, as messages and dashboards read it.
+/// A duration in milliseconds.
 pub(crate) fn millis(duration: Duration) -> f64 {
     float(nanos(duration)) / 1e6
 }
 
-#[allow(clippy::cast_precision_loss, reason = "sixteen digits are enough to look at")]
+#[allow(clippy::cast_precision_loss, reason = "sixteen digits are enough for a reader")]
 fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// What is known of the calls of one tool: how many, how many failed, how long they took.
+/// The metrics of one tool: the number of calls, of failures, and the durations.
 ///
-/// How long is known by buckets, each of which reaches twice as far as the one before: between a microsecond and a
-/// minute a [`quantile`](Self::quantile) is never too low, and at most twice as high as it should be.
+/// Durations are counted in buckets, each twice as wide as the one before: between a microsecond and a minute, a
+/// [`quantile`](Self::quantile) is never too low, and at most twice too high.
 ///
-/// As JSON it is one flat object, with `null` for what is not known before the first call:
+/// As JSON it is one object, with `null` for what is unknown before the first call:
 ///
 /// ```json
 /// {
@@ -110,54 +110,53 @@ fn float(number: u64) -> f64 {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolMetrics {
-    /// The tool's name; `*` where it is all tools together.
+    /// The tool's name; `*` for all tools together.
     pub tool: String,
-    /// How many calls there were.
+    /// The number of calls.
     pub calls: u64,
-    /// How many of them failed.
+    /// The number of failed calls.
     pub errors: u64,
-    /// How long they took, all together.
+    /// The total duration.
     pub total: Duration,
-    /// How long the longest took.
+    /// The longest duration.
     pub max: Duration,
     buckets: [u64; BUCKETS],
 }
 
 impl ToolMetrics {
-    /// Which part of the calls failed, from 0 to 1; 0 if there was none.
+    /// The fraction of calls that failed, from 0 to 1; 0 before the first call.
     pub fn error_rate(&self) -> f64 {
         if self.calls == 0 { 0.0 } else { float(self.errors) / float(self.calls) }
     }
 
-    /// How long a call took on average; none before the first.
+    /// The mean duration; `None` before the first call.
     pub fn mean(&self) -> Option<Duration> {
         nanos(self.total).checked_div(self.calls).map(Duration::from_nanos)
     }
 
-    /// How long that part of the calls, from 0 to 1, took at most: `quantile(0.5)` is the median. The answer is the
-    /// bound of a bucket, or the longest call if that is less. None before the first call, and for a number that is not
-    /// from 0 to 1.
-    pub fn quantile(&self, part: f64) -> Option<Duration> {
-        if self.calls == 0 || !(0.0..=1.0).contains(&part) {
+    /// The duration that this fraction of the calls, from 0 to 1, did not exceed: `quantile(0.5)` is the median. It is the
+    /// bound of a bucket, or the longest duration if that is less. `None` before the first call, and for a fraction
+    /// outside of 0 to 1.
+    pub fn quantile(&self, fraction: f64) -> Option<Duration> {
+        if self.calls == 0 || !(0.0..=1.0).contains(&fraction) {
             return None;
         }
-        let wanted = part * float(self.calls);
+        let rank = fraction * float(self.calls);
         let mut seen = 0;
         let reached = self.buckets.iter().position(|count| {
             seen += count;
-            seen > 0 && float(seen) >= wanted
+            seen > 0 && float(seen) >= rank
         });
         let bound = reached.and_then(bound).unwrap_or(self.max);
         Some(bound.min(self.max))
     }
 
-    /// How many calls took how long: what they took less than, and how many did, without those of the buckets before.
-    /// The last one has no bound.
+    /// The upper bound of each bucket, and its number of calls (not cumulative). The last bucket has no bound.
     pub fn buckets(&self) -> impl ExactSizeIterator<Item = (Option<Duration>, u64)> + '_ {
         self.buckets.iter().enumerate().map(|(i, count)| (bound(i), *count))
     }
 
-    fn none(tool: &str) -> Self {
+    fn empty(tool: &str) -> Self {
         Self {
             tool: tool.to_owned(),
             calls: 0,
@@ -196,7 +195,7 @@ impl Serialize for ToolMetrics {
     }
 }
 
-/// What is known of the calls of a registry, tool by tool, as it was at one moment.
+/// The metrics of a registry, tool by tool, at one moment.
 ///
 /// As JSON it is `{"tools": […], "total": {…}}`, each of them a [`ToolMetrics`].
 ///
@@ -217,13 +216,13 @@ pub struct Metrics {
 
 impl Metrics {
     /// The counts of these meters as they are now.
-    pub(crate) fn of<'a>(meters: impl IntoIterator<Item = (&'a str, &'a Meter)>) -> Self {
+    pub(crate) fn new<'a>(meters: impl IntoIterator<Item = (&'a str, &'a Meter)>) -> Self {
         let mut tools: Vec<_> = meters.into_iter().map(|(name, meter)| meter.snapshot(name)).collect();
         tools.sort_by(|one, other| one.tool.cmp(&other.tool));
         Self { tools }
     }
 
-    /// Every tool, sorted by name; also those that were not called yet.
+    /// Every tool, sorted by name, including those without calls.
     pub fn tools(&self) -> &[ToolMetrics] {
         &self.tools
     }
@@ -236,15 +235,15 @@ impl Metrics {
 
     /// All tools together, under the name `*`.
     pub fn total(&self) -> ToolMetrics {
-        let mut total = ToolMetrics::none("*");
+        let mut total = ToolMetrics::empty("*");
         for tool in &self.tools {
             total.add(tool);
         }
         total
     }
 
-    /// The counts in the text format that Prometheus reads: `mcp_tool_calls_total`, `mcp_tool_errors_total` and the
-    /// histogram `mcp_tool_duration_seconds`, each by `tool`. A tool that was not called yet has counters but no
+    /// The metrics in the text format of Prometheus: `mcp_tool_calls_total`, `mcp_tool_errors_total` and the
+    /// histogram `mcp_tool_duration_seconds`, each by `tool`. A tool without calls has counters but no
     /// histogram. Serve it as `text/plain; version=0.0.4`.
     ///
     /// ```
@@ -272,20 +271,20 @@ struct Exposition<'a>(&'a [ToolMetrics]);
 
 impl fmt::Display for Exposition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        head(f, "mcp_tool_calls_total", "counter", "Calls of a tool.")?;
+        header(f, "mcp_tool_calls_total", "counter", "Calls of a tool.")?;
         for tool in self.0 {
             writeln!(f, "mcp_tool_calls_total{{tool=\"{}\"}} {}", Label(&tool.tool), tool.calls)?;
         }
-        head(f, "mcp_tool_errors_total", "counter", "Calls of a tool that failed.")?;
+        header(f, "mcp_tool_errors_total", "counter", "Calls of a tool that failed.")?;
         for tool in self.0 {
             writeln!(f, "mcp_tool_errors_total{{tool=\"{}\"}} {}", Label(&tool.tool), tool.errors)?;
         }
-        head(f, "mcp_tool_duration_seconds", "histogram", "How long the calls of a tool took.")?;
+        header(f, "mcp_tool_duration_seconds", "histogram", "How long the calls of a tool took.")?;
         self.0.iter().filter(|tool| tool.calls > 0).try_for_each(|tool| histogram(f, tool))
     }
 }
 
-fn head(f: &mut fmt::Formatter<'_>, name: &str, kind: &str, help: &str) -> fmt::Result {
+fn header(f: &mut fmt::Formatter<'_>, name: &str, kind: &str, help: &str) -> fmt::Result {
     writeln!(f, "# HELP {name} {help}\n# TYPE {name} {kind}")
 }
 
@@ -418,7 +417,7 @@ mod tests {
     #[test]
     fn tools_are_sorted_found_and_summed() {
         let (one, other) = (meter(&[1, 5]), meter(&[7]));
-        let metrics = Metrics::of([("b", &one), ("a", &other)]);
+        let metrics = Metrics::new([("b", &one), ("a", &other)]);
         assert_eq!(metrics.tools().iter().map(|tool| tool.tool.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(metrics.get("b").unwrap().calls, 2);
         assert!(metrics.get("c").is_none());
@@ -431,7 +430,7 @@ mod tests {
     #[test]
     fn json_has_milliseconds() {
         let meter = meter(&[500, 500, 500, 3000]);
-        let json = serde_json::to_value(Metrics::of([("calc.add", &meter)])).unwrap();
+        let json = serde_json::to_value(Metrics::new([("calc.add", &meter)])).unwrap();
         let tool = json!({
             "tool": "calc.add", "calls": 4, "errors": 0, "error_rate": 0.0, "total_ms": 4.5, "mean_ms": 1.125,
             "max_ms": 3.0, "p50_ms": 0.524_288, "p90_ms": 3.0, "p99_ms": 3.0,
@@ -445,7 +444,7 @@ mod tests {
     fn prometheus_reads_cumulative_buckets() {
         let (called, idle) = (meter(&[1, 2, 100_000_000]), Meter::new());
         called.record(Duration::from_nanos(1), true);
-        let text = Metrics::of([("calc.add", &called), ("idle", &idle)]).to_prometheus();
+        let text = Metrics::new([("calc.add", &called), ("idle", &idle)]).to_prometheus();
         for line in [
             "# TYPE mcp_tool_calls_total counter",
             "mcp_tool_calls_total{tool=\"calc.add\"} 4",

@@ -26,7 +26,7 @@ use mcp_core::{CallOptions, Error, ToolCall, ToolContext, ToolResult};
 use self::callable::Callable;
 use self::recorder::Recorder;
 use self::supervise::{Stopped, Supervised};
-use crate::call::gate::{Decision, GateCall, broken, decide_by_level, refusal};
+use crate::call::gate::{Decision, GateCall, decide_by_level, gate_panicked, refusal};
 use crate::call::layer::Next;
 use crate::call::limit::{Bucket, exceeded, exceeded_by_all};
 use crate::call::observe::Arguments;
@@ -64,7 +64,7 @@ pub(crate) async fn check_gate(
                 Ok(decision) => decision,
                 Err(Stopped::Panicked(panicked)) => {
                     recorder.deny();
-                    return Err(broken(called.name, &panicked).into());
+                    return Err(gate_panicked(called.name, &panicked).into());
                 }
                 Err(Stopped::Cancelled | Stopped::TimedOut) => return Err(run::cancelled(called.name)),
             }

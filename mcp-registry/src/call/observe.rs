@@ -1,4 +1,4 @@
-//! Telling of calls: what is known of one when it is over.
+//! Observers: what is reported of a call when it is over, and of rejected requests.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::validate::LARGE;
 
-/// Is told of every call when it is over, whatever came of it. It runs where the call ends: be quick, or hand it on.
+/// Gets a record of every call when it is over, however it ended. It runs on the thread where the call ends: be quick, or
+/// hand the record on.
 pub trait Observer: Send + Sync + 'static {
     /// The call is over.
     fn observe(&self, record: &CallRecord<'_>);
@@ -80,13 +81,13 @@ pub struct Rejection<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallOutcome {
-    /// The tool did it.
+    /// The tool succeeded.
     Success,
-    /// The tool failed, or was not reached.
+    /// The tool failed, or the call did not reach it.
     Failure,
-    /// The gate said no.
+    /// The gate refused the call.
     Denied,
-    /// The caller did not want it any more.
+    /// The caller cancelled the call.
     Cancelled,
 }
 
@@ -102,7 +103,7 @@ impl CallOutcome {
     }
 }
 
-/// What is worth knowing of how a tool was called.
+/// Something that a caller should know: the tool is deprecated, or was called by an older name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -123,7 +124,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// The notice as it stands in the `_meta` of a result.
+    /// The notice as JSON, as in the `_meta` of a result.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Deprecated { since, replaced_by: None } => json!({ "kind": "deprecated", "since": since }),
@@ -135,10 +136,10 @@ impl Notice {
     }
 }
 
-/// The most bytes of a name or an id that are recorded.
+/// The most bytes of a name or an ID that are recorded.
 const MAX_LENGTH: usize = 256;
 
-/// A name or an id, or its beginning if it is long: the caller chooses them, and logs keep them.
+/// A name or an ID, cut if it is long: callers choose them, and logs keep them.
 pub(crate) fn truncated(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_LENGTH {
         return Cow::Borrowed(text);
@@ -147,64 +148,63 @@ pub(crate) fn truncated(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
-/// What is known of a call when it is over. Names and ids of more than 256 bytes are cut, and end in `…`.
+/// The record of a call that is over. Names and IDs of more than 256 bytes are cut, and end in `…`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallRecord<'a> {
     /// When it began.
     pub time: SystemTime,
-    /// The tool's canonical name; where there is no such tool, the name that was asked for.
+    /// The tool's canonical name; if there is no such tool, the name in the call.
     pub tool: &'a str,
-    /// The name that was asked for.
+    /// The name in the call.
     pub called_as: &'a str,
-    /// Who called, if the embedding server said.
+    /// The caller, if the embedding server sets it.
     pub caller: Option<&'a str>,
-    /// The id of the request, if it had one.
+    /// The ID of the request, if it had one.
     pub request_id: Option<&'a str>,
     /// How it ended.
     pub outcome: CallOutcome,
     /// How long it took.
     pub duration: Duration,
-    /// The machine-readable category of the error, as the caller is told it.
+    /// The machine-readable type of the error, as the caller sees it.
     pub error_type: Option<&'a str>,
-    /// What went wrong, in full; also where the caller was shown less.
+    /// The full message of the error, also where it was masked for the caller.
     pub message: Option<&'a str>,
-    /// The id that the caller was shown in place of the message.
+    /// The ID that the caller got in place of the message.
     pub correlation_id: Option<&'a str>,
-    /// What is worth knowing of how the tool was called.
+    /// Notices about the call.
     pub notices: &'a [Notice],
-    /// The arguments; not for observers, since some of them are secret.
+    /// Not public, since some arguments are secret.
     pub(crate) arguments: Arguments<'a>,
 }
 
-/// The arguments of a call, as they came.
+/// The arguments of a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Arguments<'a> {
     Json(&'a str),
     Value(&'a Value),
 }
 
-/// Not shown: a record that is debugged ends up in logs.
+/// Leaves the arguments out: debug output ends up in logs.
 impl fmt::Debug for Arguments<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(not shown)")
     }
 }
 
-/// How to show callers what they got an id for.
+/// How to show callers a masked message.
 pub(crate) const UNMASK: &str = "the caller was shown an id only; to show the message, return a `ToolError` or a text, or \
                                  build the registry with `mask_errors(false)`";
 
 impl CallRecord<'_> {
-    /// How to show callers the message, where they got a [`correlation_id`](Self::correlation_id) in place of it. A log
-    /// should have it beside the message.
+    /// How to show callers the message, if they got a [`correlation_id`](Self::correlation_id) in place of it. Log it
+    /// next to the message.
     pub fn hint(&self) -> Option<&'static str> {
         self.correlation_id.map(|_| UNMASK)
     }
 
-    /// Puts the arguments into a hash, the same whatever the order of their names. (They are not shown: some are
-    /// secret. Use a keyed hash, since few possible arguments are soon tried out.) Of arguments of more than 64 KiB that
-    /// came as text, the bytes are hashed as they are.
+    /// Feeds the arguments to a hasher, whatever the order of their names. Use a keyed hash: secret arguments can be
+    /// guessed by trying them out. Arguments of more than 64 KiB that arrived as text are hashed byte by byte.
     pub fn hash_arguments(&self, hasher: &mut impl Hasher) {
         match self.arguments {
             Arguments::Value(value) => hash(value, hasher),
@@ -217,11 +217,11 @@ impl CallRecord<'_> {
     }
 }
 
-/// Equal JSON has equal hashes; each kind begins with a letter of its own and each length is told.
+/// Equal JSON has equal hashes. Each kind starts with its own letter, and each length is hashed too.
 fn hash(value: &Value, hasher: &mut impl Hasher) {
     match value {
         Value::Null => hasher.write_u8(b'n'),
-        Value::Bool(yes) => hasher.write(&[b'b', u8::from(*yes)]),
+        Value::Bool(value) => hasher.write(&[b'b', u8::from(*value)]),
         Value::Number(number) => {
             hasher.write_u8(b'd');
             hash_text(&number.to_string(), hasher);

@@ -14,10 +14,10 @@ use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
 
-/// The key under which a result's `_meta` has what is worth knowing of how the tool was called.
+/// The key of the notices in a result's `_meta`.
 pub(crate) const NOTICES: &str = "mcp-registry/notices";
 
-/// The names of arguments that say how much is returned.
+/// Names of arguments that limit how much is returned.
 const AMOUNTS: [&str; 14] = [
     "limit",
     "max_items",
@@ -35,7 +35,7 @@ const AMOUNTS: [&str; 14] = [
     "size",
 ];
 
-/// What a tool left behind, as a result; held against its limit, and against the output schema if the registry does so.
+/// What a tool returned, as a result; checked against its size limit, and against the output schema if that is configured.
 pub(crate) fn to_result(
     settings: &Settings,
     called: CalledTool<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn to_result(
                 .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error))?;
             if tool.wraps_output() { ToolResult::data(json!({ "result": value })) } else { ToolResult::data(value) }
         }
-        // A client may reject a result without content.
+        // Some clients reject a result without content.
         Returned::Content(blocks) if blocks.is_empty() => ToolResult::success(),
         Returned::Content(blocks) => ToolResult::success().content(blocks),
         Returned::Result(result) => *result,
@@ -79,7 +79,7 @@ fn check_size(settings: &Settings, called: CalledTool<'_>, returned: &Returned, 
     .into())
 }
 
-/// The argument that says how much is returned, if there is one.
+/// The argument that limits how much is returned, if there is one.
 fn amount_argument(tool: &RegisteredTool) -> Option<&str> {
     // The schema of a user's type may panic.
     let properties = guard(|| tool.input_schema().get("properties")).ok().flatten()?.as_object()?;
@@ -89,12 +89,12 @@ fn amount_argument(tool: &RegisteredTool) -> Option<&str> {
 
 fn is_integer(schema: &Value) -> bool {
     match schema.get("type") {
-        Some(Value::Array(types)) => types.iter().any(|one| one == "integer"),
-        one => one.is_some_and(|one| one == "integer"),
+        Some(Value::Array(types)) => types.iter().any(|kind| kind == "integer"),
+        kind => kind.is_some_and(|kind| kind == "integer"),
     }
 }
 
-/// How many bytes a value has as JSON.
+/// The size of a value as JSON, in bytes.
 fn json_size(value: &impl Serialize) -> Result<usize, Error> {
     struct Count(usize);
 
@@ -123,33 +123,33 @@ fn check_output(settings: &Settings, called: CalledTool<'_>, result: &ToolResult
     if faults.is_empty() {
         return Ok(());
     }
-    let told: Vec<String> = faults.iter().map(|fault| format!("`{}`: {}", fault.path, fault.message)).collect();
+    let faults_text: Vec<String> = faults.iter().map(|fault| format!("`{}`: {}", fault.path, fault.message)).collect();
     let message = format!(
         "`{name}` returned what its output schema does not allow: {}; this is a mistake in the tool, tell its author",
-        told.join("; ")
+        faults_text.join("; ")
     );
     let details = json!({ "tool": name, "faults": faults });
     Err(ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).details(details).into())
 }
 
-/// Says in a result what is worth knowing of how the tool was called.
+/// Adds the notices to the `_meta` of a result.
 pub(crate) fn add_notices(meta: &mut JsonObject, notices: &[Notice]) {
     if !notices.is_empty() {
         meta.insert(NOTICES.to_owned(), notices.iter().map(Notice::to_json).collect());
     }
 }
 
-/// Before a value that is an object, or one that is wrapped into one.
+/// The flat result before the value.
 pub(crate) const fn flat_prefix(wraps: bool) -> &'static [u8] {
     if wraps { br#"{"status":"success","data":{"result":"# } else { br#"{"status":"success","data":"# }
 }
 
-/// Behind such a value.
+/// The flat result after the value.
 pub(crate) const fn flat_suffix(wraps: bool) -> &'static [u8] {
     if wraps { br#"},"error":null,"explanation":null}"# } else { br#","error":null,"explanation":null}"# }
 }
 
-/// Makes the flat result of what a tool left behind the start of the buffer.
+/// Turns what a tool returned, which is in the buffer from `start` on, into the flat result.
 pub(crate) fn write_flat(
     settings: &Settings,
     called: CalledTool<'_>,

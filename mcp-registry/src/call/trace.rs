@@ -13,7 +13,7 @@ mod imp {
     use crate::call::observe::Rejection;
     use crate::call::observe::{CallRecord, truncated};
 
-    /// The span of a call, with the W3C context that came in its `_meta`.
+    /// Runs a call in its span, with the W3C trace context of its `_meta`.
     pub(crate) fn in_call_span<F: Future>(name: &str, options: &CallOptions, future: F) -> Instrumented<F> {
         let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str).map(truncated);
         future.instrument(tracing::info_span!(
@@ -28,13 +28,13 @@ mod imp {
         ))
     }
 
-    /// The job, in the span in which it is given to another thread.
+    /// The job, which will run in the current span on another thread.
     pub(crate) fn in_span<T>(job: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T + Send + 'static {
         let span = Span::current();
         move || span.in_scope(job)
     }
 
-    /// Tells how the call of the current span ended.
+    /// Records how the call of the current span ended.
     pub(crate) fn ended(record: &CallRecord<'_>) {
         let span = Span::current();
         span.record("outcome", record.outcome.as_str());
@@ -68,7 +68,7 @@ mod imp {
         );
     }
 
-    /// Whether someone listens.
+    /// Whether a subscriber is interested.
     pub(crate) fn is_on() -> bool {
         tracing::enabled!(tracing::Level::WARN)
     }
@@ -102,7 +102,7 @@ mod imp {
 pub(crate) use self::imp::rejected;
 pub(crate) use self::imp::{ended, in_call_span, in_span, is_on};
 
-/// Warns whoever runs the program: by an event if somebody listens, else on stderr.
+/// Warns whoever runs the program: by an event if a subscriber is interested, else on stderr.
 pub(crate) fn warn(text: &str) {
     use std::io::Write as _;
 
@@ -111,6 +111,6 @@ pub(crate) fn warn(text: &str) {
         tracing::warn!("{text}");
         return;
     }
-    // Without stderr there is nobody to tell.
+    // Without stderr there is nobody to warn.
     let _ = writeln!(std::io::stderr(), "warning: {text}");
 }

@@ -61,20 +61,20 @@ impl RegistryBuilder {
         Self { assembly, settings: Settings::default(), problems: Vec::new(), limit: None, tool_settings: Vec::new() }
     }
 
-    /// Adds tools by name: `.tools(tools![my_crate::add])`. Such a reference holds where the linker drops what nobody
-    /// names (wasm, static libraries), and does no harm beside the linked tools.
+    /// Adds tools by reference: `.tools(tools![my_crate::add])` (default: the linked tools alone). That works even where
+    /// the linker drops unreferenced tools (wasm, static libraries); a tool that is also linked is added once.
     pub fn tools(mut self, entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
         self.assembly.definitions.extend(entries.into_iter().map(|entry| Arc::new(entry.into())));
         self
     }
 
-    /// Adds a tool that is made at run time.
+    /// Adds a tool that is defined at run time (default: none).
     pub fn tool(mut self, tool: Tool) -> Self {
         self.assembly.definitions.push(Arc::new(tool.into()));
         self
     }
 
-    /// Gives the tools application state: `#[ctx] db: &Database`. There is one of each type.
+    /// Adds application state for the tools, one value of each type: `#[ctx] db: &Database` (default: none).
     #[track_caller]
     pub fn state<T: Any + Send + Sync>(mut self, state: T) -> Self {
         if self.settings.state.has(StateType::of::<T>()) {
@@ -85,45 +85,44 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says how names are published to hosts.
+    /// Sets how names are published to hosts (default: [`NamePolicy::HostSafe`]).
     pub fn names(mut self, policy: NamePolicy) -> Self {
         self.assembly.policy = policy;
         self
     }
 
-    /// Says what the lint's errors do; [`Catalog::lint`] has the rules.
+    /// Sets what errors of the lint do; [`Catalog::lint`] lists the rules (default: [`LintPolicy::Quiet`]).
     pub fn lint(mut self, policy: LintPolicy) -> Self {
         self.assembly.lint = policy;
         self
     }
 
-    /// Says how far everyone who reaches this registry is trusted, [`TrustLevel::Verified`] otherwise. Tools that may
-    /// destroy something ask for [`TrustLevel::Trusted`]; a request can bring a level of its own
-    /// ([`CallOptions::trust`](mcp_core::CallOptions::trust)).
+    /// Sets the trust level of all callers (default: [`TrustLevel::Verified`]). Destructive tools need
+    /// [`TrustLevel::Trusted`]; a request can have its own level ([`CallOptions::trust`](mcp_core::CallOptions::trust)).
     pub fn trust(mut self, trust: TrustLevel) -> Self {
         self.settings.trust = trust;
         self
     }
 
-    /// Says how far everyone is trusted with one tool, by any of its names.
+    /// Sets the trust level of all callers of one tool, by any of its names (default: [`trust`](Self::trust)).
     #[track_caller]
     pub fn trust_tool(self, name: impl Into<String>, trust: TrustLevel) -> Self {
         self.set_for_tool(name.into(), Setting::Trust(trust))
     }
 
-    /// Asks this gate before each call, in place of [`LevelGate`](crate::LevelGate).
+    /// Asks this gate before each call (default: [`LevelGate`](crate::call::gate::LevelGate)).
     pub fn gate(mut self, gate: impl Gate) -> Self {
         self.settings.gate = Some(Arc::new(gate));
         self
     }
 
-    /// Says how often tools may be called, all of them together. There is no limit otherwise.
+    /// Limits how often tools may be called, all of them together (default: no limit).
     pub fn rate_limit(mut self, limit: RateLimit) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Says how often one tool may be called, by any of its names.
+    /// Limits how often one tool may be called, by any of its names (default: no limit).
     #[track_caller]
     pub fn rate_limit_tool(self, name: impl Into<String>, limit: RateLimit) -> Self {
         self.set_for_tool(name.into(), Setting::Limit(limit))
@@ -135,34 +134,33 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says how long a call may take, where the tool does not say; 30 seconds otherwise. The caller is answered then,
-    /// whatever the tool does. (A tool that is `inline` has no deadline.)
+    /// Sets the time limit of calls of tools without their own (default: 30 s). The caller gets an error at the deadline,
+    /// whatever the tool does; `inline` tools have no deadline.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Timeout::After(timeout);
         self
     }
 
-    /// Lets calls take as long as they like, where the tool does not say.
+    /// Removes the time limit of calls of tools without their own (default: [`timeout`](Self::timeout)).
     pub fn no_timeout(mut self) -> Self {
         self.settings.timeout = Timeout::Never;
         self
     }
 
-    /// Says how many calls may go on that nobody waits for any more: plain functions that ran out of time and have not
-    /// returned; 64 otherwise. Once there are so many, calls that need a thread are refused with `ApiLimitExceeded`. (Those
-    /// that run already may still add to them.)
+    /// Sets how many abandoned calls may be running (default: 64): plain functions that ran out of time and have not
+    /// returned. At that number, further calls that need a thread are refused with `ApiLimitExceeded`.
     pub fn max_abandoned(mut self, count: usize) -> Self {
         self.settings.max_abandoned = count;
         self
     }
 
-    /// Says how many calls of one [`call_many`](Registry::call_many) are under way at a time; 16 otherwise.
+    /// Sets how many calls one [`call_many`](Registry::call_many) makes at a time (default: 16).
     pub fn concurrency(mut self, calls: usize) -> Self {
         self.settings.concurrency = calls;
         self
     }
 
-    /// Sets how many bytes a tool may return, where the tool does not say (default: 4 MiB). A larger result is a
+    /// Sets how many bytes a tool without its own limit may return (default: 4 MiB). A larger result is a
     /// [`ResultTooLargeError`](mcp_core::ResultTooLargeError), which tells the model to ask for less.
     ///
     /// What counts is the JSON of what the tool returns: of the value, of the content blocks, or of a whole
@@ -176,7 +174,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Takes timers and threads from this runtime (default: [`ThreadRuntime`](crate::ThreadRuntime)).
+    /// Takes timers and threads from this runtime (default: [`ThreadRuntime`](crate::runtime::ThreadRuntime)).
     pub fn runtime(mut self, runtime: impl Runtime) -> Self {
         self.settings.runtime = Some(Arc::new(runtime));
         self
@@ -196,8 +194,8 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says when what tools return is held against their output schemas: in debug builds otherwise. This needs the
-    /// feature `validate`; without it nothing is checked, and to ask for it always is an error.
+    /// Sets when results are checked against output schemas (default: [`OutputCheck::InDebug`]). Without the feature
+    /// `validate` nothing is checked, and [`OutputCheck::Always`] is an error.
     #[track_caller]
     pub fn check_output(mut self, check: OutputCheck) -> Self {
         if check == OutputCheck::Always && !cfg!(feature = "validate") {
@@ -211,17 +209,17 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says whether errors that tools did not write for a model (of the standard library, of other crates, of a `Serialize`, panics) are
-    /// kept from callers, who get an id under which observers are told the whole. Otherwise whoever makes the call says:
-    /// not in the same process and over stdio, but over HTTP. Without an [`observer`](Self::observer) and without
-    /// `tracing`, the id and the reason are written to stderr. The documentation of
-    /// [`#[mcp_tool]`](crate::mcp_tool#what-callers-read-of-errors) lists which errors are masked where.
+    /// Sets whether errors that were not written for a model are masked (default: over HTTP, but not in the same process
+    /// and over stdio): those of the standard library, of other crates and of a `Serialize`, and panics. The caller gets an
+    /// ID, and observers get the message under it; without an [`observer`](Self::observer) that keeps messages and without
+    /// `tracing`, it is written to stderr. The documentation of
+    /// [`#[mcp_tool]`](macro@crate::mcp_tool#what-callers-read-of-errors) lists which errors are masked where.
     pub fn mask_errors(mut self, mask: bool) -> Self {
         self.settings.mask_errors = Some(mask);
         self
     }
 
-    /// Says how many tools each package brings at least. A package that is not linked, or only in part, is an error.
+    /// Requires a number of tools of each package, so that a package that is not linked is an error (default: none).
     #[track_caller]
     pub fn expect_tools<P: Into<String>>(mut self, packages: impl IntoIterator<Item = (P, usize)>) -> Self {
         let place = Location::caller().to_string();
@@ -232,25 +230,26 @@ impl RegistryBuilder {
         self
     }
 
-    /// Leaves a tool of a package out, by its name in the source. `"package@1.2.0"` means one version of the package.
+    /// Excludes a tool of a package, by its name in the source; `"package@1.2.0"` is one version of the package (default:
+    /// no tool is excluded).
     #[track_caller]
     pub fn exclude(self, package: impl Into<String>, name: impl Into<String>) -> Self {
         self.override_package(package.into(), Change::Exclude { name: name.into() })
     }
 
-    /// Gives a tool of a package, by its name in the source, another canonical name.
+    /// Gives a tool of a package, by its name in the source, another canonical name (default: the name in the source).
     #[track_caller]
     pub fn rename(self, package: impl Into<String>, name: impl Into<String>, to: impl Into<String>) -> Self {
         self.override_package(package.into(), Change::Rename { name: name.into(), to: to.into() })
     }
 
-    /// Puts `prefix.` before the names and aliases of all tools of a package, after any renaming.
+    /// Puts `prefix.` before the names and aliases of all tools of a package, after any renaming (default: no prefix).
     #[track_caller]
     pub fn prefix(self, package: impl Into<String>, prefix: impl Into<String>) -> Self {
         self.override_package(package.into(), Change::Prefix { prefix: prefix.into() })
     }
 
-    /// Takes an alias from a tool of a package, by its name in the source.
+    /// Removes an alias of a tool of a package, by its name in the source (default: all aliases are kept).
     #[track_caller]
     pub fn drop_alias(self, package: impl Into<String>, name: impl Into<String>, alias: impl Into<String>) -> Self {
         self.override_package(package.into(), Change::DropAlias { name: name.into(), alias: alias.into() })
@@ -262,44 +261,44 @@ impl RegistryBuilder {
         self
     }
 
-    /// Takes only the tools for which this is so. A tool that is not taken needs no state.
+    /// Keeps only the tools for which this returns `true`; the others need no state (default: all tools).
     pub fn select(mut self, select: impl Fn(&RegisteredTool) -> bool + 'static) -> Self {
         self.assembly.select.push(Box::new(select));
         self
     }
 
-    /// Takes a registry without tools for granted, such as one that is filled at run time.
+    /// Allows a registry without tools, such as one that is filled at run time (default: an error).
     pub fn allow_empty(mut self) -> Self {
         self.assembly.allow_empty = true;
         self
     }
 
-    /// Takes a tool, by its canonical name, although nothing checks all that its input schema says. That is so only where
-    /// this crate is built without its feature `validate`; with it, this changes nothing.
+    /// Allows a tool, by its canonical name, whose input schema cannot be enforced without the feature `validate` (default:
+    /// an error). With the feature, this changes nothing.
     #[track_caller]
     pub fn allow_unchecked(mut self, name: impl Into<String>) -> Self {
         self.assembly.unchecked.push(Unchecked { name: name.into(), place: Location::caller().to_string() });
         self
     }
 
-    /// Builds the catalog alone, which needs no state.
+    /// Builds the catalog alone; state is not needed.
     #[track_caller]
     pub fn catalog(self) -> Result<Catalog, RegistrationError> {
         self.catalog_at(Location::caller())
     }
 
-    /// The catalog; errors name this line as the one that asked for it.
+    /// The catalog; errors name `place` as the line that builds it.
     pub(crate) fn catalog_at(self, place: &Location<'_>) -> Result<Catalog, RegistrationError> {
         self.assembly.build(place)
     }
 
-    /// Builds the registry, or says everything that stands against it.
+    /// Builds the registry, or reports every problem.
     #[track_caller]
     pub fn build(self) -> Result<Registry, RegistrationError> {
         self.build_at(Location::caller())
     }
 
-    /// The registry; errors name this line as the one that asked for it.
+    /// The registry; errors name `place` as the line that builds it.
     pub(crate) fn build_at(self, place: &Location<'_>) -> Result<Registry, RegistrationError> {
         let Self { assembly, mut settings, problems: found, limit, tool_settings } = self;
         let (lint, allowed) = (assembly.lint, assembly.unchecked.iter().map(|it| it.name.clone()).collect::<Vec<_>>());

@@ -49,7 +49,7 @@ impl Registry {
         block_on(self.call_with(call, options))
     }
 
-    /// Makes several calls, at most [`concurrency`](RegistryBuilder::concurrency) at a time. The results are in the order
+    /// Makes several calls, at most [`concurrency`](crate::registry::builder::RegistryBuilder::concurrency) at a time. The results are in the order
     /// of the calls; a failure affects only its own call.
     pub async fn call_many(&self, calls: &[ToolCall]) -> Vec<ToolResult> {
         self.call_many_with(calls, &CallOptions::new()).await
@@ -135,7 +135,7 @@ impl Registry {
     /// The number of calls, the number of failures and the durations, for each tool. A tool that is in several registries
     /// (by [`subset`](Self::subset)) is counted over all of them.
     pub fn metrics(&self) -> Metrics {
-        Metrics::of(self.snapshot().callables.iter().map(|tool| (tool.name(), tool.meter())))
+        Metrics::new(self.snapshot().callables.iter().map(|tool| (tool.name(), tool.meter())))
     }
 
     /// Takes the call through all steps; a JSON value that the tool returns is appended to the buffer.

@@ -1,4 +1,4 @@
-//! The audit: who called which tool when, and what came of it; in memory, and as lines of JSON.
+//! The audit log: who called which tool when, and how it ended; in memory, and as lines of JSON.
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,8 @@ const BATCH: usize = 256;
 /// The last second that has a year of four digits.
 const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 
-/// Remembers who called which tool when, and what came of it. A clone is a handle on the same log.
+/// Records who called which tool when, and how it ended. Add it with `RegistryBuilder::observer`; a clone is a handle on
+/// the same log.
 ///
 /// The last 1,024 records are kept in memory. [`jsonl`](Self::jsonl) also writes each of them as a line of JSON:
 ///
@@ -79,9 +80,9 @@ impl AuditLog {
         Self::builder().jsonl(writer)
     }
 
-    /// Starts a log with other numbers than these, or a key of your own.
+    /// Starts a log with other sizes, or a key of your own.
     pub fn builder() -> AuditLogBuilder {
-        AuditLogBuilder { capacity: 1024, queue: 4096, key: None, patience: Duration::from_secs(2) }
+        AuditLogBuilder { capacity: 1024, queue: 4096, key: None, flush_timeout: Duration::from_secs(2) }
     }
 
     /// The records in memory, oldest first.
@@ -102,9 +103,9 @@ impl AuditLog {
     /// Waits until all that was queued is written and flushed, two seconds at most. `false` if that was not enough, or
     /// if the writer failed. After `true` the file has every record so far, or says how many are missing.
     pub fn flush(&self) -> bool {
-        let wanted = self.0.shared.lock().queued;
-        let state = self.0.shared.wait(self.0.patience, |state| state.handled < wanted && !state.is_over);
-        state.flushed >= wanted && !state.is_over
+        let queued = self.0.shared.lock().queued;
+        let state = self.0.shared.wait_while(self.0.flush_timeout, |state| state.handled < queued && !state.has_ended);
+        state.flushed >= queued && !state.has_ended
     }
 }
 
@@ -148,24 +149,24 @@ pub struct AuditLogBuilder {
     capacity: usize,
     queue: usize,
     key: Option<[u8; 16]>,
-    patience: Duration,
+    flush_timeout: Duration,
 }
 
 impl AuditLogBuilder {
-    /// Keeps so many records in memory; 1,024 if nothing is said.
+    /// Keeps this many records in memory (default: 1,024).
     pub fn capacity(mut self, records: usize) -> Self {
         self.capacity = records;
         self
     }
 
-    /// Lets so many records, at least one, wait for the writer; 4,096 if nothing is said.
+    /// Lets this many records, at least one, wait for the writer (default: 4,096).
     pub fn queue(mut self, records: usize) -> Self {
         self.queue = records.max(1);
         self
     }
 
-    /// The key of the arguments' hashes. Logs with the same key can be compared; whoever knows it can try out which
-    /// arguments have a hash. If nothing is said, each log has a random one.
+    /// Sets the key of the arguments' hashes (default: a random one for each log). Logs with the same key can be compared;
+    /// whoever knows it can find arguments by trying them out.
     pub fn key(mut self, key: [u8; 16]) -> Self {
         self.key = Some(key);
         self
@@ -180,20 +181,20 @@ impl AuditLogBuilder {
     pub fn jsonl(self, writer: impl Write + Send + 'static) -> AuditLog {
         let (sender, queue) = sync_channel(self.queue);
         let shared = Arc::<Shared>::default();
-        let over = Over(Arc::clone(&shared));
+        let end = EndGuard(Arc::clone(&shared));
         let sink = Sink { writer: Box::new(writer), rest: Vec::new() };
-        let writing = Writing { sink, queue, shared: Arc::clone(&shared) };
-        // Where no thread can be had the queue is closed at once, and every record counts as dropped.
+        let writer_thread = Writer { sink, queue, shared: Arc::clone(&shared) };
+        // If no thread can be spawned, the queue is closed, and every record counts as dropped.
         let _ = thread::Builder::new().name("audit-log".to_owned()).spawn(move || {
-            writing.run();
-            drop(over);
+            writer_thread.run();
+            drop(end);
         });
         self.log(Some(sender), shared)
     }
 
     fn log(self, queue: Option<SyncSender<Line>>, shared: Arc<Shared>) -> AuditLog {
         let hasher = SipHasher24::new_with_key(&self.key.unwrap_or_else(random_key));
-        AuditLog(Arc::new(Log { hasher, capacity: self.capacity, patience: self.patience, queue, shared }))
+        AuditLog(Arc::new(Log { hasher, capacity: self.capacity, flush_timeout: self.flush_timeout, queue, shared }))
     }
 }
 
@@ -213,9 +214,9 @@ fn random_key() -> [u8; 16] {
     std::array::from_fn(|i| halves[i / 8][i % 8])
 }
 
-/// What is remembered of a call. As JSON it leaves out what is `None`.
+/// The record of a call. As JSON it leaves out what is `None`.
 ///
-/// Names and ids of more than 256 bytes are cut, and end in `…`.
+/// Names and IDs of more than 256 bytes are cut, and end in `…`.
 ///
 /// ```
 /// use mcp_registry::{AuditLog, CallOutcome};
@@ -229,30 +230,30 @@ fn random_key() -> [u8; 16] {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct AuditRecord {
-    /// When the call began; as JSON in RFC 3339 with milliseconds.
+    /// When the call started; as JSON in RFC 3339 with milliseconds.
     #[serde(serialize_with = "as_rfc3339")]
     pub time: SystemTime,
-    /// The tool's canonical name; where there is no such tool, the name that was asked for.
+    /// The tool's canonical name; if there is no such tool, the name in the call.
     pub tool: String,
-    /// The name that was asked for, where it is another.
+    /// The name in the call, if it is another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_as: Option<String>,
     /// A keyed hash of the arguments, whatever the order of their names: SipHash-2-4 of 128 bits, 32 hex digits.
     pub arguments_hash: String,
-    /// Who called, if the embedding server said.
+    /// The caller, if the embedding server sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// The id of the request, if it had one.
+    /// The ID of the request, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// How it ended; as JSON in [one word](CallOutcome::as_str).
     pub outcome: CallOutcome,
-    /// How many milliseconds it took.
+    /// The duration in milliseconds.
     pub ms: f64,
-    /// The machine-readable category of the error.
+    /// The machine-readable type of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
-    /// The id that the caller was shown in place of the message.
+    /// The ID that the caller got in place of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
 }
@@ -275,7 +276,7 @@ impl AuditRecord {
     }
 }
 
-/// What is remembered of a request that a server rejected, or of several. As JSON it leaves out what is `None`, and the
+/// The record of a request that a server rejected, or of several. As JSON it leaves out what is `None`, and the
 /// count of one.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -334,7 +335,7 @@ struct Log {
     hasher: SipHasher24,
     capacity: usize,
     /// How long to wait for the writer.
-    patience: Duration,
+    flush_timeout: Duration,
     queue: Option<SyncSender<Line>>,
     shared: Arc<Shared>,
 }
@@ -383,10 +384,10 @@ impl Serialize for Line {
 }
 
 impl Drop for Log {
-    /// Lets the writer finish, but waits no longer for it than patience allows: it may be blocked for ever.
+    /// Lets the writer finish, but waits for it only until the timeout: it may be blocked for ever.
     fn drop(&mut self) {
         if self.queue.take().is_some() {
-            drop(self.shared.wait(self.patience, |state| !state.is_over));
+            drop(self.shared.wait_while(self.flush_timeout, |state| !state.has_ended));
         }
     }
 }
@@ -395,7 +396,7 @@ impl Drop for Log {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// The writer got on.
+    /// Notified when the writer makes progress.
     changed: Condvar,
 }
 
@@ -410,26 +411,26 @@ struct State {
     /// How many of those were handled when the file was last complete, or said what is missing.
     flushed: u64,
     dropped: u64,
-    /// How many of the dropped ones the file does not tell of yet.
-    untold: u64,
-    /// Tell of them when so many are handled: the others came before.
-    tell_after: u64,
+    /// How many of the dropped ones the file does not mention yet.
+    unreported: u64,
+    /// Mention them when so many are handled: the others came before.
+    report_after: u64,
     /// The writer's thread has ended.
-    is_over: bool,
+    has_ended: bool,
 }
 
 impl State {
-    fn drop_records(&mut self, count: u64, tell_after: u64) {
+    fn drop_records(&mut self, count: u64, report_after: u64) {
         if count > 0 {
-            self.tell_after = if self.untold == 0 { tell_after } else { self.tell_after.min(tell_after) };
+            self.report_after = if self.unreported == 0 { report_after } else { self.report_after.min(report_after) };
             self.dropped += count;
-            self.untold += count;
+            self.unreported += count;
         }
     }
 
-    /// How many dropped records to tell of now that so many are handled.
-    fn take_untold(&mut self, handled: u64) -> u64 {
-        if handled < self.tell_after { 0 } else { std::mem::take(&mut self.untold) }
+    /// How many dropped records to report now that so many are handled.
+    fn take_unreported(&mut self, handled: u64) -> u64 {
+        if handled < self.report_after { 0 } else { std::mem::take(&mut self.unreported) }
     }
 }
 
@@ -438,31 +439,31 @@ impl Shared {
         lock(&self.state)
     }
 
-    /// Waits while it is so, but no longer than patience allows.
-    fn wait(&self, patience: Duration, is_so: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
-        let waited = self.changed.wait_timeout_while(self.lock(), patience, |state| is_so(state));
+    /// Waits while the condition holds, at most for the timeout.
+    fn wait_while(&self, timeout: Duration, condition: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let waited = self.changed.wait_timeout_while(self.lock(), timeout, |state| condition(state));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 
-/// Says that the writer's thread has ended, however it did.
-struct Over(Arc<Shared>);
+/// Marks the writer's thread as ended, however it ends.
+struct EndGuard(Arc<Shared>);
 
-impl Drop for Over {
+impl Drop for EndGuard {
     fn drop(&mut self) {
-        self.0.lock().is_over = true;
+        self.0.lock().has_ended = true;
         self.0.changed.notify_all();
     }
 }
 
 /// The writer's thread.
-struct Writing {
+struct Writer {
     sink: Sink,
     queue: Receiver<Line>,
     shared: Arc<Shared>,
 }
 
-impl Writing {
+impl Writer {
     /// Writes what is queued until the last handle is gone.
     fn run(mut self) {
         let mut lines = Vec::new();
@@ -483,8 +484,8 @@ impl Writing {
     fn write(&mut self, lines: &[u8], count: u64) {
         let lost = self.sink.write(lines);
         let handled = self.shared.lock().handled + count;
-        let is_told = self.tell_of(lost, handled);
-        let is_complete = self.sink.flush() && is_told;
+        let is_reported = self.report_lost(lost, handled);
+        let is_complete = self.sink.flush() && is_reported;
         let mut state = self.shared.lock();
         state.handled = handled;
         if is_complete {
@@ -494,22 +495,22 @@ impl Writing {
     }
 
     /// Writes how many are missing, with those that were just lost; whether that could be written.
-    fn tell_of(&mut self, lost: u64, handled: u64) -> bool {
-        let untold = {
+    fn report_lost(&mut self, lost: u64, handled: u64) -> bool {
+        let unreported = {
             let mut state = self.shared.lock();
             state.drop_records(lost, handled);
-            state.take_untold(handled)
+            state.take_unreported(handled)
         };
-        if untold == 0 {
+        if unreported == 0 {
             return true;
         }
         let mut line = Vec::new();
-        add_line(&mut line, &Missing { time: SystemTime::now(), dropped: untold });
-        let is_told = self.sink.write(&line) == 0;
-        if !is_told {
-            self.shared.lock().untold += untold;
+        add_line(&mut line, &Missing { time: SystemTime::now(), dropped: unreported });
+        let is_reported = self.sink.write(&line) == 0;
+        if !is_reported {
+            self.shared.lock().unreported += unreported;
         }
-        is_told
+        is_reported
     }
 }
 

@@ -235,7 +235,7 @@ fn no_secret_is_written() {
 fn a_blocked_writer_blocks_no_call_and_the_file_says_what_is_missing() {
     let (file, gate, is_reached, let_go_on) = gate();
     let mut setup = AuditLog::builder().capacity(100).queue(3);
-    setup.patience = SHORT;
+    setup.flush_timeout = SHORT;
     let log = setup.jsonl(gate);
     observe(&log, "first");
     is_reached.recv().unwrap();
@@ -269,7 +269,7 @@ fn the_last_handle_writes_what_is_queued() {
 fn the_last_handle_does_not_wait_for_ever() {
     let (_file, gate, is_reached, _let_go_on) = gate();
     let mut setup = AuditLog::builder();
-    setup.patience = SHORT;
+    setup.flush_timeout = SHORT;
     let log = setup.jsonl(gate);
     observe(&log, "a");
     is_reached.recv().unwrap();

@@ -1,4 +1,4 @@
-//! What a host or a model could stumble over.
+//! The lint: finds what some hosts refuse and what models cope badly with.
 
 mod schemas;
 
@@ -13,27 +13,27 @@ use crate::catalog::tool::RegisteredTool;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Some clients need a setting of their own. It concerns most tools, and is reported once for all of them.
+    /// Some clients need a special setting. It concerns most tools, and is reported once for all of them.
     Note,
-    /// Some hosts or models will do worse.
+    /// Some hosts or models cope badly with the tool.
     Warning,
-    /// Some hosts will refuse the tool or lose all tools of the server, or a model cannot use it.
+    /// Some hosts refuse the tool or lose all tools of the server, or a model cannot use it.
     Error,
 }
 
-/// What the errors of the lint do when a registry is built.
+/// What errors of the lint do when a registry is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LintPolicy {
-    /// Nothing; whoever wants them asks for them.
+    /// Nothing; [`Catalog::lint`](crate::catalog::Catalog::lint) reports them.
     #[default]
     Quiet,
-    /// They are errors of the registration, and so is a missing output schema. A tool that has none by nature, since it
-    /// returns `()` or content, says so with `allow("missing-output-schema")`.
+    /// They are errors of the registration, and so is a missing output schema. A tool that returns `()` or content has
+    /// none, and needs `allow("missing-output-schema")`.
     Strict,
 }
 
-/// Something that the lint found.
+/// A finding of the lint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -106,10 +106,10 @@ const RULES: [&str; 27] = [
     "too-many-tools",
 ];
 
-/// The longest name that leaves room for what hosts put before it.
+/// The longest name that leaves room for the prefixes of hosts.
 const GOOD_NAME_LENGTH: usize = 40;
 /// The most tools that the narrowest hosts take at once.
-const MOST_TOOLS: usize = 128;
+const MAX_TOOLS: usize = 128;
 
 /// The most tools that a finding on several of them names.
 const NAMED_TOOLS: usize = 3;
@@ -118,21 +118,21 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
     let mut findings = Vec::new();
     let listed: Vec<&RegisteredTool> =
         catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).collect();
-    let of_all = |rule: &'static str, severity: Severity, message: String| {
+    let finding = |rule: &'static str, severity: Severity, message: String| {
         let (tool, origin) = (String::new(), None);
         Finding { rule, severity, tool, message, origin }
     };
-    if listed.len() > MOST_TOOLS {
+    if listed.len() > MAX_TOOLS {
         let message = format!(
-            "{} tools are listed, and some hosts take {MOST_TOOLS}; serve a `subset`, or hide some",
+            "{} tools are listed, and some hosts take {MAX_TOOLS}; serve a `subset`, or hide some",
             listed.len()
         );
-        findings.push(of_all("too-many-tools", Severity::Warning, message));
+        findings.push(finding("too-many-tools", Severity::Warning, message));
     }
     for tool in catalog.list_registered_tools() {
-        let mut found = Found { tool, findings: Vec::new() };
+        let mut found = ToolFindings { tool, findings: Vec::new() };
         names(tool, catalog.policy(), &mut found);
-        words(tool, &mut found);
+        descriptions(tool, &mut found);
         schemas::lint(tool, &mut found);
         for rule in tool.allowed_rules().into_iter().filter(|rule| !RULES.contains(rule)) {
             found.warn(
@@ -142,32 +142,32 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
         }
         findings.extend(found.findings);
     }
-    if let Some(tools) = concerned(&listed, "closed-arguments", schemas::is_closed) {
+    if let Some(tools) = concerned_tools(&listed, "closed-arguments", schemas::is_closed) {
         let message = format!(
             "google-genai for Python (up to 3.3) fails to convert `additionalProperties: false`, which is in the input of \
              {tools}; declare them by `parameters_json_schema` there, or set `allow_unknown_arguments`"
         );
-        findings.push(of_all("closed-arguments", Severity::Note, message));
+        findings.push(finding("closed-arguments", Severity::Note, message));
     }
-    if let Some(tools) = concerned(&listed, "optional-arguments", schemas::has_options) {
+    if let Some(tools) = concerned_tools(&listed, "optional-arguments", schemas::has_options) {
         let message = format!(
             "openai-agents with `convert_schemas_to_strict` makes optional arguments required and not null, which \
              concerns {tools}; leave it off there, or give the arguments a default"
         );
-        findings.push(of_all("optional-arguments", Severity::Note, message));
+        findings.push(finding("optional-arguments", Severity::Note, message));
     }
-    if let Some(tools) = concerned(&listed, "defaulted-fields", schemas::has_defaulted_fields) {
+    if let Some(tools) = concerned_tools(&listed, "defaulted-fields", schemas::has_defaulted_fields) {
         let message = format!(
             "CrewAI sends null for fields that are left out, which fields with `#[serde(default)]` refuse, in the input of \
              {tools}; make such a field an `Option`"
         );
-        findings.push(of_all("defaulted-fields", Severity::Note, message));
+        findings.push(finding("defaulted-fields", Severity::Note, message));
     }
     findings
 }
 
-/// The tools that a rule concerns, in words: the first of them, and how many more there are.
-fn concerned(
+/// The tools that a rule concerns, as text: the first ones, and how many more there are.
+fn concerned_tools(
     listed: &[&RegisteredTool],
     rule: &'static str,
     concerns: impl Fn(&RegisteredTool) -> bool,
@@ -186,13 +186,13 @@ fn concerned(
     Some(if more == 0 { named } else { format!("{named} and {more} more tools") })
 }
 
-/// The findings on one tool, less those that its author has set aside.
-struct Found<'a> {
+/// The findings on one tool, without the rules that its author allows it to break.
+struct ToolFindings<'a> {
     tool: &'a RegisteredTool,
     findings: Vec<Finding>,
 }
 
-impl Found<'_> {
+impl ToolFindings<'_> {
     fn add(&mut self, rule: &'static str, severity: Severity, what: impl fmt::Display) {
         debug_assert!(RULES.contains(&rule), "{rule} is not listed");
         if !self.tool.allowed_rules().contains(&rule) {
@@ -211,7 +211,7 @@ impl Found<'_> {
     }
 }
 
-fn names(tool: &RegisteredTool, policy: NamePolicy, found: &mut Found<'_>) {
+fn names(tool: &RegisteredTool, policy: NamePolicy, found: &mut ToolFindings<'_>) {
     let wire = tool.wire_name();
     if wire.len() > GOOD_NAME_LENGTH {
         found.warn(
@@ -240,7 +240,7 @@ fn names(tool: &RegisteredTool, policy: NamePolicy, found: &mut Found<'_>) {
     }
 }
 
-fn words(tool: &RegisteredTool, found: &mut Found<'_>) {
+fn descriptions(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
     if tool.description().trim().is_empty() {
         found.error("missing-description", "has no description, so that a model cannot choose it; write a doc comment");
     }

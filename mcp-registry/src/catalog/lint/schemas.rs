@@ -1,10 +1,10 @@
-//! What schemas say that hosts, converters and models stumble over.
+//! The lint of schemas: what hosts, converters and models cope badly with.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Found, Severity};
+use super::{Severity, ToolFindings};
 use crate::catalog::tool::RegisteredTool;
 use crate::validate::{self, Document};
 
@@ -37,7 +37,7 @@ const FORMATS: [&str; 19] = [
 /// The keywords that say what kind of value a schema takes.
 const KINDS: [&str; 9] = ["type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "not", "properties"];
 
-pub(super) fn lint(tool: &RegisteredTool, found: &mut Found<'_>) {
+pub(super) fn lint(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
     let schema = tool.input_schema();
     roots(schema, found);
     if let Some(name) = validate::slow_type(tool) {
@@ -58,14 +58,14 @@ pub(super) fn lint(tool: &RegisteredTool, found: &mut Found<'_>) {
         }
     }
     let mut parts = Parts::default();
-    Walk::of(schema).each(&mut |part| {
+    Walk::new(schema).each(&mut |part| {
         input_part(part, &mut parts);
         any_part(part, Side::Input, &mut parts);
     });
     if let Some(output) = tool.output_schema() {
-        Walk::of(output).each(&mut |part| any_part(part, Side::Output, &mut parts));
+        Walk::new(output).each(&mut |part| any_part(part, Side::Output, &mut parts));
     }
-    for Seen { rule, severity, before, name, sides, after } in parts.0 {
+    for PartFinding { rule, severity, before, name, sides, after } in parts.0 {
         let sides = sides.iter().map(|side| side.name()).collect::<Vec<_>>().join(" and ");
         let place =
             if name.is_empty() { format!("the root of its {sides}") } else { format!("`{name}` of its {sides}") };
@@ -74,7 +74,7 @@ pub(super) fn lint(tool: &RegisteredTool, found: &mut Found<'_>) {
 }
 
 /// What the root of an input schema says.
-fn roots(schema: &Value, found: &mut Found<'_>) {
+fn roots(schema: &Value, found: &mut ToolFindings<'_>) {
     let size = schema.to_string().len();
     if size > GOOD_SCHEMA_SIZE {
         found.warn(
@@ -127,8 +127,8 @@ impl Side {
     }
 }
 
-/// What was seen of a value, and on which sides: it is reported once.
-struct Seen {
+/// A finding on a value, in the input, the output or both: it is reported once.
+struct PartFinding {
     rule: &'static str,
     severity: Severity,
     before: String,
@@ -138,7 +138,7 @@ struct Seen {
 }
 
 #[derive(Default)]
-struct Parts(Vec<Seen>);
+struct Parts(Vec<PartFinding>);
 
 impl Parts {
     fn warn(&mut self, rule: &'static str, before: &str, part: Part<'_>, side: Side, after: impl Into<String>) {
@@ -154,7 +154,7 @@ impl Parts {
         side: Side,
         after: impl Into<String>,
     ) {
-        let same = |seen: &&mut Seen| seen.rule == rule && seen.name == part.name && seen.before == before;
+        let same = |seen: &&mut PartFinding| seen.rule == rule && seen.name == part.name && seen.before == before;
         if let Some(seen) = self.0.iter_mut().find(same) {
             if !seen.sides.contains(&side) {
                 seen.sides.push(side);
@@ -162,12 +162,12 @@ impl Parts {
             return;
         }
         let (before, name, sides) = (before.to_owned(), part.name.to_owned(), vec![side]);
-        self.0.push(Seen { rule, severity, before, name, sides, after: after.into() });
+        self.0.push(PartFinding { rule, severity, before, name, sides, after: after.into() });
     }
 }
 
 fn is_kind(schema: &Value, kind: &str) -> bool {
-    schema.get("type").is_some_and(|own| own == kind)
+    schema.get("type").is_some_and(|known| known == kind)
 }
 
 /// What the schema of an argument says that converters stumble over.
@@ -177,13 +177,13 @@ fn input_part(part: Part<'_>, parts: &mut Parts) {
     if is_nullable(schema) {
         warn("null-type", "takes null in", ", which Gemini refuses; leave it out of `required` instead");
     }
-    let is_whole = matches!(part.place, Place::Property | Place::Part);
-    if is_whole && ["oneOf", "const"].iter().any(|key| schema.get(key).is_some()) {
+    let is_value = matches!(part.place, Place::Property | Place::Part);
+    if is_value && ["oneOf", "const"].iter().any(|key| schema.get(key).is_some()) {
         let after = ", which converters for Gemini drop; write `anyOf`, and an `enum` of one value";
         warn("one-of", "has `oneOf` or `const` in", after);
     }
     let is_open = |key: &str| schema.get(key).is_some_and(|more| *more != Value::Bool(false));
-    if is_whole && (is_open("additionalProperties") || is_open("patternProperties")) {
+    if is_value && (is_open("additionalProperties") || is_open("patternProperties")) {
         let after = ", for which OpenAI's strict mode is off; use a list of structs with a key, if you need it";
         warn("map", "takes a map in", after);
     }
@@ -220,7 +220,7 @@ fn any_part(part: Part<'_>, side: Side, parts: &mut Parts) {
         };
         warn("tuple", "has a tuple in", after.to_owned());
     }
-    let bound = |schema: &Value, key: &str, wanted: i64| schema.get(key).is_some_and(|bound| *bound == wanted);
+    let bound = |schema: &Value, key: &str, value: i64| schema.get(key).is_some_and(|bound| *bound == value);
     let is_byte =
         |items: &Value| is_kind(items, "integer") && bound(items, "minimum", 0) && bound(items, "maximum", 255);
     if is_kind(schema, "array") && schema.get("items").is_some_and(is_byte) {
@@ -278,7 +278,7 @@ fn optional(schema: &Value) -> impl Iterator<Item = &Value> {
 
 fn any(schema: &Value, is: impl Fn(Part<'_>) -> bool) -> bool {
     let mut found = false;
-    Walk::of(schema).each(&mut |part| found |= part.place != Place::Restriction && is(part));
+    Walk::new(schema).each(&mut |part| found |= part.place != Place::Restriction && is(part));
     found
 }
 
@@ -309,56 +309,57 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn of(schema: &'a Value) -> Self {
+    fn new(schema: &'a Value) -> Self {
         Self { document: Document(schema), followed: HashSet::new() }
     }
 
-    fn each(mut self, see: &mut dyn FnMut(Part<'a>)) {
+    fn each(mut self, visit: &mut dyn FnMut(Part<'a>)) {
         let root = Part { name: "", schema: self.document.0, place: Place::Root };
-        self.part(root, see);
+        self.part(root, visit);
     }
 
-    fn part(&mut self, part: Part<'a>, see: &mut dyn FnMut(Part<'a>)) {
+    fn part(&mut self, part: Part<'a>, visit: &mut dyn FnMut(Part<'a>)) {
         let Part { name, schema, place } = part;
         let Value::Object(object) = schema else { return };
-        see(part);
-        let says_kind = object.contains_key("type") || place == Place::Restriction;
+        visit(part);
+        let has_kind = object.contains_key("type") || place == Place::Restriction;
         for (key, inner) in object {
             match (key.as_str(), inner) {
                 ("$ref", Value::String(reference)) => {
                     let target = self.document.target(reference).filter(|_| self.followed.insert(reference));
                     if let Some(schema) = target {
-                        self.part(Part { schema, ..part }, see);
+                        self.part(Part { schema, ..part }, visit);
                     }
                 }
                 ("properties", Value::Object(named)) => {
                     let place = if place == Place::Restriction { place } else { Place::Property };
                     for (name, schema) in named {
-                        self.part(Part { name, schema, place }, see);
+                        self.part(Part { name, schema, place }, visit);
                     }
                 }
                 ("patternProperties", Value::Object(named)) => {
-                    self.all(named.values(), Part { place: Place::Part, ..part }, see);
+                    self.parts(named.values(), Part { place: Place::Part, ..part }, visit);
                 }
                 ("items" | "additionalProperties", schema) => {
-                    self.part(Part { name, schema, place: Place::Part }, see);
+                    self.part(Part { name, schema, place: Place::Part }, visit);
                 }
                 ("not" | "if" | "then" | "else" | "contains", schema) => {
-                    self.part(Part { name, schema, place: Place::Restriction }, see);
+                    self.part(Part { name, schema, place: Place::Restriction }, visit);
                 }
-                ("prefixItems", Value::Array(all)) => self.all(all, Part { place: Place::Part, ..part }, see),
+                ("prefixItems", Value::Array(all)) => self.parts(all, Part { place: Place::Part, ..part }, visit),
                 ("oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
-                    let place = if says_kind || key == "allOf" { Place::Restriction } else { Place::Part };
-                    self.all(all, Part { place, ..part }, see);
+                    let place = if has_kind || key == "allOf" { Place::Restriction } else { Place::Part };
+                    self.parts(all, Part { place, ..part }, visit);
                 }
                 _ => {}
             }
         }
     }
-    /// Sees schemas of values that are in the same place.
-    fn all(&mut self, schemas: impl IntoIterator<Item = &'a Value>, part: Part<'a>, see: &mut dyn FnMut(Part<'a>)) {
+
+    /// Visits schemas that are in the same place.
+    fn parts(&mut self, schemas: impl IntoIterator<Item = &'a Value>, part: Part<'a>, visit: &mut dyn FnMut(Part<'a>)) {
         for schema in schemas {
-            self.part(Part { schema, ..part }, see);
+            self.part(Part { schema, ..part }, visit);
         }
     }
 }
