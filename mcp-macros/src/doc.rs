@@ -21,7 +21,7 @@ impl Text {
     }
 
     /// Takes the text of the key `description` if there is no doc comment.
-    pub(crate) fn take_key(&mut self, key: Option<&LitStr>, item: &str, errors: &mut Errors) {
+    pub(crate) fn take_key(&mut self, key: Option<LitStr>, item: &str, errors: &mut Errors) {
         match key {
             Some(text) if self.is_empty() => *self = Self::Written(text.value()),
             Some(text) => errors.at(text, format!("the {item} has a doc comment as well; keep one of them")),

@@ -1,15 +1,15 @@
 //! Tool → tokens: the function as it is written, and a constant beside it that registers it.
 
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprLit, Lit};
+use syn::{Expr, ExprLit, Lit, LitStr};
 
 use crate::doc::{Docs, Text};
 use crate::errors::Errors;
 use crate::function::Function;
-use crate::keys::{Keys, Number, TOOL_KEYS, Target, Value};
+use crate::keys::{Keys, Setting, TOOL_KEYS, Target};
 use crate::model::Tool;
 use crate::param::{Arg, Ctx, CtxKind, Param};
 use crate::tools::const_of;
@@ -56,7 +56,7 @@ fn add_attributes(tool: &Tool, function: &mut Function) {
 }
 
 fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
-    let krate = tool.keys.expr("crate").map_or_else(|| krate.clone(), ToTokens::to_token_stream);
+    let krate = tool.keys.get("crate").and_then(|setting| setting.tokens.as_ref()).unwrap_or(krate);
     let private = quote!(#krate::__private);
     let (vis, konst, name) = (&function.vis, const_of(&tool.function), &tool.name);
     let function_name = tool.function.unraw().to_string();
@@ -107,49 +107,10 @@ fn list_setter(setter: &str, items: impl Iterator<Item = impl ToTokens>) -> Opti
 /// The keys that are passed on as they are.
 fn key_setters(keys: &Keys) -> TokenStream {
     let setters = keys.iter().filter(|setting| matches!(setting.key.target, Target::Setter)).map(|setting| {
-        let (setter, value) = (format_ident!("{}", setting.key.name), &setting.value);
+        let (setter, value) = (format_ident!("{}", setting.key.name), &setting.tokens);
         quote!(.#setter(#value))
     });
     setters.collect()
-}
-
-/// The value as a setter takes it.
-impl ToTokens for Value {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        tokens.extend(match self {
-            Self::Invalid => unreachable!("an expansion has no mistakes"),
-            Self::Bool(value) => quote!(#value),
-            Self::Text(text) => quote!(#text),
-            Self::Texts(texts) => quote!(&[#(#texts),*]),
-            Self::Timeout(None) => quote!(__mcp::Timeout::Never),
-            Self::Timeout(Some(millis)) => quote!(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis))),
-            Self::Count(count) => Literal::u64_unsuffixed(*count).to_token_stream(),
-            Self::Number(number) => quote!(__mcp::Bound::#number),
-            Self::Expr(expr) => quote!(#expr),
-            Self::Pairs(pairs) => {
-                let pairs = pairs.iter().map(|(name, value)| {
-                    let value = match value {
-                        Self::Bool(value) => quote!(Bool(#value)),
-                        Self::Number(number) => quote!(#number),
-                        value => quote!(Str(#value)),
-                    };
-                    quote!((#name, __mcp::MetaValue::#value))
-                });
-                quote!(&[#(#pairs),*])
-            }
-        });
-    }
-}
-
-/// The variant of `Bound` or `MetaValue`.
-impl ToTokens for Number {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        let (variant, number) = match self {
-            Self::Int(number) => (quote!(Int), Literal::i128_unsuffixed(*number)),
-            Self::Float(number) => (quote!(Float), Literal::f64_unsuffixed(*number)),
-        };
-        tokens.extend(quote!(#variant(#number)));
-    }
 }
 
 /// All that is known of the tool, one call each.
@@ -171,9 +132,9 @@ fn entry_setters(tool: &Tool) -> TokenStream {
     let params = tool.args.first().map(|_| quote!(.params(&__MCP_PARAMS)));
     let flatten = flattened(tool).map(|_| quote!(.flatten(true)));
     let needs = list_setter("needs", tool.params.iter().filter_map(needs));
-    let input = tool.keys.expr("input_schema");
+    let input = tool.keys.value::<Expr>("input_schema");
     let input = input.map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
-    let output = tool.keys.expr("output_schema").map_or_else(
+    let output = tool.keys.value::<Expr>("output_schema").map_or_else(
         || quote!(.output_schema(|| __mcp_output(true).1)),
         |schema| quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true)),
     );
@@ -233,9 +194,9 @@ fn default_name(arg: &Arg) -> Option<Ident> {
 
 fn default_fn(arg: &Arg) -> Option<TokenStream> {
     let (name, slot, ty) = (default_name(arg)?, &arg.ty.slot, &arg.ty.ty);
-    let value = match arg.keys.expr("default") {
+    let value = match arg.keys.value::<Expr>("default") {
         None => quote_spanned!(arg.keys.get("default")?.ident.span()=> ::core::default::Default::default()),
-        Some(expr @ Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => from_text(expr, &text.value()),
+        Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => from_text(&text),
         Some(expr) => quote!(#expr),
     };
     let value = if arg.ty.borrows { quote_spanned!(arg.span=> __mcp::Lent::<#ty>::NEW.own(#value)) } else { value };
@@ -252,14 +213,14 @@ fn camel_case(text: &str) -> String {
 }
 
 /// A default that is written as a text. A trait of its own says what to write if the type takes no text.
-fn from_text(expr: &Expr, text: &str) -> TokenStream {
-    let remedy = match syn::parse_str::<Ident>(&camel_case(text)) {
+fn from_text(default: &LitStr) -> TokenStream {
+    let remedy = match syn::parse_str::<Ident>(&camel_case(&default.value())) {
         Ok(variant) => format!("for a variant write `default = {{Self}}::{variant}`"),
         Err(_) => "write it without quotes".to_owned(),
     };
     let note = format!("`default` takes a Rust expression of the parameter's type; {remedy}");
     let text = quote!(::core::convert::From<&'static ::core::primitive::str>);
-    quote_spanned! {expr.span()=> {
+    quote_spanned! {default.span()=> {
         #[diagnostic::on_unimplemented(
             message = "a text cannot be the default of a `{Self}`", label = "not a `{Self}`", note = #note
         )]
@@ -269,7 +230,7 @@ fn from_text(expr: &Expr, text: &str) -> TokenStream {
         fn from_text<T: FromText>(text: &'static ::core::primitive::str) -> T {
             T::from(text)
         }
-        from_text(#expr)
+        from_text(#default)
     }}
 }
 
@@ -286,7 +247,7 @@ fn constraint_checks(arg: &Arg) -> impl Iterator<Item = TokenStream> {
 fn param(arg: &Arg, docs: &Docs) -> TokenStream {
     let (name, slot) = (&arg.name, &arg.ty.slot);
     let param = quote_spanned!(arg.span=> __mcp::Param::of::<#slot>(#name));
-    let aliases = list_setter("aliases", arg.keys.texts("alias"));
+    let aliases = list_setter("aliases", arg.keys.all("alias").filter_map(Setting::value::<LitStr>));
     let description = match (&arg.description, &docs.description) {
         (Text::Written(text), Text::Macro(_)) if text.is_empty() => {
             let name = arg.ident.unraw().to_string();
@@ -297,17 +258,17 @@ fn param(arg: &Arg, docs: &Docs) -> TokenStream {
     };
     let default = default_name(arg)
         .map(|default| quote_spanned!(arg.span=> .default(|| __mcp::Shown::<#slot>::NEW.json(#default))));
-    let examples = arg.keys.exprs("example");
+    let examples = arg.keys.all("example").filter_map(Setting::value::<Expr>);
     let examples = examples.map(|example| quote_spanned!(example.span()=> || __mcp::json(#example)));
     let examples = list_setter("examples", examples);
     let constraints = arg.constraints().map(|(constraint, _)| {
-        let (variant, value) = (format_ident!("{}", camel_case(constraint.key.name)), &constraint.value);
+        let (variant, value) = (format_ident!("{}", camel_case(constraint.key.name)), &constraint.tokens);
         quote!(__mcp::Constraint::#variant(#value))
     });
     let constraints = list_setter("constraints", constraints)
         .map(|constraints| quote!(#constraints.fitted(__mcp::KindOf::<#slot>::KIND.is_known())));
     let keys = key_setters(&arg.keys);
-    let schema = arg.keys.expr("schema");
+    let schema = arg.keys.value::<Expr>("schema");
     let schema = schema.map(|schema| quote_spanned!(schema.span()=> .explicit_schema(|| __mcp::Value::from(#schema))));
     quote!(#param #aliases #description #default #examples #constraints #keys #schema)
 }

@@ -11,9 +11,9 @@ use syn::{Attribute, Expr, ExprLit, FnArg, GenericParam, Lit, LitStr, MetaNameVa
 
 use crate::doc::{self, Docs, Text};
 use crate::errors::Errors;
-use crate::formats::check_name;
 use crate::function::Function;
-use crate::keys::{Keys, Value};
+use crate::keys::Keys;
+use crate::kinds::check_name;
 use crate::param::{Arg, CtxKind, Param};
 use crate::types::{SignatureType, ungrouped};
 
@@ -160,7 +160,7 @@ fn check_inline(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Erro
     if is_async {
         errors.at(inline, "an `async fn` is awaited and never runs `inline`; remove the key");
     }
-    if let Some(Value::Timeout(Some(_))) = keys.get("timeout").map(|timeout| &timeout.value) {
+    if keys.text("timeout").is_some_and(|timeout| timeout.value() != "none") {
         errors.at(inline, "an `inline` tool has no deadline; remove `timeout` or `inline`");
     }
     for param in params {
@@ -174,14 +174,13 @@ fn check_inline(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Erro
 /// The version in which the tool was deprecated, by the key or by `#[deprecated]`.
 fn deprecated_in(keys: &Keys, attrs: &[Attribute], errors: &mut Errors) -> Option<LitStr> {
     let parse = |text: &LitStr| semver::Version::parse(&text.value()).ok();
-    let first = LitStr::new("1.0.0", Span::call_site());
-    let current = keys.text("version").unwrap_or(&first);
+    let current = keys.text("version").unwrap_or_else(|| LitStr::new("1.0.0", Span::call_site()));
     if let Some(since) = keys.text("deprecated_in") {
-        if parse(since) > parse(current) {
+        if parse(&since) > parse(&current) {
             let current = current.value();
-            errors.at(since, format!("the tool is at version {current}; lower `deprecated_in`, or raise `version`"));
+            errors.at(&since, format!("the tool is at version {current}; lower `deprecated_in`, or raise `version`"));
         }
-        return Some(since.clone());
+        return Some(since);
     }
     let attr = attrs.iter().find(|attr| attr.path().is_ident("deprecated"))?;
     // The compiler reports what is wrong with it.
@@ -189,7 +188,7 @@ fn deprecated_in(keys: &Keys, attrs: &[Attribute], errors: &mut Errors) -> Optio
     let since = pairs.into_iter().find(|pair| pair.path.is_ident("since")).map(|pair| pair.value);
     match since {
         Some(Expr::Lit(ExprLit { lit: Lit::Str(since), .. })) if parse(&since).is_some() => Some(since),
-        _ => Some(current.clone()),
+        _ => Some(current),
     }
 }
 
@@ -201,7 +200,7 @@ fn full_name(keys: &Keys, function: &Ident, errors: &mut Errors) -> Option<Strin
         return Some(name.value());
     }
     let package = || std::env::var("CARGO_PKG_NAME").ok().map(|package| package.replace('-', "_"));
-    let Some(module) = module.map(LitStr::value).or_else(package) else {
+    let Some(module) = module.as_ref().map(LitStr::value).or_else(package) else {
         errors.at(function, "the package's name is not known here; set `module = \"…\"`");
         return None;
     };

@@ -3,12 +3,13 @@
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Expr, ExprLit, FnArg, Lit, LitStr, Meta, Pat, PatType, Type};
+use syn::{Attribute, Expr, FnArg, Lit, LitStr, Meta, Pat, PatType, Type};
 
 use crate::doc::{self, Text};
 use crate::errors::{Errors, error, listed};
 use crate::function::{is_any, is_lint};
-use crate::keys::{ARG_KEYS, Keys, Number, Setting, Target, Value, names};
+use crate::keys::{ARG_KEYS, Keys, Setting, Target, names};
+use crate::kinds::as_f64;
 use crate::types::{SignatureType, ungrouped};
 
 /// A parameter.
@@ -126,7 +127,7 @@ impl Arg {
         }
         let keys = Keys::read(&ARG_KEYS, lists, errors);
         description.take_key(keys.text("description"), "parameter", errors);
-        let name = keys.text("rename").cloned();
+        let name = keys.text("rename");
         let name = name.unwrap_or_else(|| LitStr::new(&ident.unraw().to_string(), ident.span()));
         let arg = Self { ident, name, index, ty, span, description, keys };
         arg.check(errors);
@@ -134,8 +135,8 @@ impl Arg {
     }
 
     /// The name and the aliases.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &LitStr> {
-        std::iter::once(&self.name).chain(self.keys.texts("alias"))
+    pub(crate) fn names(&self) -> impl Iterator<Item = LitStr> {
+        std::iter::once(self.name.clone()).chain(self.keys.all("alias").filter_map(Setting::value))
     }
 
     /// The constraints, each with the `TypeKind` that it fits.
@@ -148,7 +149,7 @@ impl Arg {
 
     /// A bound, with its key as it is written.
     fn bound(&self, name: &'static str) -> Option<(&Ident, f64)> {
-        self.keys.get(name).and_then(|setting| Some((&setting.ident, setting.value.as_f64()?)))
+        self.keys.get(name).and_then(|setting| Some((&setting.ident, as_f64(&setting.value()?)?)))
     }
 
     fn check(&self, errors: &mut Errors) {
@@ -174,35 +175,29 @@ impl Arg {
             }
         }
         for key in ["default", "example"] {
-            for value in self.keys.exprs(key) {
-                for (constraint, _) in self.constraints().filter(|(constraint, _)| breaks(value, constraint)) {
-                    let constraint = &constraint.ident;
-                    errors.at(value, format!("the {key} breaks its own `{constraint}`; change one of them"));
+            for setting in self.keys.all(key) {
+                for (constraint, _) in self.constraints().filter(|(constraint, kind)| breaks(setting, constraint, kind))
+                {
+                    let message = format!("the {key} breaks its own `{}`; change one of them", constraint.ident);
+                    errors.at_each(setting.value::<Expr>(), message);
                 }
             }
         }
     }
 }
 
-/// Whether a value breaks a constraint, as far as the tokens show it.
-fn breaks(value: &Expr, constraint: &Setting) -> bool {
-    let text = match value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-        _ => None,
+/// Whether a default or an example breaks a constraint of types of the kind, as far as the tokens show it.
+fn breaks(value: &Setting, constraint: &Setting, kind: &str) -> bool {
+    let (Some(value), bound) = (value.value::<Lit>(), constraint.value().and_then(|bound| as_f64(&bound))) else {
+        return false;
     };
-    if let Value::Texts(texts) = &constraint.value {
-        return text.is_some_and(|text| texts.iter().all(|value| value.value() != text));
-    }
-    let number = Number::read(value).map(Number::as_f64);
-    let length = text.map(|text| Number::Int(text.chars().count() as i128).as_f64());
-    let (value, is_broken): (_, fn(&f64, &f64) -> bool) = match constraint.key.name {
-        "min" => (number, f64::lt),
-        "max" => (number, f64::gt),
-        "min_length" => (length, f64::lt),
-        "max_length" => (length, f64::gt),
-        _ => return false,
+    let size = match (&value, constraint.texts()) {
+        (Lit::Str(text), Some(texts)) => return texts.iter().all(|known| known.value() != text.value()),
+        (Lit::Str(text), _) if kind == "Text" => u32::try_from(text.value().chars().count()).ok().map(f64::from),
+        (value, _) => as_f64(value).filter(|_| kind == "Number"),
     };
-    value.zip(constraint.value.as_f64()).is_some_and(|(value, bound)| is_broken(&value, &bound))
+    let is_min = constraint.key.name.starts_with("min");
+    size.zip(bound).is_some_and(|(size, bound)| if is_min { size < bound } else { size > bound })
 }
 
 /// Finds out whether the type can be that of an argument, as far as the tokens show it.

@@ -51,12 +51,12 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
         __mcp::Param::of::<<Path as __mcp::RefParam>::Slot>("path")
             .description("Where it is.")
             .examples(&[|| __mcp::json("src/main.rs")])
-            .constraints(&[__mcp::Constraint::MinLength(1)])
+            .constraints(&[__mcp::Constraint::MinLength(1u64)])
             .fitted(__mcp::KindOf::<<Path as __mcp::RefParam>::Slot>::KIND.is_known()),
         __mcp::Param::of::<String>("encoding")
             .default(|| __mcp::Shown::<String>::NEW.json(__mcp_default_1)),
         __mcp::Param::of::<Option<u64>>("limit")
-            .constraints(&[__mcp::Constraint::Min(__mcp::Bound::Int(1))])
+            .constraints(&[__mcp::Constraint::Min(__mcp::Bound::Int(1i128))])
             .fitted(__mcp::KindOf::<Option<u64>>::KIND.is_known()),
         __mcp::Param::of::<Option<<str as __mcp::RefParam>::Slot>>("filter"),
     ];

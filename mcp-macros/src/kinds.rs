@@ -1,0 +1,197 @@
+//! The kinds of values that keys take.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt as _;
+use syn::parse::Parse;
+use syn::punctuated::Punctuated;
+use syn::{Expr, Lit, LitBool, LitInt, LitStr, Meta, Path, Token};
+
+use crate::errors::error;
+use crate::keys::{duplicate, parse_list};
+
+/// A kind of value.
+pub(crate) struct Kind {
+    /// How a key `{}` of this kind is written, for the error message.
+    form: &'static str,
+    /// Checks the value and returns it as a setter takes it.
+    read: fn(&Meta) -> ReadResult<TokenStream>,
+}
+
+/// Without an error, the form is wrong.
+type ReadResult<T> = Result<T, Option<syn::Error>>;
+
+pub(crate) const FLAG: Kind = Kind { form: "{}", read: flag };
+pub(crate) const BOOL: Kind = Kind { form: "{}` or `{} = false", read: |meta| Ok(bool(meta)?.to_token_stream()) };
+pub(crate) const TEXT: Kind = Kind { form: "{} = \"…\"", read: |meta| Ok(value::<LitStr>(meta)?.to_token_stream()) };
+pub(crate) const NAME: Kind = Kind { read: |meta| Ok(parse_name(value(meta)?)?.to_token_stream()), ..TEXT };
+pub(crate) const VERSION: Kind = Kind { read: |meta| Ok(parse_version(value(meta)?)?.to_token_stream()), ..TEXT };
+pub(crate) const TIMEOUT: Kind = Kind { read: |meta| Ok(parse_timeout(&value(meta)?)?), ..TEXT };
+pub(crate) const TEXTS: Kind = Kind { form: "{}(\"…\", \"…\")", read: |meta| Ok(array(texts(meta)?)) };
+pub(crate) const NAMES: Kind = Kind { read: names, ..TEXTS };
+pub(crate) const COUNT: Kind = Kind { form: "{} = 10", read: |meta| Ok(count(meta)?.to_token_stream()) };
+pub(crate) const SECONDS: Kind = Kind { read: seconds, ..COUNT };
+pub(crate) const NUMBER: Kind = Kind { form: "{} = 1", read: bound };
+pub(crate) const PAIRS: Kind = Kind { form: "{}(owner = \"…\", level = 3, checked = true)", read: pairs };
+pub(crate) const PATH: Kind =
+    Kind { form: "{} = path::to::it", read: |meta| Ok(value::<Path>(meta)?.to_token_stream()) };
+pub(crate) const EXPR: Kind = Kind { form: "{} = …", read: |meta| Ok(value::<Expr>(meta)?.to_token_stream()) };
+pub(crate) const OPTIONAL_EXPR: Kind =
+    Kind { form: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| (EXPR.read)(meta)) };
+
+impl Kind {
+    pub(crate) fn read(&self, meta: &Meta) -> syn::Result<TokenStream> {
+        (self.read)(meta).map_err(|error| error.unwrap_or_else(|| at_value(meta, self.wrong(meta))))
+    }
+
+    fn wrong(&self, meta: &Meta) -> String {
+        format!("`{}` is written `{}`", meta.path().to_token_stream(), self.form(meta))
+    }
+
+    fn form(&self, meta: &Meta) -> String {
+        self.form.replace("{}", &meta.path().to_token_stream().to_string())
+    }
+}
+
+/// A mistake in the value of a key.
+fn at_value(meta: &Meta, message: impl Display) -> syn::Error {
+    match meta {
+        Meta::NameValue(pair) => syn::Error::new_spanned(&pair.value, message),
+        meta => syn::Error::new_spanned(meta, message),
+    }
+}
+
+fn flag(meta: &Meta) -> ReadResult<TokenStream> {
+    if let Meta::Path(_) = meta { Ok(quote!(true)) } else { Err(None) }
+}
+
+/// `key = value`.
+pub(crate) fn value<T: Parse>(meta: &Meta) -> ReadResult<T> {
+    let Meta::NameValue(pair) = meta else { return Err(None) };
+    syn::parse2(pair.value.to_token_stream()).map_err(|_| None)
+}
+
+pub(crate) fn bool(meta: &Meta) -> ReadResult<bool> {
+    if let Meta::Path(_) = meta { Ok(true) } else { Ok(value::<LitBool>(meta)?.value) }
+}
+
+fn count(meta: &Meta) -> ReadResult<u64> {
+    value::<LitInt>(meta)?.base10_parse().map_err(|_| None)
+}
+
+fn seconds(meta: &Meta) -> ReadResult<TokenStream> {
+    let seconds = u32::try_from(count(meta)?);
+    Ok(seconds.map_err(|_| at_value(meta, "`cache_ttl` is in seconds; use a smaller number"))?.to_token_stream())
+}
+
+/// `key("a", "b")`, at least one.
+pub(crate) fn texts(meta: &Meta) -> ReadResult<Vec<LitStr>> {
+    let Meta::List(list) = meta else { return Err(None) };
+    let texts = list.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
+    let texts = texts.map_err(|error| syn::Error::new(error.span(), TEXTS.wrong(meta)))?;
+    if texts.is_empty() { Err(None) } else { Ok(texts.into_iter().collect()) }
+}
+
+fn array(items: impl IntoIterator<Item = impl ToTokens>) -> TokenStream {
+    let items = items.into_iter();
+    quote!(&[#(#items),*])
+}
+
+fn names(meta: &Meta) -> ReadResult<TokenStream> {
+    Ok(array(texts(meta)?.into_iter().map(parse_name).collect::<syn::Result<Vec<_>>>()?))
+}
+
+/// The digits of a number, perhaps with a minus.
+fn digits(lit: &Lit) -> Option<&str> {
+    match lit {
+        Lit::Int(number) => Some(number.base10_digits()),
+        Lit::Float(number) => Some(number.base10_digits()),
+        _ => None,
+    }
+}
+
+pub(crate) fn as_f64(lit: &Lit) -> Option<f64> {
+    digits(lit)?.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// A number as the variant `Int` or `Float` of `Bound` or `MetaValue`.
+fn number<Int: FromStr + ToTokens>(lit: &Lit) -> Option<TokenStream> {
+    match lit {
+        Lit::Int(_) => digits(lit)?.parse::<Int>().ok().map(|number| quote!(Int(#number))),
+        lit => as_f64(lit).map(|number| quote!(Float(#number))),
+    }
+}
+
+fn bound(meta: &Meta) -> ReadResult<TokenStream> {
+    let number = number::<i128>(&value(meta)?).ok_or(None)?;
+    Ok(quote!(__mcp::Bound::#number))
+}
+
+/// `key(owner = "pay", pii)`.
+fn pairs(meta: &Meta) -> ReadResult<TokenStream> {
+    let Meta::List(list) = meta else { return Err(None) };
+    let (mut names, mut pairs) = (HashSet::new(), Vec::new());
+    for (ident, pair) in parse_list(list.tokens.clone())? {
+        let name = ident.unraw().to_string();
+        let value = match (bool(&pair), value(&pair)) {
+            (Ok(value), _) => Some(quote!(Bool(#value))),
+            (_, Ok(Lit::Str(text))) => Some(quote!(Str(#text))),
+            (_, Ok(other)) => number::<i64>(&other),
+            _ => None,
+        };
+        let wrong = || format!("`meta` takes texts, numbers and booleans; write `{}`", PAIRS.form(meta));
+        let value = value.ok_or_else(|| at_value(&pair, wrong()))?;
+        pairs.push(quote!((#name, __mcp::MetaValue::#value)));
+        if !names.insert(name) {
+            return Err(Some(duplicate(&ident)));
+        }
+    }
+    Ok(array(pairs))
+}
+
+fn parse_name(name: LitStr) -> syn::Result<LitStr> {
+    check_name(&name.value()).or_else(|reason| error(&name, reason)).map(|()| name)
+}
+
+/// The grammar of `mcp_core::ToolName`, which this crate cannot depend on.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let mistake = if let Some(c) = name.chars().find(|c| !legal(*c)) {
+        format!("a tool's name cannot have {c:?}; use letters, digits, `_`, `-` and `.`")
+    } else if name.is_empty() {
+        "a tool needs a name; write `module.tool`".to_owned()
+    } else if name.len() > 128 {
+        format!("a tool's name has at most 128 characters, not {}; shorten it", name.len())
+    } else if name.split('.').any(str::is_empty) {
+        "a tool's name has something before and after each dot; write `module.tool`".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(mistake)
+}
+
+fn parse_version(version: LitStr) -> syn::Result<LitStr> {
+    match semver::Version::parse(&version.value()) {
+        Ok(_) => Ok(version),
+        Err(reason) => error(version, format!("not a version ({reason}); write `major.minor.patch`, such as `1.0.0`")),
+    }
+}
+
+/// `"500ms"`, `"5s"`, `"2m"` or `"none"`.
+fn parse_timeout(text: &LitStr) -> syn::Result<TokenStream> {
+    let value = text.value();
+    if value == "none" {
+        return Ok(quote!(__mcp::Timeout::Never));
+    }
+    let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
+    let unit = [("ms", 1), ("s", 1_000), ("m", 60_000)].into_iter().find(|(name, _)| *name == unit);
+    match unit.and_then(|(_, millis)| number.parse::<u64>().ok()?.checked_mul(millis)) {
+        Some(0) => error(text, "a tool needs some time; write `\"none\"` for no limit"),
+        Some(millis) => Ok(quote!(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis)))),
+        None => error(text, "not a time; write `\"500ms\"`, `\"5s\"`, `\"2m\"` or `\"none\"`"),
+    }
+}
