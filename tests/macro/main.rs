@@ -13,7 +13,6 @@
 )]
 
 mod arguments;
-mod compile_errors;
 mod descriptions;
 mod forms;
 mod injected;
