@@ -161,7 +161,7 @@ fn nobody_is_told_when_the_tool_has_returned() {
     assert!(!result.is_failure());
     drop(options);
     // Whoever waits for the end of the call hears of it, and lets go of the sink.
-    crate::until("the one who was left behind ends", || Arc::strong_count(&events) == 1);
+    support::wait_until_blocking("the one who was left behind ends", || Arc::strong_count(&events) == 1);
     assert!(events.lock().unwrap().is_empty());
 }
 

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use mcp_core::__private::block_on;
 use mcp_registry::{CallOptions, CancelToken, Error, Registry, Timeout, Tool, ToolCall, ToolContext, mcp_tool, tools};
 use serde_json::json;
+use support::wait_until_blocking;
 
-use crate::{build, call, failure, of, try_call, until};
+use crate::{build, call, failure, of, try_call};
 
 /// Counts what is dropped.
 struct Dropped(Arc<AtomicUsize>);
@@ -132,7 +133,7 @@ fn abandoned_work_is_bounded_and_counted_until_it_returns() {
     assert_eq!(error_type, "ApiLimitExceeded");
     assert!(message.contains("3 calls that ran out of time") && message.ends_with("try again later"), "{message}");
     door.open();
-    until("the pool is free again", || !call(&registry, "time.quick", json!({})).is_failure());
+    wait_until_blocking("the pool is free again", || !call(&registry, "time.quick", json!({})).is_failure());
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn a_function_that_asks_leaves_when_nobody_waits() {
     let left = Left::default();
     let registry = build(of(tools![polite]).state(left.clone()));
     assert_eq!(failure(&call(&registry, "time.polite", json!({}))).0, "TimeoutError");
-    until("the function leaves", || left.0.load(Ordering::SeqCst));
+    wait_until_blocking("the function leaves", || left.0.load(Ordering::SeqCst));
 }
 
 #[test]

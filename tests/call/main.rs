@@ -48,12 +48,3 @@ fn failure(result: &ToolResult) -> (&str, &str) {
     let error = result.error.as_ref().unwrap_or_else(|| panic!("no failure: {}", result.to_json()));
     (error.error_type.as_str(), &error.error_message)
 }
-
-/// Waits until something is so, for tests of what happens on other threads.
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let start = std::time::Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < std::time::Duration::from_secs(30), "{what} does not happen");
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-}

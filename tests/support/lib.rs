@@ -1,7 +1,10 @@
-//! What several tests share: the worked examples of the source documents, and arbitrary JSON.
+//! What several tests share: the worked examples of the source documents, arbitrary JSON, and waiting.
+
+mod wait;
 
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
+pub use wait::{LONG, wait_for_blocking, wait_until, wait_until_blocking};
 
 /// The worked calls, by file name.
 pub const CALLS: [(&str, &str); 4] = [

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ErrorCode, ProgressNotificationParam,
@@ -12,10 +11,8 @@ use rmcp::service::{NotificationContext, PeerRequestOptions, RequestHandle, Runn
 use rmcp::transport::IntoTransport;
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt as _, RoleClient, ServiceError};
 use serde_json::{Value, json};
+use support::{LONG, wait_until};
 use tokio::time::timeout;
-
-/// Longer than anything takes.
-pub(crate) const LONG: Duration = Duration::from_secs(90);
 
 /// Keeps what it is told.
 #[derive(Clone, Default)]
@@ -114,7 +111,7 @@ impl Client {
         assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
 
         self.call(five_steps, arguments).await.unwrap();
-        eventually(|| self.told.progress.lock().unwrap().len() == 5).await;
+        wait_until("five steps of progress", || self.told.progress.lock().unwrap().len() == 5).await;
         let mut steps = self.told.progress.lock().unwrap().clone();
         // The client may handle them in another order.
         steps.sort_by(f64::total_cmp);
@@ -132,14 +129,4 @@ impl Client {
         assert_eq!(self.changes(), 0, "only who has asked is told");
         subscription.cancel().await.unwrap();
     }
-}
-
-/// Waits until something is so.
-pub(crate) async fn eventually(done: impl Fn() -> bool) {
-    let wait = async {
-        while !done() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(LONG, wait).await.unwrap();
 }

@@ -6,9 +6,10 @@ use mcp_registry::rmcp::Handler;
 use mcp_registry::{ProtocolVersion, Tool, ToolResult};
 use rmcp::model::{ErrorCode, ServerNotification, SubscriptionFilter};
 use serde_json::{Value, json};
+use support::{LONG, wait_until};
 use tokio::time::timeout;
 
-use super::{LONG, Own, connect, eventually, registry};
+use super::{Own, connect, registry};
 
 /// A tool that comes late.
 fn late() -> Tool {
@@ -31,13 +32,13 @@ async fn a_handler_sees_tools_that_come_and_go() {
     // Outside the runtime.
     std::thread::spawn(move || changed.register(late()).unwrap()).join().unwrap();
     for connected in [&one, &other] {
-        eventually(|| connected.told.changes.load(Ordering::SeqCst) == 1).await;
+        wait_until("a change is told", || connected.told.changes.load(Ordering::SeqCst) == 1).await;
         assert!(connected.names().await.contains(&"t_late".to_owned()));
         let result = connected.call("t_late", json!({})).await.unwrap();
         assert_eq!(result.structured_content, Some(json!({ "late": true })));
     }
     assert!(registry.unregister("t.late"));
-    eventually(|| one.told.changes.load(Ordering::SeqCst) == 2).await;
+    wait_until("a second change is told", || one.told.changes.load(Ordering::SeqCst) == 2).await;
     assert!(!one.names().await.contains(&"t_late".to_owned()));
     assert_eq!(one.protocol_error("t_late", json!({})).await.code, ErrorCode::INVALID_PARAMS);
 }

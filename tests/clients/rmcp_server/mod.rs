@@ -35,11 +35,10 @@ use rmcp::{
     ServiceExt as _, tool, tool_handler,
 };
 use serde_json::{Value, json};
+use support::{LONG, wait_until};
 use tokio::io::duplex;
 use tokio::sync::Notify;
 use tokio::time::timeout;
-
-const LONG: Duration = Duration::from_secs(60);
 
 /// Adds two numbers.
 #[mcp_tool(module = "t", title = "Add", inline, read_only, meta(owner = "math"), aliases("t.plus"))]
@@ -279,15 +278,6 @@ impl Connected {
     }
 }
 
-async fn eventually(done: impl Fn() -> bool) {
-    let wait = async {
-        while !done() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    timeout(LONG, wait).await.unwrap();
-}
-
 /// The list as our own server gives it.
 async fn own_list(registry: &Registry, era: ProtocolVersion) -> Vec<Value> {
     InMemory::connect(Server::new(registry.clone()), era).await.unwrap().list_tools().await.unwrap()
@@ -415,7 +405,7 @@ async fn a_call_that_is_cancelled_reaches_the_tool() {
         handle.cancel(Some("no longer needed".to_owned())).await.unwrap();
         timeout(LONG, seen.cancelled.notified()).await.unwrap();
         assert!(seen.polled.load(Ordering::SeqCst));
-        eventually(|| audit.records().len() == 1).await;
+        wait_until("the call is in the audit", || audit.records().len() == 1).await;
         assert_eq!(json!(audit.records()[0])["outcome"], "cancelled");
     }
 }
@@ -427,7 +417,7 @@ async fn progress_is_told_to_who_asks() {
         for connected in [connect(Handler::new(&registry), era).await, connect(Own::with(&registry), era).await] {
             connected.call("t_steps", json!({})).await.unwrap();
             let progress = &connected.told.progress;
-            eventually(|| progress.lock().unwrap().len() == 2).await;
+            wait_until("two steps of progress", || progress.lock().unwrap().len() == 2).await;
             let mut told = progress.lock().unwrap().clone();
             // The client may handle them in another order.
             told.sort_by(|one, other| one.progress.total_cmp(&other.progress));
@@ -445,11 +435,11 @@ async fn log_lines_are_told_as_the_version_asks_for() {
 
     let connected = connect(Handler::new(&registry), ProtocolVersion::V2025_11_25).await;
     connected.call("t_steps", json!({})).await.unwrap();
-    eventually(|| !lines(&connected).is_empty()).await;
+    wait_until("a log line", || !lines(&connected).is_empty()).await;
     assert_eq!(json!(lines(&connected)), odd);
     connected.client.set_level(SetLevelRequestParams::new(LoggingLevel::Debug)).await.unwrap();
     connected.call("t_steps", json!({})).await.unwrap();
-    eventually(|| lines(&connected).len() == 3).await;
+    wait_until("three log lines", || lines(&connected).len() == 3).await;
 
     // Each request says it, and otherwise there are none.
     for connected in [
@@ -463,7 +453,7 @@ async fn log_lines_are_told_as_the_version_asks_for() {
         let options = PeerRequestOptions::no_options().with_meta(meta);
         let handle = connected.client.send_cancellable_request(request, options).await.unwrap();
         timeout(LONG, handle.await_response()).await.unwrap().unwrap();
-        eventually(|| !lines(&connected).is_empty()).await;
+        wait_until("a log line", || !lines(&connected).is_empty()).await;
         assert_eq!(json!(lines(&connected)), odd);
     }
 }

@@ -3,10 +3,11 @@
 use mcp_registry::rmcp::Handler;
 use rmcp::ServiceExt as _;
 use serde_json::{Value, json};
+use support::LONG;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex};
 use tokio::time::timeout;
 
-use super::{LONG, registry};
+use super::registry;
 
 /// A client that writes lines by hand, set up.
 async fn by_hand(handler: Handler) -> (BufReader<ReadHalf<DuplexStream>>, WriteHalf<DuplexStream>) {

@@ -5,10 +5,11 @@ use mcp_registry::{CallToolResult as OurResult, Registry, mcp_tool, tools};
 use rmcp::model::{CallToolResult, ClientCapabilities, ClientInfo, Implementation, ProtocolVersion};
 use rmcp::{ClientHandler, ServiceExt as _};
 use serde_json::json;
+use support::LONG;
 use tokio::io::duplex;
 use tokio::time::timeout;
 
-use super::{ERAS, LONG, connect, params};
+use super::{ERAS, connect, params};
 
 /// Letters.
 #[mcp_tool(module = "t")]

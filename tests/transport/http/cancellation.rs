@@ -5,10 +5,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcp_registry::serde_json::json;
 use mcp_registry::{CallRecord, CancelToken, Http, Observer, Registry, Server, mcp_tool, tools};
+use support::wait_until_blocking;
 use tokio::net::TcpListener;
 
 static RUNS: AtomicUsize = AtomicUsize::new(0);
@@ -18,7 +19,7 @@ static CALLED_OFF: AtomicBool = AtomicBool::new(false);
 #[mcp_tool(module = "holes", inline)]
 fn slow() -> usize {
     let runs = RUNS.fetch_add(1, Ordering::SeqCst);
-    until(|| CALLED_OFF.load(Ordering::SeqCst));
+    wait_until_blocking("the call is cancelled", || CALLED_OFF.load(Ordering::SeqCst));
     runs
 }
 
@@ -26,13 +27,6 @@ struct Nobody;
 
 impl Observer for Nobody {
     fn observe(&self, _: &CallRecord<'_>) {}
-}
-
-fn until(is_so: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !is_so() && started.elapsed() < Duration::from_secs(5) {
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Serves on a thread of its own, which a tool may block.
@@ -72,7 +66,7 @@ fn a_call_that_is_called_off_is_not_made_again() {
     let session = format!("Mcp-Session-Id: {id}\r\n");
     let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "holes_slow" } });
     let call = send(one, &session, &call);
-    until(|| RUNS.load(Ordering::SeqCst) > 0);
+    wait_until_blocking("the call begins", || RUNS.load(Ordering::SeqCst) > 0);
     let off = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
     assert!(answer(send(other, &session, &off)).starts_with("HTTP/1.1 202 "));
     CALLED_OFF.store(true, Ordering::SeqCst);

@@ -104,10 +104,12 @@ fn a_place_of_a_client_that_is_gone_is_free_again() {
             wire.send(ask("2026-07-28", tool, told).bytes());
             served.log.wait_for("began", before + 1);
             drop(wire);
-            super::served::eventually("there is room", || served.ask(&modern("tools/list", json!({}))).status == 200);
+            support::wait_until_blocking("there is room", || {
+                served.ask(&modern("tools/list", json!({}))).status == 200
+            });
         }
         let listen = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
-        super::served::eventually("there is room to listen", || {
+        support::wait_until_blocking("there is room to listen", || {
             let mut wire = served.wire();
             wire.send(listen.bytes());
             wire.head().status == 200

@@ -9,10 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use support::{LONG, wait_for_blocking};
 
 use super::connection_limit::is_answered_soon;
 use super::shutdown::asks_until_told_to_go;
-use super::wire::{Ask, LONG, VERSIONS, Wire, call};
+use super::wire::{Ask, VERSIONS, Wire, call};
 
 struct Program {
     child: Child,
@@ -55,14 +56,7 @@ impl Program {
     }
 
     fn wait(&mut self) -> ExitStatus {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(started.elapsed() < LONG, "it does not end");
-            thread::sleep(Duration::from_millis(2));
-        }
+        wait_for_blocking("the program ends", || self.child.try_wait().unwrap())
     }
 }
 

@@ -11,10 +11,11 @@ use mcp_registry::{
     AuditLog, CallOptions, CallRecord, Http, HttpService, Observer, Rejection, RejectionReason, Server,
 };
 use serde_json::{Value, json};
+use support::wait_until_blocking;
 use tokio::time::Instant;
 use tower_service::Service as _;
 
-use super::served::{Log, Served, builder, eventually, initialize};
+use super::served::{Log, Served, builder, initialize};
 use super::wire::{Ask, call, modern, older};
 
 #[derive(Clone, Default)]
@@ -114,7 +115,7 @@ fn who_meets_a_limit_or_names_the_session_of_another_is_in_the_audit() {
     assert!(!lines.iter().any(|line| line.to_string().contains(&id)));
     served.log.release();
     assert_eq!(wire.reply().result(), "released");
-    eventually("the call is in the audit as well", || audit.records().len() == 1);
+    wait_until_blocking("the call is in the audit as well", || audit.records().len() == 1);
 }
 
 fn request(token: &str, host: &str) -> Request {

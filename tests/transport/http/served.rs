@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcp_registry::schemars::JsonSchema;
 use mcp_registry::{
@@ -12,10 +12,11 @@ use mcp_registry::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+use support::LONG;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
-use super::wire::{Ask, LONG, Reply, Wire};
+use super::wire::{Ask, Reply, Wire};
 
 /// What tools tell of themselves, and what they wait for.
 #[derive(Clone)]
@@ -394,13 +395,4 @@ pub(crate) fn initialize(version: &str) -> Ask {
 /// A notification in a session.
 pub(crate) fn notification_in(session: &str, method: &str, params: &Value) -> Ask {
     super::wire::notification(method, params).with("Mcp-Session-Id", session)
-}
-
-/// Waits until something is so.
-pub(crate) fn eventually(what: &str, done: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !done() {
-        assert!(started.elapsed() < LONG, "{what}");
-        thread::sleep(Duration::from_millis(2));
-    }
 }

@@ -200,7 +200,7 @@ fn only_so_many_may_listen() {
     }
     served.is_well();
     drop(second);
-    super::served::eventually("a place is free again", || {
+    support::wait_until_blocking("a place is free again", || {
         let mut wire = served.wire();
         wire.send(ask.bytes());
         wire.head().status == 200
@@ -220,7 +220,7 @@ fn only_so_many_requests_may_be_under_way() {
         served.log.release();
         assert_eq!(one.reply().result(), "released");
         assert_eq!(other.reply().status, 200);
-        super::served::eventually("there is room again", || {
+        support::wait_until_blocking("there is room again", || {
             served.ask(&in_version(version, "tools/list", json!({}))).status == 200
         });
     }
@@ -234,7 +234,7 @@ fn who_listens_is_not_counted_as_under_way() {
     let mut one = listen(&served, &json!(1));
     assert!(one.message().is_some());
     let _stream = get(&served, "2025-11-25", None);
-    super::served::eventually("there is room", || served.ask(&modern("tools/list", json!({}))).status == 200);
+    support::wait_until_blocking("there is room", || served.ask(&modern("tools/list", json!({}))).status == 200);
 }
 
 #[test]

@@ -2,12 +2,9 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-
-/// Longer than anything takes that goes well, and than the server waits for anything.
-pub(crate) const LONG: Duration = Duration::from_secs(90);
+use support::LONG;
 
 /// One connection.
 pub(crate) struct Wire {

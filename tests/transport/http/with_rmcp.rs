@@ -7,10 +7,11 @@ use rmcp::model::ProtocolVersion;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::json;
+use support::{LONG, wait_until};
 use tokio::time::timeout;
 
 use super::served::{Served, new_tool};
-use crate::rmcp_client::{Client, LONG, auto, discover, eventually};
+use crate::rmcp_client::{Client, auto, discover};
 
 struct Connected {
     client: Client,
@@ -39,9 +40,9 @@ impl Connected {
         for (number, tool) in ["t_wait", "t_block", "t_step", "t_block_step"].into_iter().enumerate() {
             let handle = client.begin(tool, json!({})).await;
             let log = &self.served.log;
-            eventually(|| log.count("began") == number + 1).await;
+            wait_until("the call begins", || log.count("began") == number + 1).await;
             handle.cancel(Some("no longer needed".to_owned())).await.unwrap();
-            eventually(|| log.count("cancelled") == number + 1).await;
+            wait_until("the call is cancelled", || log.count("cancelled") == number + 1).await;
             // And it goes on.
             let result = client.call("t_add", json!({ "a": 2, "b": 3 })).await.unwrap();
             assert_eq!(result.structured_content, Some(json!({ "result": 5 })), "after {tool}");

@@ -6,13 +6,12 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use support::{LONG, wait_for_blocking, wait_until_blocking};
 
 /// Longer than anything takes that goes well.
-const LONG: Duration = Duration::from_secs(60);
-
 pub(crate) struct Served {
     pub(crate) child: Child,
     input: Option<ChildStdin>,
@@ -84,11 +83,7 @@ impl Served {
 
     /// Waits until the text stands on stderr.
     pub(crate) fn wait_for(&self, text: &str) {
-        let started = Instant::now();
-        while !self.errors.lock().unwrap().contains(text) {
-            assert!(started.elapsed() < LONG, "it does not say `{text}`");
-            thread::sleep(Duration::from_millis(2));
-        }
+        wait_until_blocking(&format!("`{text}` on stderr"), || self.errors.lock().unwrap().contains(text));
     }
 
     /// The next line.
@@ -130,15 +125,10 @@ impl Served {
 
     pub(crate) fn wait(&mut self) -> (Vec<Value>, ExitStatus, String) {
         let mut rest = Vec::new();
-        let started = Instant::now();
-        let status = loop {
+        let status = wait_for_blocking("the program ends", || {
             rest.extend(self.output.try_iter());
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(started.elapsed() < LONG, "it does not end");
-            thread::sleep(Duration::from_millis(2));
-        };
+            self.child.try_wait().unwrap()
+        });
         rest.extend(self.output.iter());
         let rest = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         self.reads_errors.take().unwrap().join().unwrap();

@@ -6,12 +6,13 @@ use rmcp::ClientLifecycleMode;
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::TokioChildProcess;
 use serde_json::json;
+use support::{LONG, wait_until};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
-use crate::rmcp_client::{Client, LONG, auto, discover, eventually};
+use crate::rmcp_client::{Client, auto, discover};
 
 /// A client, and the lines that the program writes to stderr.
 struct Connected {
@@ -67,7 +68,7 @@ async fn a_client_with_a_handshake_is_served() {
     connected.works().await;
 
     connected.client.call("t_register", json!({ "name": "new" })).await.unwrap();
-    eventually(|| connected.client.changes() == 1).await;
+    wait_until("a change is told", || connected.client.changes() == 1).await;
     assert!(connected.client.names().await.contains(&"t_new".to_owned()));
     connected.ends().await;
 }
