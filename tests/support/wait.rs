@@ -6,25 +6,29 @@ use std::time::{Duration, Instant};
 /// Longer than anything takes that goes well, and than a server waits for anything.
 pub const LONG: Duration = Duration::from_secs(90);
 
-/// The pauses between attempts, up to the time limit.
-///
-/// # Panics
-/// With what was waited for, once the time is up.
-fn pauses(what: &str) -> impl Iterator<Item = Duration> {
-    let started = Instant::now();
-    std::iter::repeat_with(move || {
-        assert!(started.elapsed() < LONG, "waited {LONG:?} for this: {what}");
+/// The time limit of one wait.
+struct Limit<'a> {
+    what: &'a str,
+    started: Instant,
+}
+
+impl<'a> Limit<'a> {
+    fn new(what: &'a str) -> Self {
+        Self { what, started: Instant::now() }
+    }
+
+    /// How long to pause before the next attempt; panics once the time is up.
+    fn pause(&self) -> Duration {
+        assert!(self.started.elapsed() < LONG, "waited {LONG:?} for this: {}", self.what);
         Duration::from_millis(2)
-    })
+    }
 }
 
 /// Waits until a condition is met; `what` says which, should it never be.
 pub async fn wait_until(what: &str, mut is_met: impl FnMut() -> bool) {
-    for pause in pauses(what) {
-        if is_met() {
-            return;
-        }
-        tokio::time::sleep(pause).await;
+    let limit = Limit::new(what);
+    while !is_met() {
+        tokio::time::sleep(limit.pause()).await;
     }
 }
 
@@ -35,12 +39,11 @@ pub fn wait_until_blocking(what: &str, mut is_met: impl FnMut() -> bool) {
 
 /// Waits on a thread that may block until there is a value.
 pub fn wait_for_blocking<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T {
-    let found = pauses(what).find_map(|pause| {
-        let found = value();
-        if found.is_none() {
-            thread::sleep(pause);
+    let limit = Limit::new(what);
+    loop {
+        match value() {
+            Some(value) => return value,
+            None => thread::sleep(limit.pause()),
         }
-        found
-    });
-    found.expect("the pauses end with a panic only")
+    }
 }
