@@ -15,7 +15,12 @@ impl Errors {
         self.0.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Reports a mistake at the tokens, if there are any.
+    /// Reports a mistake at the tokens if it is one.
+    pub(crate) fn at_if(&mut self, is_mistake: bool, tokens: impl ToTokens, message: impl Display) {
+        self.at_each(is_mistake.then_some(tokens), message);
+    }
+
+    /// Reports a mistake at each of the tokens.
     pub(crate) fn at_each(&mut self, tokens: impl IntoIterator<Item = impl ToTokens>, message: impl Display) {
         self.0.extend(tokens.into_iter().map(|tokens| syn::Error::new_spanned(tokens, &message)));
     }
@@ -32,10 +37,12 @@ impl Errors {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
 
-    /// A `compile_error!` for each mistake.
-    pub(crate) fn to_compile_errors(&self) -> TokenStream {
-        self.0.iter().map(syn::Error::to_compile_error).collect()
+/// A `compile_error!` for each mistake.
+impl ToTokens for Errors {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.extend(self.0.iter().map(syn::Error::to_compile_error));
     }
 }
 

@@ -11,23 +11,17 @@ use crate::errors::Errors;
 use crate::function::Function;
 use crate::keys::{Keys, Setting, TOOL_KEYS, Target};
 use crate::model::Tool;
-use crate::param::{Arg, Ctx, CtxKind, Param};
+use crate::param::{Arg, CtxKind, Param};
 use crate::tools::const_of;
 
 /// The whole attribute: parse, build the model, expand. On a mistake, the function comes back with the errors.
 pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let keys = Keys::read(&TOOL_KEYS, vec![args], &mut errors);
-    let mut function = match Function::parse(tokens.clone()) {
-        Ok(function) => function,
-        Err(error) => {
-            errors.push(syn::Error::new(error.span(), "`#[mcp_tool]` goes on a function; put it on an `fn`"));
-            let errors = errors.to_compile_errors();
-            return quote!(#tokens #errors);
-        }
+    let Some(mut function) = errors.take(Function::parse(tokens.clone())) else {
+        return quote!(#tokens #errors);
     };
     let Some(tool) = Tool::build(keys, &function, &mut errors) else {
-        let errors = errors.to_compile_errors();
         return quote!(#function #errors);
     };
     add_attributes(&tool, &mut function);
@@ -162,9 +156,8 @@ fn output(tool: &Tool) -> TokenStream {
 
 /// The state that a `#[ctx]` parameter needs.
 fn needs(param: &Param) -> Option<TokenStream> {
-    let Param::Ctx(ctx) = param else { return None };
-    let ty = &ctx.ty;
-    Some(match ctx.kind {
+    let Param::Ctx { kind, ty } = param else { return None };
+    Some(match kind {
         CtxKind::Ref => quote_spanned!(ty.span()=> |needs| __mcp::CtxRef::<#ty>::NEW.needs(needs)),
         CtxKind::Clone => quote_spanned!(ty.span()=> |needs| needs.push(__mcp::StateType::of::<#ty>())),
         CtxKind::From => quote_spanned!(ty.span()=> |needs| needs.extend(<#ty as __mcp::FromContext>::requires())),
@@ -227,9 +220,7 @@ fn from_text(default: &LitStr) -> TokenStream {
         trait FromText: #text {}
         #[diagnostic::do_not_recommend]
         impl<T: #text> FromText for T {}
-        fn from_text<T: FromText>(text: &'static ::core::primitive::str) -> T {
-            T::from(text)
-        }
+        fn from_text<T: FromText>(text: &'static ::core::primitive::str) -> T { T::from(text) }
         from_text(#default)
     }}
 }
@@ -283,7 +274,7 @@ fn call(tool: &Tool) -> TokenStream {
     let pause = tool.is_async.then(|| quote! { if __args.pause { __mcp::pause().await; } });
     let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
     // Variables that are named at the place of the user's tokens would be invisible to those of a `macro_rules!`.
-    let [cx, args, out] = ["__cx", "__args", "__out"].map(|name| format_ident!("{name}"));
+    let out = format_ident!("__out");
     let finish = quote_spanned! {span=>
         let __returned = #called;
         let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
@@ -299,24 +290,20 @@ fn call(tool: &Tool) -> TokenStream {
         #finish
     };
     let result = quote!(__mcp::Result<__mcp::Returned, __mcp::CallError>);
-    if tool.is_async {
-        quote_spanned! {span=>
-            fn __mcp_call<'a>(
-                #cx: &'a __mcp::ToolContext, #args: __mcp::Input<'a>, #out: &'a mut __mcp::Vec<u8>,
-            ) -> __mcp::BoxFuture<'a, #result> {
-                __mcp::Box::pin(async move { #body })
-            }
-            const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
-        }
+    let (lifetime, result, body, variant) = if tool.is_async {
+        let body = quote_spanned!(span=> __mcp::Box::pin(async move { #body }));
+        (quote!('a), quote!(__mcp::BoxFuture<'a, #result>), body, quote!(Async))
     } else {
-        quote! {
-            fn __mcp_call(
-                #cx: &__mcp::ToolContext, #args: __mcp::Input<'_>, #out: &mut __mcp::Vec<u8>,
-            ) -> #result {
-                #body
-            }
-            const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
+        (quote!('_), result, body, quote!(Sync))
+    };
+    let generics = tool.is_async.then(|| quote!(<#lifetime>));
+    quote! {
+        fn __mcp_call #generics(
+            __cx: &#lifetime __mcp::ToolContext, __args: __mcp::Input<#lifetime>, __out: &#lifetime mut __mcp::Vec<u8>,
+        ) -> #result {
+            #body
         }
+        const __MCP_CALL: __mcp::Call = __mcp::Call::#variant(__mcp_call);
     }
 }
 
@@ -361,20 +348,16 @@ fn pass(tool: &Tool, position: usize, param: &Param) -> (TokenStream, TokenStrea
             let passed = if arg.ty.borrows { quote_spanned!(arg.span=> __mcp::lend(&#slot)) } else { quote!(#slot) };
             (binding, passed)
         }
-        Param::Ctx(ctx) => {
-            let (name, value) = (format_ident!("__c{position}"), injected(ctx, tool.is_async));
+        Param::Ctx { kind, ty } => {
+            let (name, cx) = (format_ident!("__c{position}"), format_ident!("__cx"));
+            let from_context = quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(#cx));
+            let value = match kind {
+                CtxKind::Ref => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(#cx)?),
+                CtxKind::Clone => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(#cx)?),
+                CtxKind::From if tool.is_async => quote_spanned!(ty.span()=> #from_context.await?),
+                CtxKind::From => quote_spanned!(ty.span()=> __mcp::block_on(#from_context)?),
+            };
             (quote!(let #name = #value;), quote!(#name))
         }
-    }
-}
-
-fn injected(ctx: &Ctx, is_async: bool) -> TokenStream {
-    let (cx, ty) = (format_ident!("__cx"), &ctx.ty);
-    let from_context = quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(#cx));
-    match ctx.kind {
-        CtxKind::Ref => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(#cx)?),
-        CtxKind::Clone => quote_spanned!(ty.span()=> __mcp::cloned_state::<#ty>(#cx)?),
-        CtxKind::From if is_async => quote_spanned!(ty.span()=> #from_context.await?),
-        CtxKind::From => quote_spanned!(ty.span()=> __mcp::block_on(#from_context)?),
     }
 }

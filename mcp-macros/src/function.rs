@@ -19,7 +19,9 @@ impl Function {
             let attrs = input.call(Attribute::parse_outer)?;
             Ok(Self { attrs, vis: input.parse()?, sig: input.parse()?, body: input.parse()? })
         };
-        parser.parse2(tokens)
+        let wrong =
+            |error: syn::Error| syn::Error::new(error.span(), "`#[mcp_tool]` goes on a function; put it on an `fn`");
+        parser.parse2(tokens).map_err(wrong)
     }
 
     /// Whether it is only declared, as in a trait.

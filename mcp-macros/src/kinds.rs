@@ -25,25 +25,27 @@ pub(crate) struct Kind {
 /// Without an error, the form is wrong.
 type ReadResult<T> = Result<T, Option<syn::Error>>;
 
-pub(crate) const FLAG: Kind = Kind { form: "{}", read: flag };
-pub(crate) const BOOL: Kind = Kind { form: "{}` or `{} = false", read: |meta| Ok(bool(meta)?.to_token_stream()) };
-pub(crate) const TEXT: Kind = Kind { form: "{} = \"…\"", read: |meta| Ok(value::<LitStr>(meta)?.to_token_stream()) };
-pub(crate) const NAME: Kind = Kind { read: |meta| Ok(parse_name(value(meta)?)?.to_token_stream()), ..TEXT };
-pub(crate) const VERSION: Kind = Kind { read: |meta| Ok(parse_version(value(meta)?)?.to_token_stream()), ..TEXT };
-pub(crate) const TIMEOUT: Kind = Kind { read: |meta| Ok(parse_timeout(&value(meta)?)?), ..TEXT };
-pub(crate) const TEXTS: Kind = Kind { form: "{}(\"…\", \"…\")", read: |meta| Ok(array(texts(meta)?)) };
-pub(crate) const NAMES: Kind = Kind { read: names, ..TEXTS };
-pub(crate) const COUNT: Kind = Kind { form: "{} = 10", read: |meta| Ok(count(meta)?.to_token_stream()) };
-pub(crate) const SECONDS: Kind = Kind { read: seconds, ..COUNT };
-pub(crate) const NUMBER: Kind = Kind { form: "{} = 1", read: bound };
-pub(crate) const PAIRS: Kind = Kind { form: "{}(owner = \"…\", level = 3, checked = true)", read: pairs };
-pub(crate) const PATH: Kind =
-    Kind { form: "{} = path::to::it", read: |meta| Ok(value::<Path>(meta)?.to_token_stream()) };
-pub(crate) const EXPR: Kind = Kind { form: "{} = …", read: |meta| Ok(value::<Expr>(meta)?.to_token_stream()) };
-pub(crate) const OPTIONAL_EXPR: Kind =
-    Kind { form: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| (EXPR.read)(meta)) };
-
 impl Kind {
+    pub(crate) const FLAG: Self = Self { form: "{}", read: flag };
+    pub(crate) const BOOL: Self = Self { form: "{}` or `{} = false", read: |meta| Ok(bool(meta)?.to_token_stream()) };
+    pub(crate) const TEXT: Self =
+        Self { form: "{} = \"…\"", read: |meta| Ok(value::<LitStr>(meta)?.to_token_stream()) };
+    pub(crate) const NAME: Self = Self { read: |meta| Ok(parse_name(value(meta)?)?.to_token_stream()), ..Self::TEXT };
+    pub(crate) const VERSION: Self =
+        Self { read: |meta| Ok(parse_version(value(meta)?)?.to_token_stream()), ..Self::TEXT };
+    pub(crate) const TIMEOUT: Self = Self { read: |meta| Ok(parse_timeout(&value(meta)?)?), ..Self::TEXT };
+    pub(crate) const TEXTS: Self = Self { form: "{}(\"…\", \"…\")", read: |meta| Ok(array(texts(meta)?)) };
+    pub(crate) const NAMES: Self = Self { read: names, ..Self::TEXTS };
+    pub(crate) const COUNT: Self = Self { form: "{} = 10", read: |meta| Ok(count(meta)?.to_token_stream()) };
+    pub(crate) const SECONDS: Self = Self { read: seconds, ..Self::COUNT };
+    pub(crate) const NUMBER: Self = Self { form: "{} = 1", read: bound };
+    pub(crate) const PAIRS: Self = Self { form: "{}(owner = \"…\", level = 3, checked = true)", read: pairs };
+    pub(crate) const PATH: Self =
+        Self { form: "{} = path::to::it", read: |meta| Ok(value::<Path>(meta)?.to_token_stream()) };
+    pub(crate) const EXPR: Self = Self { form: "{} = …", read: |meta| Ok(value::<Expr>(meta)?.to_token_stream()) };
+    pub(crate) const OPTIONAL_EXPR: Self =
+        Self { form: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| (Self::EXPR.read)(meta)) };
+
     pub(crate) fn read(&self, meta: &Meta) -> syn::Result<TokenStream> {
         (self.read)(meta).map_err(|error| error.unwrap_or_else(|| at_value(meta, self.wrong(meta))))
     }
@@ -92,7 +94,7 @@ fn seconds(meta: &Meta) -> ReadResult<TokenStream> {
 pub(crate) fn texts(meta: &Meta) -> ReadResult<Vec<LitStr>> {
     let Meta::List(list) = meta else { return Err(None) };
     let texts = list.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
-    let texts = texts.map_err(|error| syn::Error::new(error.span(), TEXTS.wrong(meta)))?;
+    let texts = texts.map_err(|error| syn::Error::new(error.span(), Kind::TEXTS.wrong(meta)))?;
     if texts.is_empty() { Err(None) } else { Ok(texts.into_iter().collect()) }
 }
 
@@ -143,7 +145,7 @@ fn pairs(meta: &Meta) -> ReadResult<TokenStream> {
             (_, Ok(other)) => number::<i64>(&other),
             _ => None,
         };
-        let wrong = || format!("`meta` takes texts, numbers and booleans; write `{}`", PAIRS.form(meta));
+        let wrong = || format!("`meta` takes texts, numbers and booleans; write `{}`", Kind::PAIRS.form(meta));
         let value = value.ok_or_else(|| at_value(&pair, wrong()))?;
         pairs.push(quote!((#name, __mcp::MetaValue::#value)));
         if !names.insert(name) {

@@ -45,9 +45,8 @@ impl Tool {
         }
         describe(&mut args, function, &docs, errors);
         check_args(&args, errors);
-        check_effects(&keys, errors);
         let is_async = sig.asyncness.is_some();
-        check_inline(&keys, is_async, &params, errors);
+        check_keys(&keys, is_async, &params, errors);
         let deprecated_in = deprecated_in(&keys, attrs, errors);
         let return_span = match &sig.output {
             // Without a return type, errors point to the name.
@@ -80,9 +79,7 @@ fn check_signature(function: &Function, errors: &mut Errors) {
     }
     let is_tool = |attr: &&Attribute| attr.path().segments.last().is_some_and(|last| last.ident == "mcp_tool");
     errors.at_each(function.attrs.iter().find(is_tool), "`#[mcp_tool]` is set twice; keep one of them");
-    if function.has_no_body() {
-        errors.at(&sig.ident, "a tool needs a body; put `#[mcp_tool]` on a free function");
-    }
+    errors.at_if(function.has_no_body(), &sig.ident, "a tool needs a body; put `#[mcp_tool]` on a free function");
     errors.at_each(sig.constness, "a tool cannot be `const`; remove the word");
     if let syn::Safety::Unsafe(safety) = &sig.safety {
         errors.at(safety, "a tool cannot be `unsafe`; wrap the function in a safe one");
@@ -90,9 +87,8 @@ fn check_signature(function: &Function, errors: &mut Errors) {
     errors.at_each(&sig.abi, "a tool cannot be `extern`; remove it, or wrap the function");
     errors.at_each(&sig.variadic, "a tool cannot take `...`; take a `Vec`");
     if let ReturnType::Type(_, ty) = &sig.output {
-        if let Type::Never(_) = ungrouped(ty) {
-            errors.at(ty, "a tool has to return; replace `!` by a type");
-        }
+        let is_never = matches!(ungrouped(ty), Type::Never(_));
+        errors.at_if(is_never, ty, "a tool has to return; replace `!` by a type");
         let opaque = SignatureType::read(ty).opaque;
         errors.at_each(opaque, "a tool returns a type with a name; replace `impl Trait` by it");
     }
@@ -131,14 +127,13 @@ fn check_args(args: &[Arg], errors: &mut Errors) {
     for arg in args {
         for name in arg.names() {
             let text = name.value();
-            match names.insert(text.clone(), &arg.ident) {
-                Some(other) if *other == arg.ident => {
-                    errors.at(name, format!("the argument is called `{text}` already; remove this name"));
-                }
-                Some(other) => {
-                    errors.at(name, format!("the name `{text}` belongs to the argument `{other}`; rename one"));
-                }
-                None => {}
+            if let Some(other) = names.insert(text.clone(), &arg.ident) {
+                let message = if *other == arg.ident {
+                    format!("the argument is called `{text}` already; remove this name")
+                } else {
+                    format!("the name `{text}` belongs to the argument `{other}`; rename one")
+                };
+                errors.at(name, message);
             }
         }
         if let Some(header) = arg.keys.text("header") {
@@ -149,26 +144,23 @@ fn check_args(args: &[Arg], errors: &mut Errors) {
     }
 }
 
-fn check_effects(keys: &Keys, errors: &mut Errors) {
+/// The rules between keys, and between them and the function.
+fn check_keys(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Errors) {
     if let (Some(_), Some(destructive)) = (keys.flag("read_only"), keys.flag("destructive")) {
         errors.at(destructive, "a tool that is `read_only` cannot be `destructive`; remove one of them");
     }
-}
-
-fn check_inline(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Errors) {
     let Some(inline) = keys.flag("inline") else { return };
-    if is_async {
-        errors.at(inline, "an `async fn` is awaited and never runs `inline`; remove the key");
-    }
-    if keys.text("timeout").is_some_and(|timeout| timeout.value() != "none") {
-        errors.at(inline, "an `inline` tool has no deadline; remove `timeout` or `inline`");
-    }
-    for param in params {
-        match param {
-            Param::Ctx(ctx) if matches!(ctx.kind, CtxKind::From) => errors.at(&ctx.ty, "`FromContext` may wait, and an `inline` tool cannot; remove `inline`, or take `#[ctx] cx: &ToolContext`"),
-            _ => {}
-        }
-    }
+    errors.at_if(is_async, inline, "an `async fn` is awaited and never runs `inline`; remove the key");
+    let has_deadline = keys.text("timeout").is_some_and(|timeout| timeout.value() != "none");
+    errors.at_if(has_deadline, inline, "an `inline` tool has no deadline; remove `timeout` or `inline`");
+    let waiting = params.iter().filter_map(|param| match param {
+        Param::Ctx { kind: CtxKind::From, ty } => Some(ty),
+        _ => None,
+    });
+    errors.at_each(
+        waiting,
+        "`FromContext` may wait, and an `inline` tool cannot; remove `inline`, or take `#[ctx] cx: &ToolContext`",
+    );
 }
 
 /// The version in which the tool was deprecated, by the key or by `#[deprecated]`.

@@ -16,15 +16,8 @@ use crate::types::{SignatureType, ungrouped};
 pub(crate) enum Param {
     /// The caller sends it. Its place among the arguments.
     Arg(usize),
-    /// The server provides it.
-    Ctx(Box<Ctx>),
-}
-
-/// A parameter with `#[ctx]`.
-pub(crate) struct Ctx {
-    pub(crate) kind: CtxKind,
-    /// The type without `&`.
-    pub(crate) ty: Type,
+    /// The server provides it: the parameter has `#[ctx]`. The type is without `&`.
+    Ctx { kind: CtxKind, ty: Box<Type> },
 }
 
 pub(crate) enum CtxKind {
@@ -53,14 +46,11 @@ pub(crate) struct Arg {
 impl Param {
     /// Reads a parameter; one that the caller sends is added to the arguments.
     pub(crate) fn read(input: &FnArg, args: &mut Vec<Arg>, errors: &mut Errors) -> syn::Result<Self> {
-        let typed = match input {
-            FnArg::Typed(typed) => typed,
-            FnArg::Receiver(receiver) => {
-                return error(
-                    receiver,
-                    "a tool is a free function; move it out of the `impl` and take the state as a parameter: `#[ctx] state: &State`",
-                );
-            }
+        let FnArg::Typed(typed) = input else {
+            return error(
+                input,
+                "a tool is a free function; move it out of the `impl` and take the state as a parameter: `#[ctx] state: &State`",
+            );
         };
         for attr in &typed.attrs {
             if is_any(attr, &["cfg", "cfg_attr"]) {
@@ -75,15 +65,13 @@ impl Param {
                 args.push(Arg::read(args.len(), typed, attrs, errors));
                 Ok(Self::Arg(args.len() - 1))
             }
-            ([ctx], []) => Ctx::read(typed, ctx).map(|ctx| Self::Ctx(Box::new(ctx))),
+            ([ctx], []) => Self::read_ctx(typed, ctx),
             ([_, second, ..], _) => error(second, "`#[ctx]` is set twice; keep one of them"),
             (_, [arg, ..]) => error(arg, "a `#[ctx]` parameter does not come from the caller; remove `#[arg]`"),
         }
     }
-}
 
-impl Ctx {
-    fn read(typed: &PatType, attr: &Attribute) -> syn::Result<Self> {
+    fn read_ctx(typed: &PatType, attr: &Attribute) -> syn::Result<Self> {
         let clone = match &attr.meta {
             Meta::Path(_) => false,
             Meta::List(list) if list.tokens.to_string() == "clone" => true,
@@ -99,7 +87,7 @@ impl Ctx {
             Type::Reference(ty) => (CtxKind::Ref, &*ty.elem),
             ty => (if clone { CtxKind::Clone } else { CtxKind::From }, ty),
         };
-        Ok(Self { kind, ty: SignatureType::read(ty).ty })
+        Ok(Self::Ctx { kind, ty: Box::new(SignatureType::read(ty).ty) })
     }
 }
 
@@ -112,11 +100,7 @@ impl Arg {
         // Without a name, the rest is checked all the same.
         let ident = ident.unwrap_or_else(|| Ident::new("argument", typed.pat.span()));
         let ty = SignatureType::read(&typed.ty);
-        errors.take(check_type(&typed.ty, &ty));
-        let span = match ungrouped(&typed.ty) {
-            Type::Reference(reference) => reference.elem.span(),
-            ty => ty.span(),
-        };
+        let span = errors.take(check_type(&typed.ty, &ty)).unwrap_or_else(Span::call_site);
         let mut description = doc::text(&typed.attrs, errors);
         let mut lists = Vec::new();
         for attr in attrs {
@@ -169,9 +153,8 @@ impl Arg {
         }
         for (lower, upper) in [("min", "max"), ("min_length", "max_length"), ("min_items", "max_items")] {
             if let (Some((lower, min)), Some((upper, max))) = (self.bound(lower), self.bound(upper)) {
-                if min > max {
-                    errors.at(upper, format!("`{upper}` is less than `{lower}`, which leaves no value; change one"));
-                }
+                let message = format!("`{upper}` is less than `{lower}`, which leaves no value; change one");
+                errors.at_if(min > max, upper, message);
             }
         }
         for key in ["default", "example"] {
@@ -200,26 +183,24 @@ fn breaks(value: &Setting, constraint: &Setting, kind: &str) -> bool {
     size.zip(bound).is_some_and(|(size, bound)| if is_min { size < bound } else { size > bound })
 }
 
-/// Finds out whether the type can be that of an argument, as far as the tokens show it.
-fn check_type(ty: &Type, read: &SignatureType) -> syn::Result<()> {
+/// Finds out whether the type can be that of an argument, as far as the tokens show it. Returns the place of the type
+/// without `&`.
+fn check_type(ty: &Type, read: &SignatureType) -> syn::Result<Span> {
     let inner = match ungrouped(ty) {
         Type::Reference(reference) if reference.mutability.is_some() => {
             return error(ty, "an argument cannot be `&mut`; take it by value and make it `mut` in the body");
         }
-        Type::Reference(reference) => ungrouped(&reference.elem),
+        Type::Reference(reference) => &*reference.elem,
         other => other,
     };
-    match (inner, &read.opaque, &read.nested) {
-        (Type::TraitObject(object), ..) => {
-            error(object, "an argument needs a type of its own; replace `dyn Trait` by a concrete type")
-        }
-        (_, Some(opaque), _) => {
-            error(opaque, "an argument needs a type of its own; replace `impl Trait` by a concrete type")
-        }
+    let concrete = |of: &str| format!("an argument needs a type of its own; replace `{of} Trait` by a concrete type");
+    match (ungrouped(inner), &read.opaque, &read.nested) {
+        (Type::TraitObject(object), ..) => error(object, concrete("dyn")),
+        (_, Some(opaque), _) => error(opaque, concrete("impl")),
         (.., Some(nested)) => error(
             nested,
             "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`",
         ),
-        _ => Ok(()),
+        _ => Ok(inner.span()),
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens as _, quote};
 
 use crate::errors::Errors;
 use crate::expand;
@@ -97,7 +97,7 @@ fn the_documentation_has_every_key_and_writes_it_as_the_table_does() {
         for form in documented(before) {
             let mut errors = Errors::default();
             let keys = Keys::read(table, vec![form.parse().expect("the form is tokens")], &mut errors);
-            assert!(errors.is_empty(), "`{form}`: {}", errors.to_compile_errors());
+            assert!(errors.is_empty(), "`{form}`: {}", errors.to_token_stream());
             names_in_docs.extend(keys.iter().map(|setting| setting.key.name));
         }
         names_in_docs.dedup();

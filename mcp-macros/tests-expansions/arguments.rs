@@ -61,9 +61,9 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
         __mcp::Param::of::<Option<<str as __mcp::RefParam>::Slot>>("filter"),
     ];
     fn __mcp_call(
-        __cx: &__mcp::ToolContext,
+        __cx: &'_ __mcp::ToolContext,
         __args: __mcp::Input<'_>,
-        __out: &mut __mcp::Vec<u8>,
+        __out: &'_ mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
         let mut __a0 = __mcp::ArgSlot::<<Path as __mcp::RefParam>::Slot>::new();
         let mut __a1 = __mcp::ArgSlot::<String>::new();

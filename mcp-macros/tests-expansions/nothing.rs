@@ -7,9 +7,9 @@ const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
     #[allow(unused_imports)]
     use __mcp::traits::*;
     fn __mcp_call(
-        __cx: &__mcp::ToolContext,
+        __cx: &'_ __mcp::ToolContext,
         __args: __mcp::Input<'_>,
-        __out: &mut __mcp::Vec<u8>,
+        __out: &'_ mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
         __mcp::read_arguments(__args.json, &[], false, &mut [])?;
         if __args.is_read() {
