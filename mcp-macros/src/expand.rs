@@ -64,19 +64,11 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
             use #private as __mcp;
             #[allow(unused_imports)]
             use __mcp::traits::*;
-            #doc
-            #params
-            #call
-            #output
-            static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
-                #name,
-                __mcp::Origin::new(
-                    ::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"),
-                    ::core::module_path!(), #function_name, ::core::file!(), ::core::line!(),
-                ),
-                __MCP_CALL,
-            )
-            #setters;
+            #doc #params #call #output
+            static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(#name, __mcp::Origin::new(
+                ::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"),
+                ::core::module_path!(), #function_name, ::core::file!(), ::core::line!(),
+            ), __MCP_CALL) #setters;
             __mcp::inventory::submit! { __mcp::Registration(&__MCP_ENTRY) }
             &__MCP_ENTRY
         };
@@ -174,8 +166,7 @@ fn params(tool: &Tool) -> TokenStream {
     let checks = tool.args.iter().flat_map(constraint_checks);
     let params = tool.args.iter().map(|arg| param(arg, &tool.docs));
     quote! {
-        #(#defaults)*
-        #(#checks)*
+        #(#defaults)* #(#checks)*
         static __MCP_PARAMS: [__mcp::Param; #count] = [#(#params),*];
     }
 }
@@ -282,12 +273,8 @@ fn call(tool: &Tool) -> TokenStream {
     };
     let body = quote! {
         #read
-        if __args.is_read() {
-            return __mcp::Ok(__mcp::Returned::Nothing);
-        }
-        #pause
-        #(#bindings)*
-        #finish
+        if __args.is_read() { return __mcp::Ok(__mcp::Returned::Nothing); }
+        #pause #(#bindings)* #finish
     };
     let result = quote!(__mcp::Result<__mcp::Returned, __mcp::CallError>);
     let (lifetime, result, body, variant) = if tool.is_async {
@@ -300,9 +287,7 @@ fn call(tool: &Tool) -> TokenStream {
     quote! {
         fn __mcp_call #generics(
             __cx: &#lifetime __mcp::ToolContext, __args: __mcp::Input<#lifetime>, __out: &#lifetime mut __mcp::Vec<u8>,
-        ) -> #result {
-            #body
-        }
+        ) -> #result { #body }
         const __MCP_CALL: __mcp::Call = __mcp::Call::#variant(__mcp_call);
     }
 }
