@@ -25,13 +25,9 @@ impl Errors {
         self.0.extend(tokens.into_iter().map(|tokens| syn::Error::new_spanned(tokens, &message)));
     }
 
-    pub(crate) fn push(&mut self, error: syn::Error) {
-        self.0.push(error);
-    }
-
     /// The value, or none and a reported mistake.
     pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
-        result.map_err(|error| self.push(error)).ok()
+        result.map_err(|error| self.0.push(error)).ok()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -49,6 +45,11 @@ impl ToTokens for Errors {
 /// A mistake at the tokens that the user has to change.
 pub(crate) fn error<T>(tokens: impl ToTokens, message: impl Display) -> syn::Result<T> {
     Err(syn::Error::new_spanned(tokens, message))
+}
+
+/// Gives an error of the parser another message.
+pub(crate) fn reworded(message: impl Display) -> impl FnOnce(syn::Error) -> syn::Error {
+    move |error| syn::Error::new(error.span(), message)
 }
 
 /// `a`, `b` and `c`.

@@ -5,6 +5,8 @@ use quote::{ToTokens, quote};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, FnArg, Signature, Visibility};
 
+use crate::errors::reworded;
+
 /// A function whose parameters may carry doc comments, `#[arg]` and `#[ctx]`.
 pub(crate) struct Function {
     pub(crate) attrs: Vec<Attribute>,
@@ -19,9 +21,7 @@ impl Function {
             let attrs = input.call(Attribute::parse_outer)?;
             Ok(Self { attrs, vis: input.parse()?, sig: input.parse()?, body: input.parse()? })
         };
-        let wrong =
-            |error: syn::Error| syn::Error::new(error.span(), "`#[mcp_tool]` goes on a function; put it on an `fn`");
-        parser.parse2(tokens).map_err(wrong)
+        parser.parse2(tokens).map_err(reworded("`#[mcp_tool]` goes on a function; put it on an `fn`"))
     }
 
     /// Whether it is only declared, as in a trait.

@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::token::Paren;
 use syn::{Expr, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue, Path, Token};
 
-use crate::errors::{Errors, listed, nearest};
+use crate::errors::{Errors, listed, nearest, reworded};
 use crate::kinds::{self, Kind};
 
 /// The keys of `#[mcp_tool(…)]`.
@@ -130,7 +130,7 @@ impl Keys {
             return errors.at(ident, format!("unknown key `{name}`; {near}the keys are {known}"));
         };
         if self.get(key.name).is_some() && !key.is_repeatable {
-            return errors.push(duplicate(&ident));
+            return errors.at(&ident, duplicate(&ident));
         }
         let tokens = errors.take(key.kind.read(&meta));
         self.settings.push(Setting { key, ident, meta, tokens });
@@ -171,8 +171,9 @@ pub(crate) fn names(table: &[Key]) -> impl Iterator<Item = &str> {
     table.iter().map(|key| key.name)
 }
 
-pub(crate) fn duplicate(key: &Ident) -> syn::Error {
-    syn::Error::new(key.span(), format!("`{}` is set twice; keep one of them", key.unraw()))
+/// The message for a duplicate key.
+pub(crate) fn duplicate(key: &Ident) -> String {
+    format!("`{}` is set twice; keep one of them", key.unraw())
 }
 
 /// `key, key = expression, key(…)`.
@@ -183,7 +184,7 @@ pub(crate) fn parse_list(tokens: TokenStream) -> syn::Result<Punctuated<(Ident, 
 
 /// Unlike the parser of [`Meta`], this takes keywords, such as `crate`.
 fn parse_key(input: ParseStream<'_>) -> syn::Result<(Ident, Meta)> {
-    let wrong = |error: syn::Error| syn::Error::new(error.span(), "not a key; write `key`, `key = value` or `key(…)`");
+    let wrong = reworded("not a key; write `key`, `key = value` or `key(…)`");
     let ident = input.call(Ident::parse_any).map_err(wrong)?;
     let path = Path::from(ident.clone());
     let meta = if input.peek(Token![=]) {

@@ -11,7 +11,7 @@ use syn::parse::Parse;
 use syn::punctuated::Punctuated;
 use syn::{Expr, Lit, LitBool, LitInt, LitStr, Meta, Path, Token};
 
-use crate::errors::error;
+use crate::errors::{error, reworded};
 use crate::keys::{duplicate, parse_list};
 
 /// A kind of value.
@@ -51,11 +51,8 @@ impl Kind {
     }
 
     fn wrong(&self, meta: &Meta) -> String {
-        format!("`{}` is written `{}`", meta.path().to_token_stream(), self.form(meta))
-    }
-
-    fn form(&self, meta: &Meta) -> String {
-        self.form.replace("{}", &meta.path().to_token_stream().to_string())
+        let key = meta.path().to_token_stream().to_string();
+        format!("`{key}` is written `{}`", self.form.replace("{}", &key))
     }
 }
 
@@ -94,7 +91,7 @@ fn seconds(meta: &Meta) -> ReadResult<TokenStream> {
 pub(crate) fn texts(meta: &Meta) -> ReadResult<Vec<LitStr>> {
     let Meta::List(list) = meta else { return Err(None) };
     let texts = list.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
-    let texts = texts.map_err(|error| syn::Error::new(error.span(), Kind::TEXTS.wrong(meta)))?;
+    let texts = texts.map_err(reworded(Kind::TEXTS.wrong(meta)))?;
     if texts.is_empty() { Err(None) } else { Ok(texts.into_iter().collect()) }
 }
 
@@ -107,23 +104,19 @@ fn names(meta: &Meta) -> ReadResult<TokenStream> {
     Ok(array(texts(meta)?.into_iter().map(parse_name).collect::<syn::Result<Vec<_>>>()?))
 }
 
-/// The digits of a number, perhaps with a minus.
-fn digits(lit: &Lit) -> Option<&str> {
-    match lit {
-        Lit::Int(number) => Some(number.base10_digits()),
-        Lit::Float(number) => Some(number.base10_digits()),
-        _ => None,
-    }
-}
-
 pub(crate) fn as_f64(lit: &Lit) -> Option<f64> {
-    digits(lit)?.parse().ok().filter(|number: &f64| number.is_finite())
+    let number = match lit {
+        Lit::Int(number) => number.base10_parse(),
+        Lit::Float(number) => number.base10_parse(),
+        _ => return None,
+    };
+    number.ok().filter(|number: &f64| number.is_finite())
 }
 
 /// A number as the variant `Int` or `Float` of `Bound` or `MetaValue`.
-fn number<Int: FromStr + ToTokens>(lit: &Lit) -> Option<TokenStream> {
+fn number<Int: FromStr<Err: Display> + ToTokens>(lit: &Lit) -> Option<TokenStream> {
     match lit {
-        Lit::Int(_) => digits(lit)?.parse::<Int>().ok().map(|number| quote!(Int(#number))),
+        Lit::Int(number) => number.base10_parse::<Int>().ok().map(|number| quote!(Int(#number))),
         lit => as_f64(lit).map(|number| quote!(Float(#number))),
     }
 }
@@ -145,11 +138,11 @@ fn pairs(meta: &Meta) -> ReadResult<TokenStream> {
             (_, Ok(other)) => number::<i64>(&other),
             _ => None,
         };
-        let wrong = || format!("`meta` takes texts, numbers and booleans; write `{}`", Kind::PAIRS.form(meta));
-        let value = value.ok_or_else(|| at_value(&pair, wrong()))?;
+        let wrong = "`meta` takes texts, numbers and booleans; write `meta(owner = \"…\", level = 3, checked = true)`";
+        let value = value.ok_or_else(|| at_value(&pair, wrong))?;
         pairs.push(quote!((#name, __mcp::MetaValue::#value)));
         if !names.insert(name) {
-            return Err(Some(duplicate(&ident)));
+            return Err(Some(syn::Error::new_spanned(&ident, duplicate(&ident))));
         }
     }
     Ok(array(pairs))

@@ -14,8 +14,6 @@ mod keys;
 mod kinds;
 mod model;
 mod param;
-#[cfg(test)]
-mod tests;
 mod tools;
 mod types;
 
@@ -37,5 +35,8 @@ pub fn mcp_tool_of_registry(args: TokenStream, item: TokenStream) -> TokenStream
 /// The entries of the named tools, as references that the linker cannot drop.
 #[proc_macro]
 pub fn tools(paths: TokenStream) -> TokenStream {
-    tools::tools(paths.into()).into()
+    tools::tools(paths.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Expr, ExprLit, FnArg, GenericParam, Lit, LitStr, MetaNameValue, ReturnType, Token, Type};
+use syn::{Attribute, FnArg, GenericParam, LitStr, MetaNameValue, ReturnType, Token, Type};
 
 use crate::doc::{self, Docs, Text};
 use crate::errors::Errors;
@@ -119,10 +119,8 @@ fn is_named(input: &FnArg, name: &str) -> bool {
 
 /// The rules between arguments.
 fn check_args(args: &[Arg], errors: &mut Errors) {
-    if args.len() > 1 {
-        let flattened = args.iter().filter_map(|arg| arg.keys.flag("flatten"));
-        errors.at_each(flattened, "`flatten` needs to be the only argument; put the others into the struct");
-    }
+    let flattened = args.iter().filter_map(|arg| arg.keys.flag("flatten")).filter(|_| args.len() > 1);
+    errors.at_each(flattened, "`flatten` needs to be the only argument; put the others into the struct");
     let (mut names, mut headers) = (HashMap::new(), HashMap::new());
     for arg in args {
         for name in arg.names() {
@@ -177,11 +175,9 @@ fn deprecated_in(keys: &Keys, attrs: &[Attribute], errors: &mut Errors) -> Optio
     let attr = attrs.iter().find(|attr| attr.path().is_ident("deprecated"))?;
     // The compiler reports what is wrong with it.
     let pairs = attr.parse_args_with(Punctuated::<MetaNameValue, Token![,]>::parse_terminated).unwrap_or_default();
-    let since = pairs.into_iter().find(|pair| pair.path.is_ident("since")).map(|pair| pair.value);
-    match since {
-        Some(Expr::Lit(ExprLit { lit: Lit::Str(since), .. })) if parse(&since).is_some() => Some(since),
-        _ => Some(current),
-    }
+    let since = pairs.iter().find(|pair| pair.path.is_ident("since")).map(|pair| pair.value.to_token_stream());
+    let since = since.and_then(|since| syn::parse2(since).ok()).filter(|since| parse(since).is_some());
+    since.or(Some(current))
 }
 
 /// `name`, or the module and the function's name.

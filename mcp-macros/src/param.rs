@@ -157,13 +157,11 @@ impl Arg {
                 errors.at_if(min > max, upper, message);
             }
         }
-        for key in ["default", "example"] {
-            for setting in self.keys.all(key) {
-                for (constraint, _) in self.constraints().filter(|(constraint, kind)| breaks(setting, constraint, kind))
-                {
-                    let message = format!("the {key} breaks its own `{}`; change one of them", constraint.ident);
-                    errors.at_each(setting.value::<Expr>(), message);
-                }
+        for value in self.keys.all("default").chain(self.keys.all("example")) {
+            for (constraint, _) in self.constraints().filter(|(constraint, kind)| breaks(value, constraint, kind)) {
+                let (key, constraint) = (value.key.name, &constraint.ident);
+                let message = format!("the {key} breaks its own `{constraint}`; change one of them");
+                errors.at_each(value.value::<Expr>(), message);
             }
         }
     }
