@@ -1,4 +1,4 @@
-//! Messages that wait until their client reads.
+//! Messages that wait until the client reads them.
 
 use std::collections::VecDeque;
 
@@ -6,29 +6,29 @@ use crate::protocol::{Delivery, delivery};
 
 /// Messages that wait to be written, in the order in which the client reads them.
 ///
-/// Answers are never dropped. Progress and log messages are dropped while too many bytes wait. A change of the list of
-/// tools waits once: a second one takes the place of the first and moves to the end, because an answer that was given
-/// between the two may be out of date.
+/// Answers are never dropped. Progress and log messages are dropped while too many bytes wait. A notification that the list
+/// of tools has changed waits once: a second one replaces the first and moves to the end, because an answer between the
+/// two may be out of date.
 pub(crate) struct Queue {
     bytes: Vec<u8>,
-    /// The changes that wait, and where in `bytes` each of them belongs. Ordered by place.
+    /// The notifications of changes, and the place of each in `bytes`. Ordered by place.
     changes: VecDeque<(usize, Vec<u8>)>,
-    /// How many bytes the changes have.
-    changed: usize,
+    /// The size of all changes.
+    change_bytes: usize,
     /// From how many waiting bytes on progress and log messages are dropped.
-    most: usize,
+    max_bytes: usize,
     /// Appends a message in the form in which it is written.
     frame: fn(&[u8], &mut Vec<u8>),
 }
 
 impl Queue {
-    pub(crate) fn new(most: usize, frame: fn(&[u8], &mut Vec<u8>)) -> Self {
-        Self { bytes: Vec::new(), changes: VecDeque::new(), changed: 0, most, frame }
+    pub(crate) fn new(max_bytes: usize, frame: fn(&[u8], &mut Vec<u8>)) -> Self {
+        Self { bytes: Vec::new(), changes: VecDeque::new(), change_bytes: 0, max_bytes, frame }
     }
 
     /// How many bytes wait.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len() + self.changed
+        self.bytes.len() + self.change_bytes
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -38,22 +38,22 @@ impl Queue {
     /// Adds a notification.
     pub(crate) fn notify(&mut self, message: Vec<u8>) {
         match delivery(&message) {
-            // One that is larger than the limit is sent if nothing else waits.
-            Delivery::Droppable if !self.is_empty() && self.len() + message.len() > self.most => {}
+            // One that exceeds the limit is sent if nothing else waits.
+            Delivery::Droppable if !self.is_empty() && self.len() + message.len() > self.max_bytes => {}
             Delivery::Droppable | Delivery::Always => (self.frame)(&message, &mut self.bytes),
             Delivery::Latest => {
-                // Listeners are told in the same order each time: the first is the one.
+                // Subscribers are notified in the same order each time, so it is usually the first.
                 if let Some(at) = self.changes.iter().position(|(_, waiting)| *waiting == message) {
                     self.changes.remove(at);
                 } else {
-                    self.changed += message.len();
+                    self.change_bytes += message.len();
                 }
                 self.changes.push_back((self.bytes.len(), message));
             }
         }
     }
 
-    /// Adds answers in the form in which they are written, and leaves the buffer empty.
+    /// Adds framed answers, and leaves the buffer empty.
     #[cfg(feature = "stdio")]
     pub(crate) fn append(&mut self, answers: &mut Vec<u8>) {
         if self.bytes.is_empty() {
@@ -63,7 +63,7 @@ impl Queue {
         }
     }
 
-    /// Appends everything that waits, and waits with nothing. An empty buffer is swapped in.
+    /// Moves everything to the buffer. An empty buffer is swapped in.
     pub(crate) fn take(&mut self, out: &mut Vec<u8>) {
         if self.changes.is_empty() && out.is_empty() {
             std::mem::swap(&mut self.bytes, out);
@@ -76,10 +76,10 @@ impl Queue {
             start = place;
         }
         out.extend_from_slice(&bytes[start..]);
-        self.changed = 0;
+        self.change_bytes = 0;
     }
 
-    /// Uses the room of a buffer again.
+    /// Reuses the allocation of a buffer.
     #[cfg(feature = "stdio")]
     pub(crate) fn reuse(&mut self, mut buffer: Vec<u8>) {
         if self.bytes.is_empty() && self.bytes.capacity() < buffer.capacity() {

@@ -1,4 +1,4 @@
-//! The signals that ask a program to end.
+//! Shutdown signals.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -10,7 +10,7 @@ pub(crate) struct Signals(imp::Signals);
 
 impl Signals {
     pub(crate) fn new() -> io::Result<Self> {
-        // Tokio has no other way to ask whether its runtime has them.
+        // Tokio panics if the runtime has no I/O driver, and offers no way to check that.
         let signals = guard(imp::Signals::new).map_err(|_| {
             io::Error::other("the tokio runtime has no signals; build it with `enable_io()` or `enable_all()`")
         })?;
@@ -38,8 +38,8 @@ mod imp {
         }
 
         pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-            let came = self.0.iter_mut().any(|signal| matches!(signal.poll_recv(context), Poll::Ready(Some(()))));
-            if came { Poll::Ready(()) } else { Poll::Pending }
+            let is_ready = self.0.iter_mut().any(|signal| matches!(signal.poll_recv(context), Poll::Ready(Some(()))));
+            if is_ready { Poll::Ready(()) } else { Poll::Pending }
         }
     }
 }
@@ -62,9 +62,9 @@ mod imp {
         pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
             let Some(next) = &mut self.0 else { return Poll::Pending };
             match next.as_mut().poll(context) {
-                Poll::Ready(came) => {
-                    self.0 = came.is_ok().then(|| Box::pin(ctrl_c()) as _);
-                    if came.is_ok() { Poll::Ready(()) } else { Poll::Pending }
+                Poll::Ready(result) => {
+                    self.0 = result.is_ok().then(|| Box::pin(ctrl_c()) as _);
+                    if result.is_ok() { Poll::Ready(()) } else { Poll::Pending }
                 }
                 Poll::Pending => Poll::Pending,
             }

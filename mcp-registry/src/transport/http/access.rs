@@ -1,4 +1,4 @@
-//! Who may speak to the server: by the name it was reached by, the page that asks, and a token.
+//! Who may use the server: the checks of the `Host` and `Origin` headers, and of the token.
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
@@ -8,32 +8,32 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use crate::call::observe::RejectionReason;
 
-/// Where a browser says whether a request comes from a page of the same site. Pages cannot set it.
-const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Set by browsers: whether a request comes from a page of the same site. Pages cannot set it.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What is asked of a request before its message is read.
+/// What a request is checked for before its message is read.
 #[derive(Clone, Default)]
 pub(super) struct Access {
-    /// Names beside those of this machine by which the server may be reached.
+    /// The hosts that are allowed beside those of this machine.
     pub(super) hosts: Vec<String>,
     pub(super) origins: Vec<String>,
     pub(super) any_host: bool,
     pub(super) tokens: Vec<String>,
 }
 
-/// Why a request is not let in.
+/// Why a request is denied.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum Denied {
     Host(String),
     Origin(String),
-    /// A browser says that the request comes from another site, and not from which.
+    /// A browser marks the request as from another site, without an origin.
     Site(String),
     NoToken,
     WrongToken,
 }
 
-impl Refused {
-    /// The reason, and what was refused; never a token.
+impl Denied {
+    /// The reason, and what was denied; never a token.
     pub(super) fn reason(&self) -> (RejectionReason, Option<&str>) {
         match self {
             Self::Host(host) => (RejectionReason::Host, Some(host)),
@@ -45,10 +45,10 @@ impl Refused {
     }
 }
 
-/// The origin as browsers send it, without the slash that may be at the end of the text; else what is wrong with it.
+/// The origin as browsers send it: without a slash at the end. Fails with what is wrong with it.
 pub(crate) fn parse_origin(text: &str) -> Result<String, String> {
     let origin = text.strip_suffix('/').unwrap_or(text);
-    if origin == "null" || is_sent(origin) {
+    if origin == "null" || is_browser_origin(origin) {
         return Ok(origin.to_owned());
     }
     Err(format!(
@@ -58,7 +58,7 @@ pub(crate) fn parse_origin(text: &str) -> Result<String, String> {
 }
 
 /// Whether browsers may send this as an origin: a scheme, a host, and a port that is not the default one.
-fn is_sent(origin: &str) -> bool {
+fn is_browser_origin(origin: &str) -> bool {
     let Some((scheme, authority)) = origin.split_once("://") else { return false };
     let Ok(parsed) = Authority::try_from(authority) else { return false };
     let is_default = |port| matches!((&*scheme.to_ascii_lowercase(), port), ("http", 80) | ("https", 443));
@@ -68,15 +68,15 @@ fn is_sent(origin: &str) -> bool {
 }
 
 impl Access {
-    /// Lets a request in, and says which of the tokens it has sent.
-    pub(super) fn check(&self, request: &Parts) -> Result<Option<usize>, Refused> {
+    /// Checks a request. Returns which of the tokens it has.
+    pub(super) fn check(&self, request: &Parts) -> Result<Option<usize>, Denied> {
         self.check_host(request)?;
         self.check_origin(&request.headers)?;
         self.check_token(&request.headers)
     }
 
-    /// A page that has made its own name lead here is known by that name. Who knows the token is no such page.
-    pub(super) fn check_host(&self, request: &Parts) -> Result<(), Refused> {
+    /// Denies requests by DNS rebinding: a page whose own host name resolves to this server. Such a page has no token.
+    pub(super) fn check_host(&self, request: &Parts) -> Result<(), Denied> {
         if self.any_host || (self.hosts.is_empty() && !self.tokens.is_empty()) {
             return Ok(());
         }
@@ -84,58 +84,61 @@ impl Access {
         let (host, second) = (named.next().map(HeaderValue::as_bytes), named.next());
         let target = request.uri.authority().map(|authority| authority.as_str().as_bytes());
         if second.is_some() || (host.is_none() && target.is_none()) {
-            return Err(Refused::Host(String::new()));
+            return Err(Denied::Host(String::new()));
         }
         let mut hosts = [host, target].into_iter().flatten();
         match hosts.find(|host| !std::str::from_utf8(host).is_ok_and(|host| self.is_host(host))) {
-            Some(host) => Err(Refused::Host(String::from_utf8_lossy(host).into_owned())),
+            Some(host) => Err(Denied::Host(String::from_utf8_lossy(host).into_owned())),
             None => Ok(()),
         }
     }
 
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Denied> {
         let mut origins = headers.get_all(ORIGIN).iter().peekable();
-        // An image or a link of a page is asked for without an origin.
+        // Browsers load images and links without an origin.
         if origins.peek().is_none() {
-            let site = headers.get_all(SITE).iter().find(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
-            return site.map_or(Ok(()), |site| Err(Refused::Site(text(site))));
+            let site = headers
+                .get_all(SEC_FETCH_SITE)
+                .iter()
+                .find(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"));
+            return site.map_or(Ok(()), |site| Err(Denied::Site(text(site))));
         }
         match origins.find(|origin| !origin.to_str().is_ok_and(|origin| self.is_origin(origin))) {
-            Some(origin) => Err(Refused::Origin(text(origin))),
+            Some(origin) => Err(Denied::Origin(text(origin))),
             None => Ok(()),
         }
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<Option<usize>, Refused> {
+    fn check_token(&self, headers: &HeaderMap) -> Result<Option<usize>, Denied> {
         if self.tokens.is_empty() {
             return Ok(None);
         }
-        let given = headers.get(AUTHORIZATION).ok_or(Refused::NoToken)?;
-        let given = given.to_str().ok().and_then(|given| given.split_once(' '));
-        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).ok_or(Refused::NoToken)?;
-        let given = given.1.trim_matches(' ').as_bytes();
-        // All of them, so that the time does not tell which one is close.
-        let mut known = 0_u64;
+        let sent = headers.get(AUTHORIZATION).ok_or(Denied::NoToken)?;
+        let sent = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
+        let sent = sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).ok_or(Denied::NoToken)?;
+        let sent = sent.1.trim_matches(' ').as_bytes();
+        // Compares all of them, so that the time does not depend on the token.
+        let mut matched = 0_u64;
         for (number, token) in (1..).zip(&self.tokens) {
-            known.conditional_assign(&number, token.as_bytes().ct_eq(given));
+            matched.conditional_assign(&number, token.as_bytes().ct_eq(sent));
         }
-        match usize::try_from(known).ok().and_then(|known: usize| known.checked_sub(1)) {
-            Some(known) if !given.is_empty() => Ok(Some(known)),
-            _ => Err(Refused::WrongToken),
+        match usize::try_from(matched).ok().and_then(|matched: usize| matched.checked_sub(1)) {
+            Some(place) if !sent.is_empty() => Ok(Some(place)),
+            _ => Err(Denied::WrongToken),
         }
     }
 
-    /// Whether a host, with or without a port, is a name of this server.
+    /// Whether a host, with or without a port, is allowed.
     fn is_host(&self, host: &str) -> bool {
         if host == "localhost" || host.strip_prefix("localhost:").is_some_and(|port| port.parse::<u16>().is_ok()) {
             return true;
         }
         let Ok(authority) = Authority::try_from(host) else { return false };
         let has_sound_port = authority.host().len() == host.len() || authority.port_u16().is_some();
-        // A name of a user in front is no part of a host.
+        // User information is not part of a host.
         !host.contains('@')
             && has_sound_port
-            && (is_this_machine(authority.host())
+            && (is_loopback(authority.host())
                 || self.hosts.iter().any(|known| {
                     known.eq_ignore_ascii_case(host)
                         || (!has_port(known) && known.eq_ignore_ascii_case(authority.host()))
@@ -143,16 +146,16 @@ impl Access {
     }
 
     /// Whether an origin is allowed by name.
-    pub(super) fn names_origin(&self, origin: &str) -> bool {
+    pub(super) fn allows_origin(&self, origin: &str) -> bool {
         self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
     }
 
     fn is_origin(&self, origin: &str) -> bool {
-        if self.names_origin(origin) {
+        if self.allows_origin(origin) {
             return true;
         }
         let Ok(uri) = Uri::try_from(origin) else { return false };
-        // Other schemes are not of the web: whoever answers them may call itself by any name.
+        // In other schemes, anyone may use any host name.
         matches!(uri.scheme_str(), Some("http" | "https"))
             && uri.authority().is_some_and(|host| self.is_host(host.as_str()))
     }
@@ -166,7 +169,7 @@ fn has_port(host: &str) -> bool {
     Authority::try_from(host).is_ok_and(|authority| authority.port().is_some())
 }
 
-fn is_this_machine(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -176,9 +179,9 @@ fn is_this_machine(host: &str) -> bool {
 mod tests {
     use axum::http::Request;
 
-    use super::{Access, Refused};
+    use super::{Access, Denied};
 
-    fn check(access: &Access, headers: &[(&str, &str)]) -> Result<(), Refused> {
+    fn check(access: &Access, headers: &[(&str, &str)]) -> Result<(), Denied> {
         let mut request = Request::builder().uri("/mcp");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_lead_here_unless_more_are_said() {
+    fn only_local_hosts_are_allowed_by_default() {
         let local = Access::default();
         for host in ["localhost", "LOCALHOST:80", "127.0.0.1:3000", "127.8.9.1", "[::1]:9", "[::1]"] {
             assert_eq!(check(&local, &[("host", host)]), Ok(()), "{host}");
@@ -195,9 +198,9 @@ mod tests {
         for host in
             ["evil.example", "localhost.evil.example", "me@localhost", "128.0.0.1", "::1", "", "local host", "[::2]"]
         {
-            assert_eq!(check(&local, &[("host", host)]), Err(Refused::Host(host.to_owned())), "{host}");
+            assert_eq!(check(&local, &[("host", host)]), Err(Denied::Host(host.to_owned())), "{host}");
         }
-        assert_eq!(check(&local, &[]), Err(Refused::Host(String::new())), "none at all");
+        assert_eq!(check(&local, &[]), Err(Denied::Host(String::new())), "none at all");
         assert!(check(&local, &[("host", "localhost"), ("host", "localhost")]).is_err(), "two");
         let named = Access { hosts: vec!["api.example".to_owned(), "b.example:81".to_owned()], ..Access::default() };
         for (host, allowed) in [
@@ -216,7 +219,7 @@ mod tests {
     #[test]
     fn the_target_of_a_request_is_a_host_too() {
         let request = Request::builder().uri("http://evil.example/mcp").header("host", "localhost").body(()).unwrap();
-        assert_eq!(Access::default().check(&request.into_parts().0), Err(Refused::Host("evil.example".to_owned())));
+        assert_eq!(Access::default().check(&request.into_parts().0), Err(Denied::Host("evil.example".to_owned())));
         let request = Request::builder().uri("http://localhost/mcp").body(()).unwrap();
         assert_eq!(Access::default().check(&request.into_parts().0), Ok(None));
     }
@@ -229,7 +232,7 @@ mod tests {
             assert_eq!(check(origin), Ok(()), "{origin}");
         }
         for origin in ["https://evil.example", "null", "localhost", "https://app.example.evil.example", "", "http://"] {
-            assert_eq!(check(origin), Err(Refused::Origin(origin.to_owned())), "{origin}");
+            assert_eq!(check(origin), Err(Denied::Origin(origin.to_owned())), "{origin}");
         }
     }
 
@@ -244,10 +247,10 @@ mod tests {
             assert_eq!(check(value), Ok(Some(token)), "{value}");
         }
         for value in ["Bearer s3cre", "Bearer s3crett", "Bearer S3CRET", "Bearer ", "Bearer s3cret,other"] {
-            assert_eq!(check(value), Err(Refused::WrongToken), "{value}");
+            assert_eq!(check(value), Err(Denied::WrongToken), "{value}");
         }
         for value in ["Basic s3cret", "s3cret", "Bearer", ""] {
-            assert_eq!(check(value), Err(Refused::NoToken), "{value}");
+            assert_eq!(check(value), Err(Denied::NoToken), "{value}");
         }
     }
 }

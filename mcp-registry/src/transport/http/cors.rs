@@ -1,4 +1,4 @@
-//! Pages of other origins: what a browser asks before it sends their requests, and lets them read the answers (CORS).
+//! CORS: preflight requests of browsers, and the headers that let pages of other origins read responses.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -8,16 +8,16 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
-use super::accept::JSON;
 use super::access::Access;
-use super::reply::{Reply, whole};
+use super::media_type::JSON;
+use super::response::{HttpResponse, full};
 
 /// The headers that clients send. A page may also send others, such as `Mcp-Param-*`, if its browser asks for them.
-const SENT: &str =
+const ALLOWED_HEADERS: &str =
     "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
 
 /// The headers of an answer that a page may read.
-const READ: &str = "mcp-session-id, www-authenticate, retry-after";
+const EXPOSED_HEADERS: &str = "mcp-session-id, www-authenticate, retry-after";
 
 /// How many seconds a browser may keep the answer: as long as any browser does.
 const MAX_AGE: &str = "7200";
@@ -28,37 +28,37 @@ const ALLOW_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-contro
 
 /// The answer to a preflight request of a page whose origin is allowed by name; none for another request. A browser sends
 /// no token with it.
-pub(super) fn preflight(access: &Access, request: &Parts) -> Option<Reply> {
+pub(super) fn preflight(access: &Access, request: &Parts) -> Option<HttpResponse> {
     let headers = &request.headers;
     if request.method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
     }
-    page(access, headers).filter(|_| access.check_host(request).is_ok())?;
-    let mut reply = whole(StatusCode::NO_CONTENT, JSON, Vec::new());
-    let allowed = reply.headers_mut();
+    allowed_origin(access, headers).filter(|_| access.check_host(request).is_ok())?;
+    let mut response = full(StatusCode::NO_CONTENT, JSON, Vec::new());
+    let allowed = response.headers_mut();
     allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, GET, DELETE"));
     let sent = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-    allowed.insert(ACCESS_CONTROL_ALLOW_HEADERS, sent.unwrap_or(HeaderValue::from_static(SENT)));
+    allowed.insert(ACCESS_CONTROL_ALLOW_HEADERS, sent.unwrap_or(HeaderValue::from_static(ALLOWED_HEADERS)));
     allowed.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
     if headers.contains_key(REQUEST_PRIVATE_NETWORK) {
         allowed.insert(ALLOW_PRIVATE_NETWORK, HeaderValue::from_static("true"));
     }
-    Some(reply)
+    Some(response)
 }
 
-/// The origin of the page that asks, if it is allowed by name.
-pub(super) fn page(access: &Access, headers: &HeaderMap) -> Option<HeaderValue> {
+/// The origin of the page that sends the request, if it is allowed by name.
+pub(super) fn allowed_origin(access: &Access, headers: &HeaderMap) -> Option<HeaderValue> {
     let mut origins = headers.get_all(ORIGIN).iter();
     let (origin, second) = (origins.next()?, origins.next());
-    let is_named = second.is_none() && origin.to_str().is_ok_and(|origin| access.names_origin(origin));
+    let is_named = second.is_none() && origin.to_str().is_ok_and(|origin| access.allows_origin(origin));
     is_named.then(|| origin.clone())
 }
 
-/// Lets the page read an answer.
-pub(super) fn open(page: Option<HeaderValue>, headers: &mut HeaderMap) {
+/// Lets a page of the origin read a response.
+pub(super) fn add_headers(origin: Option<HeaderValue>, headers: &mut HeaderMap) {
     headers.append(VARY, HeaderValue::from_static("Origin"));
-    if let Some(page) = page {
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(READ));
+    if let Some(origin) = origin {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
     }
 }

@@ -1,5 +1,5 @@
-//! The headers that repeat what a message says, so that what stands between client and server need not read it. From
-//! 2026-07-28 on they have to be there, and to say the same.
+//! The headers that repeat parts of a message, so that proxies need not read it. From 2026-07-28 on they are required, and
+//! must match the message.
 
 use std::borrow::Cow;
 
@@ -14,85 +14,84 @@ use crate::catalog::header::HeaderArgument;
 use crate::protocol::{RepeatedFields, TransportHeaders, header_mismatch, unsupported_version};
 
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The oldest version that is served over HTTP: 2024-11-05 has another HTTP transport.
-pub(super) const OLDEST: ProtocolVersion = ProtocolVersion::V2025_03_26;
+pub(super) const OLDEST_VERSION: ProtocolVersion = ProtocolVersion::V2025_03_26;
 
 /// The headers of a message.
-pub(super) struct Headers<'a> {
+pub(super) struct McpHeaders<'a> {
     all: &'a HeaderMap,
-    version: Version<'a>,
+    version: VersionHeader<'a>,
 }
 
-/// The version that the headers speak of.
+/// The header with the version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version<'a> {
-    None,
-    Spoken(ProtocolVersion),
-    /// None that is spoken here.
-    Other(&'a str),
-    /// None that can be read.
-    Broken,
+pub(super) enum VersionHeader<'a> {
+    Missing,
+    Supported(ProtocolVersion),
+    Unsupported(&'a str),
+    /// More than one, or not ASCII.
+    Malformed,
 }
 
-impl<'a> Headers<'a> {
-    pub(super) fn of(all: &'a HeaderMap) -> Self {
-        let version = match one(all, VERSION.as_str()) {
-            Ok(None) => Version::None,
+impl<'a> McpHeaders<'a> {
+    pub(super) fn new(all: &'a HeaderMap) -> Self {
+        let version = match single_value(all, VERSION.as_str()) {
+            Ok(None) => VersionHeader::Missing,
             Ok(Some(text)) => ProtocolVersion::from_name(text)
-                .filter(|era| *era >= OLDEST)
-                .map_or(Version::Other(text), Version::Spoken),
-            Err(_) => Version::Broken,
+                .filter(|version| *version >= OLDEST_VERSION)
+                .map_or(VersionHeader::Unsupported(text), VersionHeader::Supported),
+            Err(_) => VersionHeader::Malformed,
         };
         Self { all, version }
     }
 
-    pub(super) fn version(&self) -> Version<'a> {
+    pub(super) fn version(&self) -> VersionHeader<'a> {
         self.version
     }
 }
 
-impl TransportHeaders for Headers<'_> {
+impl TransportHeaders for McpHeaders<'_> {
     fn oldest_version(&self) -> ProtocolVersion {
-        OLDEST
+        OLDEST_VERSION
     }
 
     fn is_stateless(&self) -> bool {
-        matches!(self.version, Version::Spoken(era) if era.is_stateless())
+        matches!(self.version, VersionHeader::Supported(version) if version.is_stateless())
     }
 
     fn check_version(&self, version: Option<&str>) -> Result<(), RpcError> {
         let header = match (self.version, version) {
-            (Version::None, Some(_)) => {
+            (VersionHeader::Missing, Some(_)) => {
                 return Err(header_mismatch(
                     "the header `MCP-Protocol-Version` is missing; send the version of the request",
                 ));
             }
-            (Version::Broken, _) => return Err(broken_version()),
-            (Version::Other(text), None) => return Err(unsupported_version(text, OLDEST)),
-            (Version::None | Version::Spoken(_), None) => return Ok(()),
-            (Version::Spoken(era), Some(_)) => era.as_str(),
-            (Version::Other(text), Some(_)) => text,
+            (VersionHeader::Malformed, _) => return Err(malformed_version()),
+            (VersionHeader::Unsupported(text), None) => return Err(unsupported_version(text, OLDEST_VERSION)),
+            (VersionHeader::Missing | VersionHeader::Supported(_), None) => return Ok(()),
+            (VersionHeader::Supported(version), Some(_)) => version.as_str(),
+            (VersionHeader::Unsupported(text), Some(_)) => text,
         };
-        same("MCP-Protocol-Version", header, "the version in `_meta`", version.unwrap_or_default())
+        check_equal("MCP-Protocol-Version", header, "the version in `_meta`", version.unwrap_or_default())
     }
 
     fn check_request(&self, fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
-        let method = one(self.all, METHOD.as_str())?;
+        let method = single_value(self.all, METHOD.as_str())?;
         let method = method.ok_or_else(|| header_mismatch("the header `Mcp-Method` is missing; send the method"))?;
-        same("Mcp-Method", method, "the method", fields.method)?;
+        check_equal("Mcp-Method", method, "the method", fields.method)?;
         if fields.method != "tools/call" {
             return Ok(());
         }
-        // What has no name is refused for that.
+        // A call without a name is rejected later.
         let Some(name) = fields.tool else { return Ok(()) };
-        let header = one(self.all, NAME.as_str())?;
+        let header = single_value(self.all, NAME.as_str())?;
         let header =
             header.ok_or_else(|| header_mismatch("the header `Mcp-Name` is missing; send the name of the tool"))?;
-        same("Mcp-Name", &decoded(NAME.as_str(), header)?, "the name of the tool", name)?;
+        check_equal("Mcp-Name", &decode(NAME.as_str(), header)?, "the name of the tool", name)?;
         let tools = fields.registry.snapshot();
         let Some(tool) = tools.find(name) else { return Ok(()) };
         let repeated = tool.header_arguments();
@@ -101,7 +100,6 @@ impl TransportHeaders for Headers<'_> {
         }
         let arguments = match fields.arguments.map(|raw| serde_json::from_str(raw.get())).transpose() {
             Ok(arguments) => arguments.unwrap_or_default(),
-            // The tool might read what it wants of them.
             Err(error) => {
                 let error = error.to_string();
                 let why = cut(&error, 200);
@@ -110,22 +108,22 @@ impl TransportHeaders for Headers<'_> {
                 )));
             }
         };
-        repeated.iter().try_for_each(|repeated| check(repeated, self.all, &arguments))
+        repeated.iter().try_for_each(|argument| check_argument(argument, self.all, &arguments))
     }
 }
 
-/// Checks that a header repeats its argument.
-fn check(repeated: &HeaderArgument, headers: &HeaderMap, arguments: &Value) -> Result<(), RpcError> {
-    let value = repeated.find(arguments);
-    let header = one(headers, &repeated.header)?.map(|header| decoded(&repeated.header, header)).transpose()?;
-    let path = || cut(&repeated.path.join("."), 64).into_owned();
+/// Checks that the header of an argument repeats it.
+fn check_argument(argument: &HeaderArgument, headers: &HeaderMap, arguments: &Value) -> Result<(), RpcError> {
+    let value = argument.find(arguments);
+    let header = single_value(headers, &argument.header)?.map(|header| decode(&argument.header, header)).transpose()?;
+    let path = || cut(&argument.path.join("."), 64).into_owned();
     let text = match value {
         None | Some(Value::Null) => {
             return match header {
                 None => Ok(()),
                 Some(_) => Err(header_mismatch(format!(
                     "the header `{}` is there and the argument `{}` is not; send both or none",
-                    repeated.header,
+                    argument.header,
                     path()
                 ))),
             };
@@ -136,22 +134,22 @@ fn check(repeated: &HeaderArgument, headers: &HeaderMap, arguments: &Value) -> R
     let Some(header) = header else {
         return Err(header_mismatch(format!(
             "the header `{}` is missing; send the value of the argument `{}`",
-            repeated.header,
+            argument.header,
             path()
         )));
     };
     if header == text || (value.is_some_and(Value::is_number) && same_number(&header, &text)) {
         return Ok(());
     }
-    // The value may be a secret, and is not told.
+    // The value may be a secret, so it is not part of the message.
     Err(header_mismatch(format!(
         "the header `{}` differs from the argument `{}`; send the same in both",
-        repeated.header,
+        argument.header,
         path()
     )))
 }
 
-/// Whether two texts mean the same number. Whole ones are not rounded.
+/// Whether two texts are the same number. Integers are not rounded.
 fn same_number(one: &str, other: &str) -> bool {
     match (one.parse::<i128>(), other.parse::<i128>()) {
         (Ok(one), Ok(other)) => one == other,
@@ -159,46 +157,48 @@ fn same_number(one: &str, other: &str) -> bool {
     }
 }
 
-/// The one value of a header, if it is there.
-fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcError> {
+/// The value of a header; an error if there are several.
+fn single_value<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcError> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
         return Err(header_mismatch(format!("the header `{name}` is there more than once; send it once")));
     }
-    readable(value).map(Some).ok_or_else(|| unreadable(name))
+    ascii_text(value).map(Some).ok_or_else(|| not_ascii(name))
 }
 
-fn readable(value: &HeaderValue) -> Option<&str> {
+fn ascii_text(value: &HeaderValue) -> Option<&str> {
     Some(value.to_str().ok()?.trim_matches([' ', '\t']))
 }
 
-/// The error of a version that cannot be read.
-pub(super) fn broken_version() -> RpcError {
+/// The header with the version is malformed.
+pub(super) fn malformed_version() -> RpcError {
     header_mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
 }
 
-fn unreadable(name: &str) -> RpcError {
+fn not_ascii(name: &str) -> RpcError {
     header_mismatch(format!("the header `{name}` has characters beyond ASCII; send it as `=?base64?…?=`"))
 }
 
-/// What a header says, if it says so in Base64.
-fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
+/// The value of a header, which may be in Base64.
+fn decode<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Ok(Cow::Borrowed(value));
     };
-    let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    decoded
+    let decode = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decode
         .map(Cow::Owned)
         .ok_or_else(|| header_mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding")))
 }
 
-fn same(header: &str, said: &str, what: &str, meant: &str) -> Result<(), RpcError> {
-    if said == meant {
+fn check_equal(header: &str, value: &str, what: &str, expected: &str) -> Result<(), RpcError> {
+    if value == expected {
         return Ok(());
     }
-    let (said, meant) = (cut(said, 64), cut(meant, 64));
-    Err(header_mismatch(format!("the header `{header}` says `{said}`, and {what} is `{meant}`; send the same in both")))
+    let (value, expected) = (cut(value, 64), cut(expected, 64));
+    Err(header_mismatch(format!(
+        "the header `{header}` says `{value}`, and {what} is `{expected}`; send the same in both"
+    )))
 }
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
     use mcp_core::{ProtocolVersion, code};
     use serde_json::{Value, json};
 
-    use super::{HeaderArgument, Headers, Version, decoded};
+    use super::{HeaderArgument, McpHeaders, VersionHeader, decode};
     use crate::protocol::TransportHeaders as _;
 
     fn headers(values: &[(&'static str, &[u8])]) -> HeaderMap {
@@ -220,37 +220,37 @@ mod tests {
 
     #[test]
     fn the_version_that_headers_speak_of() {
-        let version = |values: &[(&'static str, &[u8])]| format!("{:?}", Headers::of(&headers(values)).version());
+        let version = |values: &[(&'static str, &[u8])]| format!("{:?}", McpHeaders::new(&headers(values)).version());
         let name = "mcp-protocol-version";
-        assert_eq!(version(&[]), format!("{:?}", Version::None));
+        assert_eq!(version(&[]), format!("{:?}", VersionHeader::Missing));
         assert_eq!(
             version(&[(name, b" 2025-06-18\t")]),
-            format!("{:?}", Version::Spoken(ProtocolVersion::V2025_06_18))
+            format!("{:?}", VersionHeader::Supported(ProtocolVersion::V2025_06_18))
         );
-        assert_eq!(version(&[(name, b"1.0")]), format!("{:?}", Version::Other("1.0")));
-        assert_eq!(version(&[(name, b"\xff")]), "Broken");
-        assert_eq!(version(&[(name, b"2025-06-18"), (name, b"2025-06-18")]), "Broken");
+        assert_eq!(version(&[(name, b"1.0")]), format!("{:?}", VersionHeader::Unsupported("1.0")));
+        assert_eq!(version(&[(name, b"\xff")]), "Malformed");
+        assert_eq!(version(&[(name, b"2025-06-18"), (name, b"2025-06-18")]), "Malformed");
     }
 
     #[test]
     fn the_version_has_to_be_that_of_the_request() {
-        let agrees = |value: Option<&[u8]>, version: Option<&str>| {
+        let check = |value: Option<&[u8]>, version: Option<&str>| {
             let all = headers(&value.map(|value| ("mcp-protocol-version", value)).into_iter().collect::<Vec<_>>());
-            Headers::of(&all).check_version(version).map_err(|error| error.code)
+            McpHeaders::new(&all).check_version(version).map_err(|error| error.code)
         };
-        assert_eq!(agrees(Some(b"2026-07-28"), Some("2026-07-28")), Ok(()));
-        assert_eq!(agrees(Some(b"1999-01-01"), Some("1999-01-01")), Ok(()), "that it is not spoken is told later");
+        assert_eq!(check(Some(b"2026-07-28"), Some("2026-07-28")), Ok(()));
+        assert_eq!(check(Some(b"1999-01-01"), Some("1999-01-01")), Ok(()), "that it is not spoken is told later");
         for header in [None, Some(&b"2025-11-25"[..]), Some(b"2026-07-2"), Some(b"\xe9")] {
-            assert_eq!(agrees(header, Some("2026-07-28")), Err(code::HEADER_MISMATCH), "{header:?}");
+            assert_eq!(check(header, Some("2026-07-28")), Err(code::HEADER_MISMATCH), "{header:?}");
         }
-        assert_eq!((agrees(None, None), agrees(Some(b"2025-06-18"), None)), (Ok(()), Ok(())));
-        assert_eq!(agrees(Some(b"1999-01-01"), None), Err(code::UNSUPPORTED_PROTOCOL_VERSION));
-        assert_eq!(agrees(Some(b"\xe9"), None), Err(code::HEADER_MISMATCH));
+        assert_eq!((check(None, None), check(Some(b"2025-06-18"), None)), (Ok(()), Ok(())));
+        assert_eq!(check(Some(b"1999-01-01"), None), Err(code::UNSUPPORTED_PROTOCOL_VERSION));
+        assert_eq!(check(Some(b"\xe9"), None), Err(code::HEADER_MISMATCH));
     }
 
     #[test]
     fn values_may_be_encoded() {
-        let decoded = |value: &str| decoded("mcp-name", value).ok().map(std::borrow::Cow::into_owned);
+        let decode = |value: &str| decode("mcp-name", value).ok().map(std::borrow::Cow::into_owned);
         for (value, text) in [
             ("plain", Some("plain")),
             ("=?base64?SGVsbG8sIOS4lueVjA==?=", Some("Hello, 世界")),
@@ -263,20 +263,20 @@ mod tests {
             ("=?base64?SGVs!!!bG8=?=", None),
             ("=?base64?/w==?=", None),
         ] {
-            assert_eq!(decoded(value).as_deref(), text, "{value}");
+            assert_eq!(decode(value).as_deref(), text, "{value}");
         }
     }
 
-    fn check(value: &[(&'static str, &[u8])], arguments: &Value) -> Result<(), String> {
+    fn check_argument(value: &[(&'static str, &[u8])], arguments: &Value) -> Result<(), String> {
         let schema = json!({ "type": "object", "properties": {
             "region": { "type": "string", "x-mcp-header": "Region" },
             "place": { "type": "object", "properties": { "zip": { "type": "integer", "x-mcp-header": "Zip" } } },
             "list": { "type": "array", "items": { "properties": { "no": { "x-mcp-header": "No" } } } },
         } });
-        let repeated = HeaderArgument::of(&schema, &[]);
-        assert_eq!(repeated.len(), 2);
+        let argument = HeaderArgument::of(&schema, &[]);
+        assert_eq!(argument.len(), 2);
         let headers = headers(value);
-        repeated.iter().try_for_each(|repeated| super::check(repeated, &headers, arguments)).map_err(|error| {
+        argument.iter().try_for_each(|argument| super::check_argument(argument, &headers, arguments)).map_err(|error| {
             assert_eq!(error.code, code::HEADER_MISMATCH);
             error.message
         })
@@ -293,7 +293,7 @@ mod tests {
             (&[(zip, b"42.0")], json!({ "place": { "zip": 42 } })),
             (&[(zip, b"42")], json!({ "place": { "zip": 42.0 } })),
         ] {
-            assert_eq!(check(headers, &arguments), Ok(()), "{arguments}");
+            assert_eq!(check_argument(headers, &arguments), Ok(()), "{arguments}");
         }
         for (headers, arguments) in [
             (&[][..], json!({ "region": "us" })),
@@ -306,7 +306,7 @@ mod tests {
             (&[(zip, b"43")], json!({ "place": { "zip": 42 } })),
             (&[(zip, b"true")], json!({ "place": { "zip": false } })),
         ] {
-            let message = check(headers, &arguments).unwrap_err();
+            let message = check_argument(headers, &arguments).unwrap_err();
             assert!(message.contains("`mcp-param-") && message.contains("; "), "{message}");
         }
     }

@@ -1,22 +1,24 @@
-//! Streamable HTTP: one endpoint for the versions of MCP with and without sessions, to be served or mounted.
+//! Streamable HTTP: one endpoint for the versions of MCP with and without sessions, served or mounted.
+//!
+//! [`serve_http`] serves it, [`router`] mounts it in an axum application, and [`Http`] configures both.
 
-mod accept;
 mod access;
+mod bare_lf;
+mod bind;
+mod client_stream;
+mod connections;
 mod cors;
 mod endpoint;
 mod headers;
-mod heads;
-mod life;
-mod listen;
-mod read;
-mod reject;
-mod reply;
+mod in_flight;
+mod media_type;
+mod rejections;
+mod request_body;
+mod response;
+mod response_body;
 mod serve;
 mod service;
-mod session;
-mod stall;
-mod stream;
-mod under;
+mod sessions;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -29,27 +31,27 @@ use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 use self::access::Access;
 pub(crate) use self::access::parse_origin;
 use self::endpoint::Endpoint;
-use self::reject::Rejections;
+use self::rejections::Rejections;
+pub use self::response_body::HttpBody;
 pub use self::service::HttpService;
 use self::service::Routes;
-use self::session::Sessions;
-pub use self::stream::HttpBody;
+use self::sessions::Sessions;
 use crate::protocol::Server;
 use crate::runtime::TokioRuntime;
 
-/// How many requests may be under way.
-const IN_FLIGHT: usize = 4096;
+/// The default of [`Http::max_in_flight`].
+const MAX_IN_FLIGHT: usize = 4096;
 
-/// How many clients may listen.
-const STREAMS: usize = 4096;
+/// The default of [`Http::max_streams`].
+const MAX_STREAMS: usize = 4096;
 
-/// How many connections may be open.
-const CONNECTIONS: usize = 16 * 1024;
+/// The default of [`Http::max_connections`].
+const MAX_CONNECTIONS: usize = 16 * 1024;
 
 /// Serves Streamable HTTP at an address, under `/mcp`, until Ctrl-C or SIGTERM; `/health` says whether it runs.
 ///
-/// The address has to be one of this machine alone; [`Http`] serves others, with a token or behind a server of yours
-/// that knows who asks.
+/// The address has to be a loopback address; [`Http`] serves others, with a token or behind a server that authenticates
+/// requests.
 ///
 /// ```no_run
 /// use mcp_registry::{Registry, Server, mcp_tool, serve_http};
@@ -70,11 +72,11 @@ pub async fn serve_http(server: Server, address: impl ToSocketAddrs) -> Result<(
     Http::new(server).serve(address).await
 }
 
-/// The endpoint `/mcp` and `/health`, to be served by axum or merged into an application of yours. [`Http::router`] has
-/// more to say.
+/// The endpoint `/mcp` and the probe `/health` as an axum router, to serve or to merge into an application. [`Http`]
+/// configures it.
 ///
-/// What a layer puts into the request's extensions is found by tools under
-/// [`ToolContext::extensions`](mcp_core::ToolContext::extensions), and so are the headers (`http::HeaderMap`):
+/// Tools find the extensions that a layer adds to the request under
+/// [`ToolContext::extensions`](mcp_core::ToolContext::extensions), and the headers (`http::HeaderMap`) as well:
 ///
 /// ```standalone_crate
 /// use axum::extract::Request;
@@ -106,12 +108,12 @@ pub fn router(server: Server) -> Router {
     Http::new(server).router()
 }
 
-/// How a server is to be had over HTTP: who may ask, at which path, and how much at a time.
+/// Serves a server over HTTP: who may connect, at which path, and within which limits.
 ///
-/// Without a word, requests are answered that come to a name of this machine (`localhost`, `127.0.0.1`, `[::1]`), and
-/// from pages of it or from no page at all: a page from elsewhere cannot reach it, not even by making its own name lead
-/// here, or by loading it as an image: what a browser marks as from another site (`Sec-Fetch-Site`) needs an origin that
-/// is allowed. Only `http` and `https` origins count as this machine's; others are allowed by name.
+/// By default, only local clients and local web pages are accepted: the `Host` has to be a name of this machine
+/// (`localhost`, `127.0.0.1`, `[::1]`), and so has the origin of a page, if there is one. Other pages are rejected, also by
+/// DNS rebinding or if they load the endpoint as an image: a request that a browser marks as from another site
+/// (`Sec-Fetch-Site`) needs an allowed origin. Only `http` and `https` origins can be local; allow others by name.
 ///
 /// ```no_run
 /// # async fn serve(server: mcp_registry::Server) -> mcp_registry::Result<()> {
@@ -126,33 +128,31 @@ pub fn router(server: Server) -> Router {
 /// # }
 /// ```
 ///
-/// An answer is JSON, or a stream of events where a tool tells of its progress or its log, a client listens, or it takes
-/// nothing but events; the older `list_tools` and `call_tool` then end in an event `result` or `error`.
+/// A response is JSON, or a stream of events if a tool reports progress or logs, if the client subscribes, or if the client
+/// accepts only events. For the latter, the legacy `list_tools` and `call_tool` end with an event `result` or `error`.
 ///
-/// Messages of 2026-07-28 stand for themselves, and a client that closes its connection has called its request off.
-/// Clients of the older versions get a session at `initialize`, by which they can call requests off and are told of
-/// changes; one that does not send it along is served as well. Errors that come from elsewhere are masked, unless the
-/// registry or [`call_options`](Self::call_options) says otherwise.
+/// Each message of 2026-07-28 is independent, and a client that closes its connection cancels its request. Clients of the
+/// older versions get a session at `initialize`, with which they can cancel requests and get notified of changes; the
+/// session ID is optional. Internal errors are masked, unless the registry or [`call_options`](Self::call_options) says
+/// otherwise.
 ///
-/// A client has 60 s to send the head of a request, and 30 s for each part of the body; all of the body has to come within
-/// 30 s and a second for each 16 KiB. Lines of a head end in CR LF: one that ends in a bare line feed is refused, where
-/// [`serve`](Self::serve) reads it.
+/// A client has 60 s to send the head of a request, and 30 s for each part of the body; the whole body has to arrive within
+/// 30 s plus a second for each 16 KiB. The lines of a head end with CR LF; [`serve`](Self::serve) rejects a bare line feed.
 ///
 /// Requests that are rejected for their host, origin, token or session, or for a limit of the server (503), are reported:
-/// to the registry's observers ([`Observer::rejected`](crate::Observer::rejected)), among them the
-/// [`AuditLog`](crate::AuditLog), and as events of `tracing`. In a flood, eight of each reason are reported by themselves
-/// in a second, and the others together. The answer to a wrong token is delayed, for 100 ms at first and up to 2 s when
-/// there are many; other answers are not. (The address of the client is known to [`serve`](Self::serve); elsewhere it is
-/// taken from a [`SocketAddr`] in the request's extensions.)
+/// to the registry's observers ([`Observer::rejected`](crate::call::observe::Observer::rejected)), including the
+/// [`AuditLog`](crate::call::audit::AuditLog), and as events of `tracing`. In a flood, eight of each reason are reported one
+/// by one in a second, and the others together. The response to a wrong token is delayed, by 100 ms at first and up to 2 s
+/// if there are many. ([`serve`](Self::serve) knows the address of the client; elsewhere it is taken from a [`SocketAddr`]
+/// in the request's extensions.)
 ///
 /// A session belongs to the caller that began it: the [caller](mcp_core::CallOptions::caller) that
-/// [`call_options`](Self::call_options) names, together with the token that was sent. For anyone else it does not exist.
-/// Where neither is given, as behind [`external_auth`](Self::external_auth) without `call_options`, all requests have the
+/// [`call_options`](Self::call_options) sets, together with the token. For other callers it does not exist. Without both,
+/// as behind [`external_auth`](Self::external_auth) without `call_options`, all requests have the
 /// same caller. There are at most 10,000 sessions; beyond that, the caller that has the most loses its least recently
 /// used one. A session that was not used for an hour expires.
 ///
-/// (That a client is gone is not seen while bytes of a next request wait behind the one that is answered: such a call runs
-/// to its end, or to its deadline.)
+/// A disconnect goes undetected while a pipelined request is buffered: the call then runs to its end or its deadline.
 #[must_use = "nothing is served before `serve` or `router`"]
 pub struct Http {
     server: Server,
@@ -169,7 +169,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// To be had by programs and pages of this machine.
+    /// Accepts local clients and local web pages.
     pub fn new(server: Server) -> Self {
         Self {
             server,
@@ -178,18 +178,18 @@ impl Http {
             path: "/mcp".to_owned(),
             health_path: Some("/health".to_owned()),
             sessions: true,
-            max_in_flight: IN_FLIGHT,
-            max_streams: STREAMS,
-            max_connections: CONNECTIONS,
+            max_in_flight: MAX_IN_FLIGHT,
+            max_streams: MAX_STREAMS,
+            max_connections: MAX_CONNECTIONS,
             external_auth: false,
             stopping: CancelToken::new(),
         }
     }
 
-    /// Answers only requests with `Authorization: Bearer` and this token, or another that was said before. From then on
-    /// the host by which the server is reached does not matter, unless one is allowed by name.
+    /// Accepts only requests with `Authorization: Bearer` and this token, or another that was added before. Any host is
+    /// accepted then, unless one is allowed by name.
     pub fn token(mut self, token: impl Into<String>) -> Self {
-        // A file that it was read from ends in a line break.
+        // A token that was read from a file may end with a line break.
         self.access.tokens.push(token.into().trim().to_owned());
         self
     }
@@ -202,26 +202,26 @@ impl Http {
         self
     }
 
-    /// Answers requests to this host as well, such as `tools.example.com`; with a port, to that port alone.
+    /// Also accepts requests to this host, such as `tools.example.com`; with a port, to that port alone.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         let host = host.into();
-        // As it stands in the address of a browser.
+        // The scheme may be copied from a browser.
         let host = host.split_once("://").map_or(&*host, |(_, host)| host);
         self.access.hosts.push(host.trim_end_matches('/').to_owned());
         self
     }
 
-    /// Answers requests to any host. A page from elsewhere that makes its own name lead here is still known by its
-    /// origin, where its browser says it.
+    /// Accepts requests to any host. DNS rebinding is then detected only by the origin, if the browser sends one.
     pub fn allow_any_host(mut self) -> Self {
         self.access.any_host = true;
         self
     }
 
-    /// Answers pages of this origin as well, such as `https://app.example.com`: browsers let them send requests and read
-    /// the answers (CORS). A page of this machine needs this too, such as `http://localhost:5173`.
+    /// Also accepts web pages of this origin, such as `https://app.example.com`: browsers let them send requests and read
+    /// the responses (CORS). A local page needs this too, such as `http://localhost:5173`.
     ///
-    /// Browsers ask first (`OPTIONS`), without a token; a layer that checks who asks has to let these requests through.
+    /// Browsers send a preflight request (`OPTIONS`) without a token; a layer that authenticates requests has to let it
+    /// through.
     ///
     /// # Panics
     ///
@@ -233,7 +233,7 @@ impl Http {
         self
     }
 
-    /// The path of the endpoint; `/mcp` otherwise.
+    /// Sets the path of the endpoint (default: `/mcp`).
     ///
     /// # Panics
     ///
@@ -244,9 +244,8 @@ impl Http {
         self
     }
 
-    /// Sets the path at which a probe asks whether the server runs (default: `/health`). With `None`, there is none: for a
-    /// router that is merged into an application with a probe of its own, or has one outside of a layer that checks who
-    /// asks.
+    /// Sets the path of the health probe (default: `/health`). With `None`, there is none: for a router that is merged into
+    /// an application with its own probe, or to add one outside of a layer that authenticates requests.
     ///
     /// ```
     /// use axum::http::StatusCode;
@@ -286,14 +285,14 @@ impl Http {
         );
     }
 
-    /// What the calls of a request bring along: the caller, how far it is trusted. Extensions and headers of the request
-    /// are there anyway.
+    /// Sets the options of the calls of a request: the caller, its trust. The extensions and headers of the request are
+    /// always available to tools.
     pub fn call_options(mut self, options: impl Fn(&Parts) -> CallOptions + Send + Sync + 'static) -> Self {
         self.options = Box::new(options);
         self
     }
 
-    /// Says whether clients of the versions before 2026-07-28 get a session (default: true).
+    /// Sets whether clients of the versions before 2026-07-28 get a session (default: true).
     ///
     /// A session is known to one server only. Turn sessions off where several servers share the requests of a client, as
     /// behind a load balancer: any of them can then answer any request. For clients of these versions, this means:
@@ -310,29 +309,29 @@ impl Http {
         self
     }
 
-    /// Sets how many requests may be under way; 4,096 otherwise. Beyond that, clients are told to try again (503).
+    /// Sets how many requests may be in flight (default: 4,096). Beyond that, the response is 503 with `Retry-After`.
     pub fn max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = requests;
         self
     }
 
-    /// Sets how many clients may listen to changes; 4,096 otherwise.
+    /// Sets how many streams of notifications may be open (default: 4,096).
     pub fn max_streams(mut self, streams: usize) -> Self {
         self.max_streams = streams;
         self
     }
 
     /// Sets how many connections [`serve`](Self::serve) keeps open (default: 16,384); at most three quarters of the files
-    /// that the process may open, so that tools can open some too. Beyond that, those are closed that have waited for a
-    /// request the longest, for at least a second, be it half-sent or idle; where there are none, others wait.
+    /// that the process may open, so that tools can open some too. Beyond that, the connections that have been idle or sent
+    /// half a request for the longest time, and at least for a second, are closed; if there are none, new ones wait.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections.max(1);
         self
     }
 
-    /// Ends the streams of those who listen when the token is cancelled, and closes connections with the next answer: for
-    /// a server of yours that is to end, which waits for open streams. [`serve`](Self::serve) ends then too; it cancels the
-    /// token itself at a signal.
+    /// Ends the streams of notifications when the token is cancelled, and closes connections with the next response: for
+    /// the graceful shutdown of your own server, which waits for open streams. [`serve`](Self::serve) stops then too; it
+    /// cancels the token itself at a signal.
     pub fn stop_with(mut self, token: CancelToken) -> Self {
         self.stopping = token;
         self
@@ -371,27 +370,27 @@ impl Http {
         }
     }
 
-    /// Serves at an address until Ctrl-C or SIGTERM. What is under way then is answered, within its own deadline; clients
-    /// that have sent half a request, or do not read, are given a few seconds. At a second signal nothing is waited for.
+    /// Serves at an address until Ctrl-C or SIGTERM. Requests in flight are then answered, within their own deadlines;
+    /// clients that have sent half a request, or do not read, get a few seconds. A second signal stops at once.
     ///
-    /// An address that others can reach is refused without a token, unless [`external_auth`](Self::external_auth) was said.
+    /// An address that others can reach is rejected without a token, unless [`external_auth`](Self::external_auth) is set.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), TransportError> {
         let addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
-        let listener = listen::bind(&addresses).map_err(|source| {
+        let listener = bind::bind(&addresses).map_err(|source| {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             TransportError::Bind { address: addresses.join(" or "), source }
         })?;
         self.serve_on(listener).await
     }
 
-    /// Serves a listener of yours, as [`serve`](Self::serve) does.
+    /// Serves a listener, as [`serve`](Self::serve) does.
     pub async fn serve_on(self, listener: TcpListener) -> Result<(), TransportError> {
         let mut signals = crate::transport::signals::Signals::new()?;
         let signal = async move || std::future::poll_fn(|context| signals.poll(context)).await;
         self.run(listener, signal).await
     }
 
-    /// Serves a listener of yours until the future is over. What is under way then is answered.
+    /// Serves a listener until the future completes. Requests in flight are then answered.
     pub async fn serve_until(
         self,
         listener: TcpListener,
@@ -409,16 +408,16 @@ impl Http {
         self.check(&listener)?;
         // Without timers, every connection would end in a panic.
         TokioRuntime::current().map_err(std::io::Error::other)?;
-        let (stopping, most) = (self.stopping.clone(), listen::most(self.max_connections));
+        let (stopping, max_connections) = (self.stopping.clone(), bind::connection_limit(self.max_connections));
         let routes = Routes { endpoint: Some(self.path.clone()), health: self.health_path.clone() };
-        serve::serve(self.into_service(routes), listener, most, &stopping, signal).await;
+        serve::serve(self.into_service(routes), listener, max_connections, &stopping, signal).await;
         Ok(())
     }
 
-    /// Whether others can reach it, and nobody asks who they are.
+    /// Fails if others can reach the address and nothing authenticates them.
     pub(crate) fn check(&self, listener: &TcpListener) -> Result<(), TransportError> {
-        let is_sound = |token: &String| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-        if !self.access.tokens.iter().all(is_sound) {
+        let is_valid = |token: &String| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        if !self.access.tokens.iter().all(is_valid) {
             return Err(TransportError::Token);
         }
         let address = listener.local_addr()?;

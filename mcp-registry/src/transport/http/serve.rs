@@ -1,4 +1,4 @@
-//! Accepting connections, and ending without losing a request.
+//! Accepting connections, and stopping without losing a request.
 
 use std::convert::Infallible;
 use std::io;
@@ -18,211 +18,211 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::sleep;
 
-use super::heads::Heads;
-use super::life::{Life, Lives, Sent};
+use super::client_stream::ClientStream;
+use super::connections::{ConnectionState, Connections};
 use super::service::HttpService;
-use super::stall::Stall;
 
-/// How long a client may take for the whole head of a request, from when the server waits for it: also how long a
-/// connection may be idle.
-const IDLE: Duration = Duration::from_secs(60);
+/// How long a client may take for the head of a request, from when the server waits for it: also how long a connection may
+/// be idle.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How soon one looks again whether there is room for another connection.
-const AGAIN: Duration = Duration::from_millis(20);
+/// How often the server checks for room for another connection.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long a client may take nothing of what it is sent.
-const STALL: Duration = Duration::from_secs(30);
+/// How long a client may read nothing of what it is sent.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many bytes of a connection are buffered before its stream is asked for more.
-const BUFFER: usize = 64 * 1024;
+/// How many bytes of a connection are buffered before its stream is polled for more.
+const BUFFER_BYTES: usize = 64 * 1024;
 
-/// How long clients are told with their answers that the server ends, before connections without a request are closed.
-const FAREWELL: Duration = Duration::from_millis(250);
+/// How long responses carry `Connection: close` before connections without a request are closed; also how long a new
+/// connection may take for its first request when the server stops.
+const GRACE_PERIOD: Duration = Duration::from_millis(250);
 
-/// How often one looks whether something is still to come, at the end.
-const LOOK: Duration = Duration::from_secs(2);
+/// How often the server checks, while it stops, whether something is still to come.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// After how many looks at nothing the end is waited for no longer.
-const PATIENCE: u32 = 3;
+/// After how many checks without a request or a write the server stops waiting.
+const MAX_IDLE_CHECKS: u32 = 3;
 
-/// After how many looks the last answers should have been read.
-const READING: u32 = 30;
+/// After how many checks the last responses should have been read.
+const MAX_CHECKS: u32 = 30;
 
-/// Serves until a signal comes, and what is under way then until it is over or another comes.
+/// Serves until the first signal, then finishes the requests in flight, at most until the second signal.
+///
+/// Each connection is told to close by itself, and not by `hyper_util::server::graceful::GracefulShutdown`, which closes
+/// all of them at the same moment: a new connection needs its grace period (`shutdown::` tests of HTTP), and a connection
+/// that has to make room for others needs `graceful_shutdown` while the server runs.
 pub(super) async fn serve(
     service: HttpService,
     listener: TcpListener,
-    most: usize,
+    max_connections: usize,
     stopping: &CancelToken,
     mut signal: impl AsyncFnMut(),
 ) {
-    let mut crowd = Crowd {
+    let mut acceptor = Acceptor {
         service,
-        taken: Arc::default(),
-        lives: Lives::new(most),
+        writes: Arc::default(),
+        connections: Connections::new(max_connections),
         closing: CancelToken::new(),
         tasks: JoinSet::new(),
     };
     {
-        let (mut first, mut told) = (pin!(signal()), pin!(stopping.cancelled()));
-        // Accepted when there was no room.
-        let mut at_the_door = None;
+        let (mut first_signal, mut stopped) = (pin!(signal()), pin!(stopping.cancelled()));
+        // Accepted while there was no room.
+        let mut waiting = None;
         loop {
             tokio::select! {
                 biased;
-                () = &mut first => break,
-                () = &mut told => break,
-                Some(ended) = crowd.tasks.join_next_with_id() => crowd.ended(&ended),
-                () = sleep(AGAIN), if at_the_door.is_some() => {}
-                accepted = next(&listener), if at_the_door.is_none() => match accepted {
-                    Some(stream) => at_the_door = Some(stream),
-                    None => crowd.lives.make_room(),
+                () = &mut first_signal => break,
+                () = &mut stopped => break,
+                Some(ended) = acceptor.tasks.join_next_with_id() => acceptor.remove(&ended),
+                () = sleep(RETRY_INTERVAL), if waiting.is_some() => {}
+                accepted = accept(&listener), if waiting.is_none() => match accepted {
+                    Some(stream) => waiting = Some(stream),
+                    None => acceptor.connections.make_room(),
                 },
             }
-            if at_the_door.is_none() {
+            if waiting.is_none() {
                 continue;
             }
-            if !crowd.lives.has_room() {
-                crowd.lives.make_room();
-            } else if let Some(stream) = at_the_door.take() {
-                crowd.admit(stream);
+            if !acceptor.connections.has_room() {
+                acceptor.connections.make_room();
+            } else if let Some(stream) = waiting.take() {
+                acceptor.spawn(stream);
             }
         }
-        if let Some(stream) = at_the_door {
-            crowd.admit(stream);
+        if let Some(stream) = waiting {
+            acceptor.spawn(stream);
         }
     }
     stopping.cancel();
-    // Who sends a request now is answered, and told to send no more.
-    let farewell = async {
-        let mut over = pin!(sleep(FAREWELL));
-        loop {
-            tokio::select! {
-                biased;
-                () = &mut over => break,
-                Some(ended) = crowd.tasks.join_next_with_id() => crowd.ended(&ended),
-                Some(stream) = next(&listener), if crowd.lives.has_room() => crowd.admit(stream),
-            }
-        }
-        // Who is connected by now is heard still.
-        if let Ok(listener) = listener.into_std() {
-            while let (true, Ok((stream, client))) = (crowd.lives.has_room(), listener.accept()) {
-                if let Ok(stream) = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
-                    crowd.admit((stream, client));
-                }
-            }
-        }
-        crowd.closing.cancel();
-        tokio::select! {
-            () = async { while crowd.tasks.join_next().await.is_some() {} } => {}
-            () = patience(&crowd.service, &crowd.taken) => {}
-        }
-    };
     tokio::select! {
-        () = farewell => {}
+        () = acceptor.stop(listener) => {}
         () = signal() => {}
     }
 }
 
-/// Over when no request has been under way, and nobody has read, for a while; or when reading takes too long.
-async fn patience(service: &HttpService, taken: &AtomicUsize) {
-    let (mut idle, mut looks, mut last) = (0, 0, 0);
-    while idle < PATIENCE && looks < READING {
-        sleep(LOOK).await;
-        let before = std::mem::replace(&mut last, taken.load(Ordering::Relaxed));
-        let is_busy = service.in_flight() > 0;
-        looks = if is_busy { 0 } else { looks + 1 };
-        idle = if is_busy || before != last { 0 } else { idle + 1 };
-    }
-}
-
-/// The connections that are open.
-struct Crowd {
+/// Accepts connections, and runs each of them in a task.
+struct Acceptor {
     service: HttpService,
-    /// Moves on whenever a client takes something of an answer.
-    taken: Arc<AtomicUsize>,
-    lives: Lives,
+    /// Counts the writes of all connections: whether clients read.
+    writes: Arc<AtomicUsize>,
+    connections: Connections,
     closing: CancelToken,
     tasks: JoinSet<()>,
 }
 
-impl Crowd {
-    fn admit(&mut self, stream: (TcpStream, SocketAddr)) {
-        let life = self.lives.start();
-        let service = self.service.clone();
-        let connection = connection(service, stream, Arc::clone(&self.taken), Arc::clone(&life), self.closing.clone());
-        let task = self.tasks.spawn(connection);
-        self.lives.add(task.id(), life);
+impl Acceptor {
+    fn spawn(&mut self, stream: (TcpStream, SocketAddr)) {
+        let state = self.connections.new_state();
+        let (service, writes, closing) = (self.service.clone(), Arc::clone(&self.writes), self.closing.clone());
+        let task = self.tasks.spawn(serve_connection(service, stream, writes, Arc::clone(&state), closing));
+        self.connections.add(task.id(), state);
     }
 
-    fn ended(&mut self, ended: &Result<(Id, ()), JoinError>) {
+    fn remove(&mut self, ended: &Result<(Id, ()), JoinError>) {
         let task = match ended {
             Ok((task, ())) => *task,
             Err(error) => error.id(),
         };
-        self.lives.remove(task);
+        self.connections.remove(task);
+    }
+
+    /// Answers clients that send requests now and tells them to close, then waits for the requests in flight.
+    async fn stop(&mut self, listener: TcpListener) {
+        let mut grace_period = pin!(sleep(GRACE_PERIOD));
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut grace_period => break,
+                Some(ended) = self.tasks.join_next_with_id() => self.remove(&ended),
+                Some(stream) = accept(&listener), if self.connections.has_room() => self.spawn(stream),
+            }
+        }
+        // Clients that are connected by now are still served.
+        if let Ok(listener) = listener.into_std() {
+            while let (true, Ok((stream, client))) = (self.connections.has_room(), listener.accept()) {
+                if let Ok(stream) = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
+                    self.spawn((stream, client));
+                }
+            }
+        }
+        self.closing.cancel();
+        tokio::select! {
+            () = async { while self.tasks.join_next().await.is_some() {} } => {}
+            () = wait_for_idle(&self.service, &self.writes) => {}
+        }
     }
 }
 
-/// The next connection. What fails is the client's, or lies at a lack of files: then there is none, a little later.
-async fn next(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
+/// Ends when no request was in flight and no client has read for a while, or when reading takes too long.
+async fn wait_for_idle(service: &HttpService, writes: &AtomicUsize) {
+    let (mut idle_checks, mut checks, mut last_writes) = (0, 0, 0);
+    while idle_checks < MAX_IDLE_CHECKS && checks < MAX_CHECKS {
+        sleep(CHECK_INTERVAL).await;
+        let before = std::mem::replace(&mut last_writes, writes.load(Ordering::Relaxed));
+        let is_busy = service.in_flight() > 0;
+        checks = if is_busy { 0 } else { checks + 1 };
+        idle_checks = if is_busy || before != last_writes { 0 } else { idle_checks + 1 };
+    }
+}
+
+/// The next connection. `None`, a little later, at a temporary shortage of file descriptors.
+async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+
     loop {
         match listener.accept().await {
             Ok(accepted) => return Some(accepted),
-            Err(error) if is_of_connection(&error) => {}
+            Err(error) if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) => {}
             Err(_) => {
-                sleep(AGAIN).await;
+                sleep(RETRY_INTERVAL).await;
                 return None;
             }
         }
     }
 }
 
-fn is_of_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
-}
-
-async fn connection(
+async fn serve_connection(
     service: HttpService,
     (stream, client): (TcpStream, SocketAddr),
-    taken: Arc<AtomicUsize>,
-    life: Arc<Life>,
+    writes: Arc<AtomicUsize>,
+    state: Arc<ConnectionState>,
     closing: CancelToken,
 ) {
-    // Answers are whole, and wait for nothing.
+    // Responses are written as a whole. A socket without the option works too.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(BUFFER);
-    let service = {
-        let life = Arc::clone(&life);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(BUFFER_BYTES);
+    let requests = {
+        let state = Arc::clone(&state);
         service_fn(move |request: Request<Incoming>| {
-            let (service, busy) = (service.clone(), life.begin(request.body()));
+            let (service, guard) = (service.clone(), state.start_request(request.body()));
             async move {
-                let reply = service.route(request, Some(client)).await;
-                Ok::<_, Infallible>(reply.map(|body| Sent { body, busy }))
+                let response = service.route(request, Some(client)).await;
+                Ok::<_, Infallible>(response.map(|body| body.guarded(guard)))
             }
         })
     };
-    // One that is new may have a request on its way.
-    let heard = sleep(FAREWELL);
+    // The first request of a new connection may be on its way.
+    let grace_period = sleep(GRACE_PERIOD);
     let close = async {
         closing.cancelled().await;
-        heard.await;
+        grace_period.await;
     };
-    let stream = TokioIo::new(Heads::new(stream, Arc::clone(&life)));
-    let stream = Stall::new(stream, STALL, taken, Arc::clone(&life));
-    let mut connection = pin!(builder.serve_connection(stream, service));
-    // What becomes of a connection is its client's business.
+    let stream = ClientStream::new(stream, WRITE_TIMEOUT, writes, Arc::clone(&state));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), requests));
+    // An error of the connection is the client's: it has closed it or sent no HTTP, and hyper has answered what it can.
     tokio::select! {
         biased;
         _ = connection.as_mut() => return,
         () = close => connection.as_mut().graceful_shutdown(),
-        () = life.evicted() => {
-            if life.is_waiting() {
+        () = state.evicted() => {
+            if state.is_waiting() {
                 return;
             }
-            // A request has come meanwhile, and is answered.
+            // A request has arrived meanwhile, and is answered.
             connection.as_mut().graceful_shutdown();
         }
     }

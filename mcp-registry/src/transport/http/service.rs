@@ -12,10 +12,10 @@ use hyper::body::Body;
 use mcp_core::{BoxError, BoxFuture};
 use tower_service::Service;
 
-use super::accept::JSON;
 use super::cors;
 use super::endpoint::Endpoint;
-use super::reply::{Reply, failure, whole};
+use super::media_type::JSON;
+use super::response::{HttpResponse, error_response, full};
 
 /// The MCP endpoint as a tower service, for any path that it is mounted at. Cheap to clone.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ struct Inner {
     routes: Routes,
 }
 
-/// The paths of a service. The path of the probe comes first.
+/// The paths of a service.
 pub(super) struct Routes {
     /// The path of the endpoint; `None` for every path, if a router has chosen the service by its path.
     pub(super) endpoint: Option<String>,
@@ -44,7 +44,7 @@ impl HttpService {
     }
 
     /// Answers a request to any path.
-    pub(super) async fn route<B>(&self, request: Request<B>, client: Option<SocketAddr>) -> Reply
+    pub(super) async fn route<B>(&self, request: Request<B>, client: Option<SocketAddr>) -> HttpResponse
     where
         B: Body<Error: Into<BoxError>> + Send + 'static,
         B::Data: Send,
@@ -56,42 +56,43 @@ impl HttpService {
         }
         match endpoint {
             Some(endpoint) if endpoint != path => {
-                failure(StatusCode::NOT_FOUND, format!("there is nothing here; the tools are at `{endpoint}`"))
+                error_response(StatusCode::NOT_FOUND, format!("there is nothing here; the tools are at `{endpoint}`"))
             }
             _ => self.answer(request, client).await,
         }
     }
 
     /// Answers a request to the endpoint.
-    async fn answer<B>(&self, request: Request<B>, client: Option<SocketAddr>) -> Reply
+    async fn answer<B>(&self, request: Request<B>, client: Option<SocketAddr>) -> HttpResponse
     where
         B: Body<Error: Into<BoxError>> + Send + 'static,
         B::Data: Send,
     {
         let endpoint = &self.0.endpoint;
-        let page = cors::page(&endpoint.access, request.headers());
-        let mut reply = endpoint.answer(request, client).await;
+        let origin = cors::allowed_origin(&endpoint.access, request.headers());
+        let mut response = endpoint.answer(request, client).await;
         if !endpoint.access.origins.is_empty() {
-            cors::open(page, reply.headers_mut());
+            cors::add_headers(origin, response.headers_mut());
         }
         if endpoint.stopping.is_cancelled() {
             // The client sends its next request elsewhere, so that none is lost.
-            reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        reply
+        response
     }
 
     /// Answers a probe.
-    fn health(&self, method: &Method, path: &str) -> Reply {
+    fn health(&self, method: &Method, path: &str) -> HttpResponse {
         if !matches!(*method, Method::GET | Method::HEAD) {
-            let mut reply = failure(StatusCode::METHOD_NOT_ALLOWED, format!("`{path}` is asked for with GET"));
-            reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return reply;
+            let mut response =
+                error_response(StatusCode::METHOD_NOT_ALLOWED, format!("`{path}` is asked for with GET"));
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return response;
         }
         if self.0.endpoint.stopping.is_cancelled() {
-            whole(StatusCode::SERVICE_UNAVAILABLE, JSON, br#"{"status":"stopping"}"#.to_vec())
+            full(StatusCode::SERVICE_UNAVAILABLE, JSON, br#"{"status":"stopping"}"#.to_vec())
         } else {
-            whole(StatusCode::OK, JSON, br#"{"status":"ok"}"#.to_vec())
+            full(StatusCode::OK, JSON, br#"{"status":"ok"}"#.to_vec())
         }
     }
 }
@@ -101,9 +102,9 @@ where
     B: Body<Error: Into<BoxError>> + Send + 'static,
     B::Data: Send,
 {
-    type Response = Reply;
+    type Response = HttpResponse;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Reply, Infallible>>;
+    type Future = BoxFuture<'static, Result<HttpResponse, Infallible>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! One connection: lines are answered, at once or by and by.
+//! One connection: answers lines, at once or in a task.
 
 use std::sync::Arc;
 
@@ -6,35 +6,36 @@ use mcp_core::CallOptions;
 use tokio::runtime::Handle;
 
 use super::lines::{Line, Lines};
-use super::outbox::{Outbox, WAITING, end_line};
+use super::output::{MAX_WAITING_BYTES, Output, end_line};
 use crate::protocol::{Peer, PendingReply, Server};
 
-/// What the side that reads and the side that writes share.
+/// What the reading and the writing side share.
 #[derive(Clone)]
 pub(super) struct Connection {
     pub(super) server: Server,
     pub(super) peer: Peer,
-    pub(super) outbox: Arc<Outbox>,
+    pub(super) output: Arc<Output>,
     runtime: Handle,
 }
 
 impl Connection {
-    pub(super) fn new(server: Server, options: CallOptions, outbox: Outbox, runtime: Handle) -> Self {
-        let outbox = Arc::new(outbox);
-        let told = Arc::clone(&outbox);
-        let peer = Peer::builder().options(options).on_notification(move |message| told.notify(message)).build();
-        Self { server, peer, outbox, runtime }
+    pub(super) fn new(server: Server, options: CallOptions, output: Output, runtime: Handle) -> Self {
+        let output = Arc::new(output);
+        let notifications = Arc::clone(&output);
+        let peer =
+            Peer::builder().options(options).on_notification(move |message| notifications.notify(message)).build();
+        Self { server, peer, output, runtime }
     }
 
     pub(super) fn lines(&self) -> Lines {
         Lines::new(self.server.max_message())
     }
 
-    /// Answers the lines that are there; false if there are more, but too much is to be written already. What takes
-    /// longer goes on by itself.
+    /// Answers the lines that were read. False if there are more, but too much waits to be written. Calls that take longer
+    /// are spawned.
     pub(super) fn answer(&self, lines: &mut Lines, out: &mut Vec<u8>) -> bool {
         let _entered = self.runtime.enter();
-        while out.len() < WAITING {
+        while out.len() < MAX_WAITING_BYTES {
             let Some(line) = lines.next() else { return true };
             let start = out.len();
             match line {
@@ -51,24 +52,24 @@ impl Connection {
     }
 
     fn spawn(&self, reply: PendingReply) {
-        let expected = self.outbox.expect();
-        self.runtime.spawn(async move { expected.end(reply.await) });
+        let pending = self.output.expect_answer();
+        self.runtime.spawn(async move { pending.finish(reply.await) });
     }
 
-    /// Nothing more is read; what is under way is answered.
+    /// Stops reading; requests in flight are answered.
     pub(super) fn stop(&self) {
-        self.outbox.stop();
+        self.output.stop();
         self.peer.finish();
     }
 }
 
-/// Closes the connection when it is dropped: what is under way is cancelled.
-pub(super) struct Closing<'a>(pub(super) &'a Connection);
+/// Closes the connection when it is dropped: requests in flight are cancelled.
+pub(super) struct CloseOnDrop<'a>(pub(super) &'a Connection);
 
-impl Drop for Closing<'_> {
+impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.outbox.close();
-        // What the thread that reads is about to begin is cancelled too.
+        self.0.output.close();
+        // Also cancels what the reading thread is about to start.
         self.0.peer.shut_down();
         self.0.peer.close();
     }

@@ -1,4 +1,4 @@
-//! Shutting down: how long calls in flight may go on.
+//! Draining at the end of the input: how long calls in flight may take.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use mcp_core::BoxFuture;
 use super::connection::Connection;
 use crate::call::trace;
 
-/// How long the answers of cancelled calls, and the client that reads them, may take.
-const ANSWERING: Duration = Duration::from_secs(1);
+/// How long the answers of cancelled calls may take, and the client that reads them.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How many bytes of the names of tools are reported.
-const NAMES: usize = 256;
+/// The maximum size of the reported names of tools.
+const MAX_NAMES_BYTES: usize = 256;
 
-/// Ends a connection whose input has ended: calls that take too long are cancelled.
+/// Drains a connection whose input has ended, and cancels calls that take too long.
 pub(super) struct Drain<'a> {
     connection: &'a Connection,
     step: Step,
-    /// When the step ends; never, if the time is too long to be told.
+    /// Ends the step; `None` if the timeout is too long for the clock.
     timer: Option<BoxFuture<'static, ()>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Step {
     Serving,
-    /// Calls in flight may go on.
+    /// Calls in flight run on.
     Draining,
-    /// Calls in flight are cancelled, and being answered.
+    /// Calls in flight are cancelled and being answered.
     Answering,
-    Over,
+    Finished,
 }
 
 impl<'a> Drain<'a> {
@@ -40,27 +40,27 @@ impl<'a> Drain<'a> {
         Self { connection, step: Step::Serving, timer: None }
     }
 
-    /// Takes the next step if it is time for it; the task is woken when it is.
+    /// Ready if it has taken the next step; otherwise the task is woken when it is time for it.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Connection { server, peer, outbox, .. } = self.connection;
-        let limit = server.configured_drain_timeout();
+        let Connection { server, peer, output, .. } = self.connection;
+        let timeout = server.configured_drain_timeout();
         let (next, time) = match self.step {
-            Step::Serving if outbox.is_stopped() => (Step::Draining, limit),
+            Step::Serving if output.is_stopped() => (Step::Draining, timeout),
             Step::Draining => {
                 ready!(self.poll_timer(context));
                 let tools = peer.shut_down();
-                report(&tools, &format!("the server is shutting down and waits no longer than {limit:?}"));
-                (Step::Answering, ANSWERING)
+                report_cancelled(&tools, &format!("the server is shutting down and waits no longer than {timeout:?}"));
+                (Step::Answering, ANSWER_TIMEOUT)
             }
             Step::Answering => {
                 ready!(self.poll_timer(context));
-                outbox.forget();
-                (Step::Over, Duration::MAX)
+                output.ignore_pending();
+                (Step::Finished, Duration::MAX)
             }
-            Step::Serving | Step::Over => return Poll::Pending,
+            Step::Serving | Step::Finished => return Poll::Pending,
         };
-        let host = server.registry().settings().runtime();
-        self.timer = Instant::now().checked_add(time).map(|end| host.sleep_until(end));
+        let runtime = server.registry().settings().runtime();
+        self.timer = Instant::now().checked_add(time).map(|end| runtime.sleep_until(end));
         self.step = next;
         Poll::Ready(())
     }
@@ -69,19 +69,19 @@ impl<'a> Drain<'a> {
         self.timer.as_mut().map_or(Poll::Pending, |timer| timer.as_mut().poll(context))
     }
 
-    /// Whether nothing is waited for any more but the client.
-    pub(super) fn is_over(&self) -> bool {
-        self.step == Step::Over
+    /// Whether it waits for nothing but the client.
+    pub(super) fn is_finished(&self) -> bool {
+        self.step == Step::Finished
     }
 }
 
 /// Reports the calls that were cancelled, if there are any.
-pub(super) fn report(tools: &[Arc<str>], why: &str) {
+pub(super) fn report_cancelled(tools: &[Arc<str>], reason: &str) {
     if tools.is_empty() {
         return;
     }
     let names: BTreeSet<&str> = tools.iter().map(|tool| &**tool).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
     let calls = if tools.len() == 1 { "call" } else { "calls" };
-    trace::warn(&format!("cancelled {} {calls} because {why}: {}", tools.len(), cut(&names, NAMES)));
+    trace::warn(&format!("cancelled {} {calls} because {reason}: {}", tools.len(), cut(&names, MAX_NAMES_BYTES)));
 }

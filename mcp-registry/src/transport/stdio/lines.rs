@@ -1,41 +1,41 @@
-//! Cutting what is read into lines.
+//! Splitting the input into lines.
 
 /// How much is read at a time: as much as a pipe holds.
-const CHUNK: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 
-/// What was read and not yet taken, line by line.
+/// Splits what is read into lines.
 pub(super) struct Lines {
-    /// Room, of which `start..end` is in use.
+    /// Of this, `start..end` is in use.
     buffer: Vec<u8>,
     start: usize,
-    /// Up to here there is no line break.
+    /// There is no line break before this.
     searched: usize,
     end: usize,
-    /// How long a line may be.
-    most: usize,
-    /// How much of a line that is too long was thrown away.
+    /// The maximum length of a line.
+    max: usize,
+    /// How many bytes of a line that is too long were dropped.
     skipped: usize,
-    /// Whether nothing more comes.
-    over: bool,
+    /// Whether the input has ended.
+    is_ended: bool,
 }
 
 /// A line.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     Message(&'a [u8]),
-    /// With how many bytes it had. They are gone.
+    /// With its length; the bytes are dropped.
     TooLong(usize),
 }
 
 impl Lines {
-    pub(super) fn new(most: usize) -> Self {
-        Self { buffer: vec![0; CHUNK], start: 0, searched: 0, end: 0, most, skipped: 0, over: false }
+    pub(super) fn new(max: usize) -> Self {
+        Self { buffer: vec![0; CHUNK_BYTES], start: 0, searched: 0, end: 0, max, skipped: 0, is_ended: false }
     }
 
-    /// Room to read into. Take all lines before.
-    pub(super) fn room(&mut self) -> &mut [u8] {
-        // A line break of two characters is no part of the line.
-        if self.end - self.start > self.most.saturating_add(1) {
+    /// Where to read into. Take all lines before.
+    pub(super) fn buffer(&mut self) -> &mut [u8] {
+        // A line break may have two characters.
+        if self.end - self.start > self.max.saturating_add(1) {
             self.skipped = self.skipped.saturating_add(self.end - self.start);
             self.start = self.end;
         }
@@ -49,17 +49,17 @@ impl Lines {
             (self.start, self.searched, self.end) =
                 (0, self.searched.saturating_sub(self.start), self.end - self.start);
         }
-        if self.end == 0 && self.buffer.len() > 4 * CHUNK {
-            self.buffer = vec![0; CHUNK];
-        } else if self.buffer.len() - self.end < CHUNK / 2 {
+        if self.end == 0 && self.buffer.len() > 4 * CHUNK_BYTES {
+            self.buffer = vec![0; CHUNK_BYTES];
+        } else if self.buffer.len() - self.end < CHUNK_BYTES / 2 {
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
     }
 
-    /// So much was read into the room; nothing is the end.
+    /// So many bytes were read into the buffer; none at the end of the input.
     pub(super) fn filled(&mut self, bytes: usize) {
         self.end += bytes;
-        self.over = bytes == 0;
+        self.is_ended = bytes == 0;
     }
 
     /// The next line that is complete and not blank.
@@ -76,7 +76,7 @@ impl Lines {
         }
     }
 
-    /// Takes a line, without its line break.
+    /// Takes a line without its line break.
     fn cut(&mut self) -> Option<std::ops::Range<usize>> {
         let start = self.start;
         if let Some(length) = line_break(&self.buffer[self.searched..self.end]) {
@@ -85,8 +85,8 @@ impl Lines {
             return Some(start..end);
         }
         self.searched = self.end;
-        // The last line may do without.
-        if !self.over || (start == self.end && self.skipped == 0) {
+        // The last line may have no line break.
+        if !self.is_ended || (start == self.end && self.skipped == 0) {
             return None;
         }
         self.start = self.end;
@@ -101,16 +101,16 @@ pub(super) fn line_break(bytes: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Line, Lines};
+    use super::{CHUNK_BYTES, Line, Lines};
 
     /// What comes of the text, read so many bytes at a time.
-    fn read(text: &[u8], at_a_time: usize, most: usize) -> Vec<Result<Vec<u8>, usize>> {
-        let (mut lines, mut rest, mut all) = (Lines::new(most), text, Vec::new());
+    fn read(text: &[u8], chunk: usize, max: usize) -> Vec<Result<Vec<u8>, usize>> {
+        let (mut lines, mut rest, mut all) = (Lines::new(max), text, Vec::new());
         loop {
-            let room = lines.room();
-            assert!(room.len() >= CHUNK / 2);
-            let bytes = rest.len().min(at_a_time).min(room.len());
-            room[..bytes].copy_from_slice(&rest[..bytes]);
+            let buffer = lines.buffer();
+            assert!(buffer.len() >= CHUNK_BYTES / 2);
+            let bytes = rest.len().min(chunk).min(buffer.len());
+            buffer[..bytes].copy_from_slice(&rest[..bytes]);
             rest = &rest[bytes..];
             lines.filled(bytes);
             while let Some(line) = lines.next() {
@@ -129,8 +129,8 @@ mod tests {
     fn lines_are_cut_wherever_the_chunks_end() {
         let text = b"{\"a\":1}\n\r\n  \n{\"b\":2}\r\nlast";
         let lines = [b"{\"a\":1}".to_vec(), b"{\"b\":2}".to_vec(), b"last".to_vec()].map(Ok);
-        for at_a_time in 1..=text.len() {
-            assert_eq!(read(text, at_a_time, 100), lines, "{at_a_time}");
+        for chunk in 1..=text.len() {
+            assert_eq!(read(text, chunk, 100), lines, "{chunk}");
         }
         assert_eq!(read(b"", 1, 100), []);
         assert_eq!(read(b"\n\n", 1, 100), []);
@@ -138,26 +138,26 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_thrown_away_and_counted() {
-        let long = 10 * CHUNK + 7;
+        let long = 10 * CHUNK_BYTES + 7;
         let text = [b"one\n".to_vec(), vec![b'x'; long], b"\ntwo\n".to_vec()].concat();
-        for at_a_time in [1000, CHUNK, usize::MAX] {
-            assert_eq!(read(&text, at_a_time, 100), [Ok(b"one".to_vec()), Err(long), Ok(b"two".to_vec())]);
+        for chunk in [1000, CHUNK_BYTES, usize::MAX] {
+            assert_eq!(read(&text, chunk, 100), [Ok(b"one".to_vec()), Err(long), Ok(b"two".to_vec())]);
         }
         // Without an end, too.
-        assert_eq!(read(&text[..4 + long], CHUNK, 100), [Ok(b"one".to_vec()), Err(long)]);
+        assert_eq!(read(&text[..4 + long], CHUNK_BYTES, 100), [Ok(b"one".to_vec()), Err(long)]);
     }
 
     #[test]
     fn a_long_line_has_room_and_gives_it_back() {
-        let long = vec![b'x'; 10 * CHUNK];
+        let long = vec![b'x'; 10 * CHUNK_BYTES];
         let text = [&long[..], b"\r\nshort\n"].concat();
-        assert_eq!(read(&text, CHUNK, long.len()), [Ok(long.clone()), Ok(b"short".to_vec())]);
+        assert_eq!(read(&text, CHUNK_BYTES, long.len()), [Ok(long.clone()), Ok(b"short".to_vec())]);
         let mut lines = Lines::new(long.len());
-        for chunk in [&long[..], b"\n"].concat().chunks(CHUNK / 2) {
-            lines.room()[..chunk.len()].copy_from_slice(chunk);
+        for chunk in [&long[..], b"\n"].concat().chunks(CHUNK_BYTES / 2) {
+            lines.buffer()[..chunk.len()].copy_from_slice(chunk);
             lines.filled(chunk.len());
         }
         assert_eq!(lines.next(), Some(Line::Message(&long)));
-        assert_eq!(lines.room().len(), CHUNK);
+        assert_eq!(lines.buffer().len(), CHUNK_BYTES);
     }
 }

@@ -1,11 +1,11 @@
-//! Serving lines: one JSON message a line, over stdin and stdout or any other pair of streams.
+//! Serving one JSON message per line, over stdin and stdout or any other pair of streams.
 
+mod async_io;
 mod connection;
 mod drain;
+mod handles;
 mod lines;
-mod outbox;
-mod own;
-mod stream;
+mod output;
 
 use std::future::poll_fn;
 use std::io::{self, Read};
@@ -16,32 +16,31 @@ use std::thread;
 use mcp_core::{CallOptions, TransportError};
 use tokio::runtime::Handle;
 
-use self::connection::{Closing, Connection};
-use self::drain::{Drain, report};
-use self::outbox::Outbox;
+use self::connection::{CloseOnDrop, Connection};
+use self::drain::{Drain, report_cancelled};
+use self::output::Output;
 
-pub use self::stream::serve_lines;
+pub use self::async_io::serve_lines;
 use crate::protocol::Server;
 use crate::runtime::RuntimeError;
 use crate::transport::signals::Signals;
 
-/// Serves the client that started this program: one message a line from stdin, one a line to stdout. Calls run side by
-/// side.
+/// Serves the client that started this program: one message per line from stdin, and to stdout. Calls run concurrently.
 ///
-/// Ends when stdin does, or at Ctrl-C or SIGTERM: nothing more is read, and calls in flight are answered. Calls that go on
-/// for longer than [`Server::drain_timeout`] (default: 5 s) are cancelled, answered with an error that says so, and
-/// reported: by an event of `tracing` if somebody listens, else on stderr. At the end of stdin, answers are written as fast
-/// as the client reads. After a signal, a client that does not read is not waited for either, and at a second signal
-/// nothing is waited for. When the client is gone, calls in flight are cancelled at once.
+/// Ends at the end of stdin, or at Ctrl-C or SIGTERM: nothing more is read, and calls in flight are answered. Calls that
+/// take longer than [`Server::drain_timeout`] (default: 5 s) are cancelled, answered with an error, and reported: by an
+/// event of `tracing` if there is a subscriber, otherwise on stderr. At the end of stdin, answers are written as fast as
+/// the client reads. After a signal, the server does not wait for a client that does not read; a second signal stops at
+/// once. When the client disconnects, calls in flight are cancelled.
 ///
 /// **From here on, stdout belongs to the client** for as long as the program runs. On Unix, what a tool prints goes to
-/// stderr, and a tool that reads stdin, or starts a program that does, finds it empty. Elsewhere tools must print to
-/// stderr by themselves.
+/// stderr, and a tool that reads stdin, or starts a program that does, finds it empty. On other systems, tools must print to
+/// stderr themselves.
 ///
-/// It is to run in a tokio runtime with everything enabled, as `#[tokio::main]` makes one. The registry runs plain
-/// functions on threads of its own, which do not keep the program from ending. If its builder was given a
-/// [`TokioRuntime`](crate::TokioRuntime), the runtime waits for them when it is dropped: end it with `shutdown_background`, as
-/// `cli::main` does.
+/// Needs a tokio runtime with all drivers enabled, such as that of `#[tokio::main]`. The registry runs plain functions on
+/// its own threads, which do not keep the program alive. If it was built with a
+/// [`TokioRuntime`](crate::runtime::TokioRuntime), the runtime waits for them when it is dropped: end it with
+/// `shutdown_background`, as `cli::main` does.
 ///
 /// ```no_run
 /// use mcp_registry::{Registry, Server, mcp_tool, serve_stdio};
@@ -59,36 +58,36 @@ use crate::transport::signals::Signals;
 /// }
 /// ```
 pub async fn serve_stdio(server: Server) -> Result<(), TransportError> {
-    let (runtime, signals) = (runtime()?, Signals::new()?);
-    let (input, output, reader) = own::stdio()?;
-    let connection = Connection::new(server, CallOptions::new(), Outbox::writing_to(output), runtime);
-    let outbox = Arc::downgrade(&connection.outbox);
+    let (runtime, signals) = (current_runtime()?, Signals::new()?);
+    let (input, output, reader) = handles::take_stdio()?;
+    let connection = Connection::new(server, CallOptions::new(), Output::writing_to(output), runtime);
+    let output = Arc::downgrade(&connection.output);
     thread::Builder::new().name("mcp-client".to_owned()).spawn(move || {
-        if reader.waits_until_gone() {
-            outbox.upgrade().iter().for_each(|outbox| outbox.close());
+        if reader.wait_until_closed() {
+            output.upgrade().iter().for_each(|output| output.close());
         }
     })?;
     Ok(serve_blocking(&connection, input, signals).await?)
 }
 
-/// The runtime that this task is in.
-fn runtime() -> io::Result<Handle> {
+/// The runtime of the current task.
+fn current_runtime() -> io::Result<Handle> {
     Handle::try_current().map_err(|_| io::Error::other(RuntimeError::NoRuntime))
 }
 
-/// Serves streams that block, each with a thread: one hop less for each message than tokio's own.
+/// Serves streams that block, each with a thread: that is one hop less per message than tokio's own stdin and stdout.
 async fn serve_blocking(
     connection: &Connection,
     input: impl Read + Send + 'static,
     mut signals: Signals,
 ) -> io::Result<()> {
-    let _closing = Closing(connection);
+    let _close_on_drop = CloseOnDrop(connection);
     let writing = connection.clone();
-    thread::Builder::new().name("mcp-stdout".to_owned()).spawn(move || writing.outbox.write_all())?;
-    let reading = Reading(connection.clone());
-    thread::Builder::new().name("mcp-stdin".to_owned()).spawn(move || reading.read(input))?;
+    thread::Builder::new().name("mcp-stdout".to_owned()).spawn(move || writing.output.write_all())?;
+    let reader = ReaderThread(connection.clone());
+    thread::Builder::new().name("mcp-stdin".to_owned()).spawn(move || reader.run(input))?;
     let (mut stopped, mut drain) = (false, Drain::new(connection));
-    let (ended, why) = poll_fn(|context| {
+    let (ended, reason) = poll_fn(|context| {
         while signals.poll(context).is_ready() {
             if stopped {
                 return Poll::Ready((Ok(()), "of a second signal"));
@@ -97,10 +96,10 @@ async fn serve_blocking(
             connection.stop();
         }
         loop {
-            if let Poll::Ready(ended) = connection.outbox.poll_over(context) {
+            if let Poll::Ready(ended) = connection.output.poll_finished(context) {
                 return Poll::Ready((ended, "the client is gone"));
             }
-            if stopped && drain.is_over() {
+            if stopped && drain.is_finished() {
                 return Poll::Ready((Ok(()), "the server is shutting down"));
             }
             if drain.poll(context).is_pending() {
@@ -109,30 +108,30 @@ async fn serve_blocking(
         }
     })
     .await;
-    report(&connection.peer.shut_down(), why);
+    report_cancelled(&connection.peer.shut_down(), reason);
     ended
 }
 
 /// The thread that reads, and answers what can be answered at once.
-struct Reading(Connection);
+struct ReaderThread(Connection);
 
-impl Reading {
-    fn read(self, mut input: impl Read) {
+impl ReaderThread {
+    fn run(self, mut input: impl Read) {
         let (mut lines, mut out) = (self.0.lines(), Vec::new());
         loop {
-            let bytes = match input.read(lines.room()) {
+            let bytes = match input.read(lines.buffer()) {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // There is nothing more to be had.
+                // Treated as the end of the input.
                 Err(_) => 0,
             };
-            // The end waits for what was read before it.
-            let Some(_expected) = self.0.outbox.expect_if_reading() else { return };
+            // The end waits for the answers to what was read before it.
+            let Some(_pending) = self.0.output.expect_answers_if_reading() else { return };
             lines.filled(bytes);
             loop {
                 let all = self.0.answer(&mut lines, &mut out);
-                let goes_on = self.0.outbox.write(&mut out);
-                if self.0.outbox.is_closed() || (all && !goes_on) {
+                let is_reading = self.0.output.write(&mut out);
+                if self.0.output.is_closed() || (all && !is_reading) {
                     return;
                 }
                 if all {
@@ -146,7 +145,7 @@ impl Reading {
     }
 }
 
-impl Drop for Reading {
+impl Drop for ReaderThread {
     fn drop(&mut self) {
         self.0.stop();
     }

@@ -8,20 +8,19 @@ use std::task::{Context, Poll, ready};
 use mcp_core::{CallOptions, TransportError};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::connection::{Closing, Connection};
+use super::connection::{CloseOnDrop, Connection};
+use super::current_runtime;
 use super::drain::Drain;
 use super::lines::Lines;
-use super::outbox::{Outbox, WAITING, is_gone};
-use super::runtime;
+use super::output::{MAX_WAITING_BYTES, Output, is_disconnect};
 use crate::protocol::Server;
 
-/// Serves a client that writes one message a line, and reads one a line: over a pipe, a socket, or in memory. Each call
-/// brings the options along: the caller, trust, extensions.
+/// Serves a client that writes and reads one message per line: over a pipe, a socket, or in memory. The options apply to
+/// each call: the caller, trust, extensions.
 ///
-/// Ends when the input does, and all that was asked for is answered; or when nothing can be written any more. Calls that
-/// go on for longer than [`Server::drain_timeout`] after the end of the input are cancelled, and answered with an error.
-/// To end it from this side, end the input. Where it is dropped before, what is under way is cancelled. It is to run in a
-/// tokio runtime.
+/// Ends when the input has ended and everything is answered, or when writing fails. Calls that take longer than
+/// [`Server::drain_timeout`] after the end of the input are cancelled and answered with an error. To stop, end the input;
+/// dropping the future cancels the requests in flight. Needs a tokio runtime.
 ///
 /// ```standalone_crate
 /// use mcp_registry::{CallOptions, Registry, Server, mcp_tool, serve_lines};
@@ -48,73 +47,73 @@ pub async fn serve_lines(
     reader: impl AsyncRead,
     writer: impl AsyncWrite,
 ) -> Result<(), TransportError> {
-    let connection = Connection::new(server, options, Outbox::new(), runtime()?);
-    let _closing = Closing(&connection);
+    let connection = Connection::new(server, options, Output::new(), current_runtime()?);
+    let _close_on_drop = CloseOnDrop(&connection);
     let (reader, writer) = (pin!(reader), pin!(writer));
-    let mut both = Both {
+    let mut duplex = Duplex {
         connection: &connection,
         drain: Drain::new(&connection),
         reader,
         writer,
         lines: connection.lines(),
         has_lines: false,
-        ended: false,
+        input_ended: false,
         answers: Vec::new(),
         out: Vec::new(),
         written: 0,
         flushed: true,
     };
-    match poll_fn(|context| both.poll(context)).await {
-        Err(error) if !is_gone(&error) => Err(error.into()),
+    match poll_fn(|context| duplex.poll(context)).await {
+        Err(error) if !is_disconnect(&error) => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-/// Both directions.
-struct Both<'a, R, W> {
+/// Duplex directions.
+struct Duplex<'a, R, W> {
     connection: &'a Connection,
     drain: Drain<'a>,
     reader: Pin<&'a mut R>,
     writer: Pin<&'a mut W>,
     lines: Lines,
-    /// Whether there are lines that were read and not answered.
+    /// Whether there are lines that were read and are not answered.
     has_lines: bool,
-    /// Whether nothing more is to be read.
-    ended: bool,
+    /// Whether the input has ended.
+    input_ended: bool,
     answers: Vec<u8>,
     out: Vec<u8>,
-    /// How much of it is written.
+    /// How much of `out` is written.
     written: usize,
     flushed: bool,
 }
 
-impl<R: AsyncRead, W: AsyncWrite> Both<'_, R, W> {
+impl<R: AsyncRead, W: AsyncWrite> Duplex<'_, R, W> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let outbox = &*self.connection.outbox;
+        let output = &*self.connection.output;
         loop {
-            // What cannot be written yet is no reason not to read, as long as it is little.
+            // Reading goes on while little waits to be written.
             let written = self.poll_write(context)?.is_ready();
-            if written && !self.has_lines && outbox.poll_over(context)?.is_ready() {
+            if written && !self.has_lines && output.poll_finished(context)?.is_ready() {
                 return Poll::Ready(Ok(()));
             }
             if self.drain.poll(context).is_ready() {
                 continue;
             }
-            if self.out.len() - self.written >= WAITING || outbox.is_full() {
+            if self.out.len() - self.written >= MAX_WAITING_BYTES || output.is_full() {
                 return Poll::Pending;
             }
             ready!(self.poll_read(context))?;
         }
     }
 
-    /// Writes until there is nothing to write.
+    /// Writes until nothing waits.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             if self.written == self.out.len() {
                 self.out.clear();
-                self.out.shrink_to(WAITING);
+                self.out.shrink_to(MAX_WAITING_BYTES);
                 self.written = 0;
-                if !self.connection.outbox.poll_take(&mut self.out, context) {
+                if !self.connection.output.poll_take(&mut self.out, context) {
                     break;
                 }
             }
@@ -131,21 +130,21 @@ impl<R: AsyncRead, W: AsyncWrite> Both<'_, R, W> {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads a chunk, or takes what is left of the last, and answers it.
+    /// Reads a chunk, or takes what is left of the last one, and answers it.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.has_lines {
-            if self.ended {
+            if self.input_ended {
                 return Poll::Pending;
             }
-            let mut room = ReadBuf::new(self.lines.room());
-            ready!(self.reader.as_mut().poll_read(context, &mut room))?;
-            let bytes = room.filled().len();
+            let mut buffer = ReadBuf::new(self.lines.buffer());
+            ready!(self.reader.as_mut().poll_read(context, &mut buffer))?;
+            let bytes = buffer.filled().len();
             self.lines.filled(bytes);
-            self.ended = bytes == 0;
+            self.input_ended = bytes == 0;
         }
         self.has_lines = !self.connection.answer(&mut self.lines, &mut self.answers);
-        self.connection.outbox.put(&mut self.answers);
-        if self.ended && !self.has_lines {
+        self.connection.output.push_answers(&mut self.answers);
+        if self.input_ended && !self.has_lines {
             self.connection.stop();
         }
         Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! Listening: how many connections may wait to be accepted, and how many may be open.
+//! Binding an address, and the limit of open connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,42 +8,41 @@ use tokio::net::{TcpListener, TcpSocket};
 /// How many connections may wait to be accepted. The system may allow fewer.
 const BACKLOG: u32 = 1024;
 
-/// Listens at the first address that can be had.
+/// Binds the first address that is available.
 pub(super) fn bind(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
-    let mut failed = io::Error::new(io::ErrorKind::InvalidInput, "there is no address of that name");
+    let mut last_error = io::Error::new(io::ErrorKind::InvalidInput, "there is no address of that name");
     for address in addresses {
-        match listen(*address) {
+        match bind_one(*address) {
             Ok(listener) => return Ok(listener),
-            Err(error) => failed = error,
+            Err(error) => last_error = error,
         }
     }
-    Err(failed)
+    Err(last_error)
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // Elsewhere it would let two programs have the same address.
+    // On other systems it would let two programs bind the same address.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// How many connections may be open: those that are wanted, unless the process may not open as many files. A quarter of
-/// these is left for what tools open.
-pub(super) fn most(wanted: usize) -> usize {
-    files().map_or(wanted, |files| wanted.min(files - files / 4)).max(1)
+/// How many connections may be open: `max`, but at most three quarters of the files that the process may open. The rest
+/// is left to tools.
+pub(super) fn connection_limit(max: usize) -> usize {
+    open_file_limit().map_or(max, |files| max.min(files - files / 4)).max(1)
 }
 
-/// How many files the process may open.
 #[cfg(unix)]
-fn files() -> Option<usize> {
+fn open_file_limit() -> Option<usize> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current?;
     usize::try_from(limit).ok()
 }
 
 #[cfg(not(unix))]
-fn files() -> Option<usize> {
+fn open_file_limit() -> Option<usize> {
     None
 }
 
@@ -52,7 +51,7 @@ mod tests {
     use std::net::{SocketAddr, TcpStream};
     use std::time::Duration;
 
-    use super::{bind, most};
+    use super::{bind, connection_limit};
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_address_that_can_be_had_is_taken() {
+    async fn the_first_available_address_is_bound() {
         let taken = bind(&["127.0.0.1:0".parse().unwrap()]).unwrap().local_addr().unwrap();
         let held = std::net::TcpListener::bind(taken).unwrap();
         let other: SocketAddr = "127.0.0.1:0".parse().unwrap();
@@ -80,7 +79,7 @@ mod tests {
 
     #[test]
     fn connections_are_bounded_by_the_files_that_may_be_open() {
-        assert_eq!((most(0), most(1)), (1, 1));
-        assert!(cfg!(not(unix)) || most(usize::MAX) < usize::MAX);
+        assert_eq!((connection_limit(0), connection_limit(1)), (1, 1));
+        assert!(cfg!(not(unix)) || connection_limit(usize::MAX) < usize::MAX);
     }
 }

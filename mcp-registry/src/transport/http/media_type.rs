@@ -1,12 +1,12 @@
-//! In which form a client takes an answer, and gives a message.
+//! The media types that a client accepts, and that of its message.
 
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, HeaderValue};
 
 pub(super) const JSON: &str = "application/json";
 pub(super) const EVENTS: &str = "text/event-stream";
 
-/// The forms of an answer that a client takes.
+/// The media types of a response that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepted {
     pub(super) json: bool,
@@ -14,49 +14,45 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    /// Whether the client asks for events by name: a browser that loads an image does not.
-    pub(super) fn names_events(headers: &HeaderMap) -> bool {
-        let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).any(|range| {
-            let mut parts = range.split(';').map(str::trim);
-            parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(EVENTS)) && !parts.any(is_refusal)
-        })
+    /// Whether the client lists events by name: a browser that loads an image does not.
+    pub(super) fn lists_events(headers: &HeaderMap) -> bool {
+        ranges(headers).any(|(range, is_excluded)| range.eq_ignore_ascii_case(EVENTS) && !is_excluded)
     }
 
-    /// Who says nothing takes anything.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    /// A client without the header accepts anything.
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         const ANY: Accepted = Accepted { json: true, events: true };
 
         let mut values = headers.get_all(ACCEPT).iter();
-        // As MCP wants it, and as those say it who do not care.
+        // What MCP requires, and what generic clients send.
         if let (None | Some(b"application/json, text/event-stream" | b"*/*"), None) =
             (values.next().map(HeaderValue::as_bytes), values.next())
         {
             return ANY;
         }
-        let mut accepted = Self { json: false, events: false };
-        let mut said = false;
-        let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        for range in values.flat_map(|value| value.split(',')) {
-            let mut parts = range.split(';').map(str::trim);
-            let kind = parts.next().unwrap_or_default();
-            if kind.is_empty() {
-                continue;
-            }
-            said = true;
-            if parts.any(is_refusal) {
-                continue;
-            }
-            let is = |name: &str| kind.eq_ignore_ascii_case(name);
+        let (mut accepted, mut has_ranges) = (Self { json: false, events: false }, false);
+        for (range, is_excluded) in ranges(headers) {
+            has_ranges = true;
+            let is = |name: &str| !is_excluded && range.eq_ignore_ascii_case(name);
             accepted.json |= is(JSON) || is("application/*") || is("*/*");
             accepted.events |= is(EVENTS) || is("text/*") || is("*/*");
         }
-        if said { accepted } else { ANY }
+        if has_ranges { accepted } else { ANY }
     }
 }
 
-/// Whether a parameter says "anything but this".
-fn is_refusal(parameter: &str) -> bool {
+/// The media ranges of `Accept`, and whether each is excluded.
+fn ranges(headers: &HeaderMap) -> impl Iterator<Item = (&str, bool)> {
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges = values.flat_map(|value| value.split(',')).map(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        (parts.next().unwrap_or_default(), parts.any(is_excluded))
+    });
+    ranges.filter(|(range, _)| !range.is_empty())
+}
+
+/// Whether a parameter is the weight 0, which excludes the type.
+fn is_excluded(parameter: &str) -> bool {
     let weight = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
     weight.is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight <= 0.0))
 }
@@ -77,11 +73,6 @@ pub(super) fn is_json(content_type: Option<&HeaderValue>) -> bool {
     })
 }
 
-/// What a client says that its message is.
-pub(super) fn content_type(headers: &HeaderMap) -> Option<&HeaderValue> {
-    headers.get(CONTENT_TYPE)
-}
-
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderMap, HeaderValue};
@@ -89,13 +80,13 @@ mod tests {
     use super::{Accepted, is_json};
 
     #[test]
-    fn what_a_client_takes() {
+    fn a_client_accepts_what_its_header_lists() {
         let accepted = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {
                 headers.append("accept", HeaderValue::from_static(value));
             }
-            let Accepted { json, events } = Accepted::of(&headers);
+            let Accepted { json, events } = Accepted::from_headers(&headers);
             (json, events)
         };
         assert_eq!(accepted(&[]), (true, true));
@@ -109,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_is() {
+    fn a_message_is_json_in_utf_8() {
         for (value, json) in [
             ("application/json", true),
             ("APPLICATION/JSON; charset=UTF-8", true),

@@ -1,4 +1,4 @@
-//! Reading the body of a request, as much of it as may be.
+//! Reading the body of a request, within its limits.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,33 +13,33 @@ use mcp_core::BoxError;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 
-use super::accept::JSON;
-use super::reply::{Reply, busy, failure, whole};
+use super::media_type::JSON;
+use super::response::{HttpResponse, busy, error_response, full};
 use crate::protocol::Server;
 
-/// How many bytes of messages may be kept while they are read and answered.
-const BUFFERED: usize = 512 * 1024 * 1024;
+/// The maximum size of all messages that are being read and answered.
+const MAX_BUFFERED_BYTES: usize = 512 * 1024 * 1024;
 
 /// How long a client may take for the next part of its message.
-const PAUSE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How many bytes a client has to send each second, beyond the time for one pause: a bound on the time for all of a
 /// message.
-const RATE: usize = 16 * 1024;
+const MIN_BYTES_PER_SECOND: usize = 16 * 1024;
 
-/// Reads a message, or answers why it cannot be.
+/// Reads a message. Fails with the response that says why not.
 pub(super) async fn read<B>(
     server: &Server,
     headers: &HeaderMap,
     body: B,
-    room: &mut Room<'_>,
-) -> Result<Bytes, Box<Reply>>
+    buffered: &mut BufferedBytes<'_>,
+) -> Result<Bytes, Box<HttpResponse>>
 where
     B: Body<Error: Into<BoxError>>,
 {
-    let most = server.max_message();
+    let max = server.max_message();
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if let Some(bytes) = announced.filter(|bytes| *bytes > most) {
+    if let Some(bytes) = announced.filter(|bytes| *bytes > max) {
         return Err(Box::new(too_long(server, bytes)));
     }
     let mut body = std::pin::pin!(body);
@@ -50,21 +50,22 @@ where
         let frame = match next(body.as_mut(), first.len() + all.len(), &mut started).await {
             Err(_) => {
                 let message = "the rest of the message did not come; send all of it";
-                return Err(Box::new(failure(StatusCode::REQUEST_TIMEOUT, message)));
+                return Err(Box::new(error_response(StatusCode::REQUEST_TIMEOUT, message)));
             }
             Ok(None) => break,
-            Ok(Some(Err(Broken))) => {
+            Ok(Some(Err(Truncated))) => {
                 let message = "the message ends before its end; send all of it";
-                return Err(Box::new(failure(StatusCode::BAD_REQUEST, message)));
+                return Err(Box::new(error_response(StatusCode::BAD_REQUEST, message)));
             }
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(mut data) = frame.into_data() else { continue };
         let bytes = first.len() + all.len() + data.remaining();
-        if bytes > most {
+        // Not `http_body_util::Limited`: its error does not say how many bytes there were, which the response does.
+        if bytes > max {
             return Err(Box::new(too_long(server, bytes)));
         }
-        if !room.take(data.remaining()) {
+        if !buffered.reserve(data.remaining()) {
             return Err(Box::new(busy("as much is being read as may be; try again in a moment")));
         }
         if first.is_empty() && all.is_empty() {
@@ -82,51 +83,51 @@ where
     Ok(if all.is_empty() { first } else { all.into() })
 }
 
-/// The bytes of one message, among those of all.
-pub(super) struct Room<'a> {
-    taken: usize,
-    of: &'a AtomicUsize,
+/// The bytes of one message, counted among those of all messages.
+pub(super) struct BufferedBytes<'a> {
+    bytes: usize,
+    total: &'a AtomicUsize,
 }
 
-impl<'a> Room<'a> {
-    pub(super) fn new(of: &'a AtomicUsize) -> Self {
-        Self { taken: 0, of }
+impl<'a> BufferedBytes<'a> {
+    pub(super) fn new(total: &'a AtomicUsize) -> Self {
+        Self { bytes: 0, total }
     }
 
-    /// Leaves what is taken to whoever gives it back: a request that goes on.
-    pub(super) fn hand_over(mut self) -> usize {
-        std::mem::take(&mut self.taken)
+    /// Leaves it to the caller to subtract the bytes from the total.
+    pub(super) fn into_uncounted(mut self) -> usize {
+        std::mem::take(&mut self.bytes)
     }
 
-    /// Makes room for more bytes; false if there is none.
-    fn take(&mut self, bytes: usize) -> bool {
-        self.taken += bytes;
-        self.of.fetch_add(bytes, Ordering::Relaxed) + bytes <= BUFFERED
+    /// Counts more bytes. False if that exceeds the maximum.
+    fn reserve(&mut self, bytes: usize) -> bool {
+        self.bytes += bytes;
+        self.total.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_BUFFERED_BYTES
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for BufferedBytes<'_> {
     fn drop(&mut self) {
-        self.of.fetch_sub(self.taken, Ordering::Relaxed);
+        self.total.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
-/// The message ended before its end.
-struct Broken;
+/// The connection ended before the message.
+struct Truncated;
 
-/// The next part of a body, unless it takes too long: by itself, or together with those before it since the first that
-/// had to be waited for.
+/// The next part of a body. Fails if it takes too long, or if all parts since the first one that did not arrive at once
+/// do.
 async fn next<B: Body>(
     mut body: Pin<&mut B>,
     read: usize,
     started: &mut Option<Instant>,
-) -> Result<Option<Result<Frame<B::Data>, Broken>>, Elapsed> {
+) -> Result<Option<Result<Frame<B::Data>, Truncated>>, Elapsed> {
     let mut poll = |context: &mut Context<'_>| {
         let frame = body.as_mut().poll_frame(context);
-        frame.map(|frame| frame.map(|frame| frame.map_err(|_| Broken)))
+        frame.map(|frame| frame.map(|frame| frame.map_err(|_| Truncated)))
     };
     let mut waited = false;
-    // Most of the time it is there when the connection has been looked at once more, and needs no timer.
+    // Usually it has arrived when the connection is polled once more; then no timer is needed.
     let soon = poll_fn(|context| match poll(context) {
         Poll::Ready(frame) => Poll::Ready(Some(frame)),
         Poll::Pending if waited => Poll::Ready(None),
@@ -140,37 +141,37 @@ async fn next<B: Body>(
         return Ok(frame);
     }
     let now = Instant::now();
-    let seconds = u64::try_from(read / RATE).unwrap_or(u64::MAX);
-    let total = PAUSE.saturating_add(Duration::from_secs(seconds));
+    let seconds = u64::try_from(read / MIN_BYTES_PER_SECOND).unwrap_or(u64::MAX);
+    let total = READ_TIMEOUT.saturating_add(Duration::from_secs(seconds));
     let left = total.saturating_sub(now - *started.get_or_insert(now));
-    timeout(left.min(PAUSE), poll_fn(poll)).await
+    timeout(left.min(READ_TIMEOUT), poll_fn(poll)).await
 }
 
-fn too_long(server: &Server, bytes: usize) -> Reply {
+fn too_long(server: &Server, bytes: usize) -> HttpResponse {
     let mut out = Vec::new();
     server.reject_length(bytes, &mut out);
-    let mut reply = whole(StatusCode::PAYLOAD_TOO_LARGE, JSON, out);
-    // What is not read stands in the way of the next message.
-    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    reply
+    let mut response = full(StatusCode::PAYLOAD_TOO_LARGE, JSON, out);
+    // The unread rest would be taken for the next message.
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
-    use super::{BUFFERED, Room};
+    use super::{BufferedBytes, MAX_BUFFERED_BYTES};
 
     #[test]
-    fn there_is_room_for_so_much_and_it_is_given_back() {
+    fn buffered_bytes_are_limited_and_given_back() {
         let all = AtomicUsize::new(0);
-        let mut one = Room::new(&all);
-        assert!(one.take(BUFFERED / 2) && one.take(BUFFERED / 2));
-        let mut other = Room::new(&all);
-        assert!(!other.take(1));
+        let mut one = BufferedBytes::new(&all);
+        assert!(one.reserve(MAX_BUFFERED_BYTES / 2) && one.reserve(MAX_BUFFERED_BYTES / 2));
+        let mut other = BufferedBytes::new(&all);
+        assert!(!other.reserve(1));
         drop(other);
         drop(one);
-        assert!(Room::new(&all).take(BUFFERED));
+        assert!(BufferedBytes::new(&all).reserve(MAX_BUFFERED_BYTES));
         assert_eq!(all.into_inner(), 0);
     }
 }

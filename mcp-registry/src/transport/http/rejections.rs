@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use mcp_core::__private::cut;
@@ -10,23 +10,24 @@ use tokio::time::{Instant, sleep};
 
 use crate::call::observe::{Rejection, RejectionReason};
 use crate::protocol::Server;
+use crate::util::lock::lock;
 
 /// How many rejections of one reason are reported by themselves in each window. The others are reported together.
 const BURST: u32 = 8;
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// The most bytes of a detail: the sender chooses how long it is.
-const LONGEST_DETAIL: usize = 256;
+/// The maximum size of a detail, which the sender chooses.
+const MAX_DETAIL_BYTES: usize = 256;
 
-/// The delay of the first wrong token, and of the last ones in a row.
+/// The delay of the first wrong token, and the longest one.
 const FIRST_DELAY: Duration = Duration::from_millis(100);
-const LONGEST_DELAY: Duration = Duration::from_secs(2);
+const MAX_DELAY: Duration = Duration::from_secs(2);
 
 /// After how many wrong tokens the delay is doubled.
-const DOUBLED_AFTER: u32 = 4;
+const TOKENS_PER_DOUBLING: u32 = 4;
 
-/// The maximum number of answers that are delayed at a time. Beyond that they are sent at once.
-const MOST_DELAYED: usize = 128;
+/// The maximum number of answers that are delayed at a time. Others are sent at once.
+const MAX_DELAYED: usize = 128;
 
 /// The reasons in the order of their windows.
 const REASONS: [RejectionReason; 6] = [
@@ -45,11 +46,11 @@ pub(super) struct Rejections(Arc<Inner>);
 struct Inner {
     server: Server,
     windows: [Mutex<Window>; REASONS.len()],
-    guesses: Mutex<Guesses>,
+    wrong_tokens: Mutex<WrongTokens>,
     delayed: AtomicUsize,
 }
 
-/// What was reported of one reason of late.
+/// The recent reports of one reason.
 #[derive(Default)]
 struct Window {
     began: Option<Instant>,
@@ -62,15 +63,15 @@ struct Window {
 
 /// Wrong tokens of late. One is forgotten each second.
 #[derive(Default)]
-struct Guesses {
+struct WrongTokens {
     count: u32,
     last: Option<Instant>,
 }
 
 impl Rejections {
     pub(super) fn new(server: Server) -> Self {
-        let (windows, guesses) = (Default::default(), Mutex::default());
-        Self(Arc::new(Inner { server, windows, guesses, delayed: 0.into() }))
+        let (windows, wrong_tokens) = (Default::default(), Mutex::default());
+        Self(Arc::new(Inner { server, windows, wrong_tokens, delayed: 0.into() }))
     }
 
     /// Reports a rejected request, by itself or together with others of the same reason.
@@ -84,7 +85,7 @@ impl Rejections {
             window.reported += 1;
             let count = 1 + std::mem::take(&mut window.unreported);
             drop(window);
-            self.0.tell(reason, detail, client, count);
+            self.0.report_now(reason, detail, client, count);
             return;
         }
         window.unreported += 1;
@@ -93,17 +94,17 @@ impl Rejections {
             tokio::spawn(async move {
                 sleep(WINDOW).await;
                 inner.window(reason).is_closing = false;
-                inner.tell_rest(reason);
+                inner.report_remaining(reason);
             });
         }
     }
 
-    /// Waits before a wrong token is answered: longer, the more there were of late. False if too many wait already.
+    /// Delays the answer to a wrong token: longer if there were many recently. False if too many are delayed already.
     pub(super) async fn delay(&self) -> bool {
-        // Given back by the drop, also when the client goes.
+        // Given back by the drop, also if the client disconnects.
         let slot = Slot(&self.0.delayed);
-        let delay = self.0.guesses.lock().unwrap_or_else(PoisonError::into_inner).next(Instant::now());
-        if slot.0.fetch_add(1, Ordering::Relaxed) >= MOST_DELAYED {
+        let delay = lock(&self.0.wrong_tokens).next_delay(Instant::now());
+        if slot.0.fetch_add(1, Ordering::Relaxed) >= MAX_DELAYED {
             return false;
         }
         sleep(delay).await;
@@ -119,35 +120,35 @@ impl Drop for Slot<'_> {
     }
 }
 
-impl Guesses {
-    /// Counts a wrong token, and says how long its answer is delayed.
-    fn next(&mut self, now: Instant) -> Duration {
+impl WrongTokens {
+    /// Counts a wrong token, and returns the delay of its answer.
+    fn next_delay(&mut self, now: Instant) -> Duration {
         let seconds = self.last.map_or(0, |last| now.duration_since(last).as_secs());
         self.count = self.count.saturating_sub(u32::try_from(seconds).unwrap_or(u32::MAX));
         self.last = Some(now);
-        let doubled = (self.count / DOUBLED_AFTER).min(16);
-        self.count = self.count.saturating_add(1).min(16 * DOUBLED_AFTER);
-        FIRST_DELAY.saturating_mul(1 << doubled).min(LONGEST_DELAY)
+        let doubled = (self.count / TOKENS_PER_DOUBLING).min(16);
+        self.count = self.count.saturating_add(1).min(16 * TOKENS_PER_DOUBLING);
+        FIRST_DELAY.saturating_mul(1 << doubled).min(MAX_DELAY)
     }
 }
 
 impl Inner {
     fn window(&self, reason: RejectionReason) -> MutexGuard<'_, Window> {
         let place = REASONS.iter().position(|known| *known == reason).unwrap_or_default();
-        self.windows[place].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.windows[place])
     }
 
-    fn tell(&self, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>, count: u64) {
-        let detail = detail.map(|detail| cut(detail, LONGEST_DETAIL));
+    fn report_now(&self, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>, count: u64) {
+        let detail = detail.map(|detail| cut(detail, MAX_DETAIL_BYTES));
         let rejection = Rejection { time: SystemTime::now(), reason, detail: detail.as_deref(), client, count };
         self.server.registry().settings().rejected(&rejection);
     }
 
-    /// Reports those that are not yet.
-    fn tell_rest(&self, reason: RejectionReason) {
+    /// Reports those that were not reported yet.
+    fn report_remaining(&self, reason: RejectionReason) {
         let count = std::mem::take(&mut self.window(reason).unreported);
         if count > 0 {
-            self.tell(reason, None, None, count);
+            self.report_now(reason, None, None, count);
         }
     }
 }
@@ -155,7 +156,7 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         for reason in REASONS {
-            self.tell_rest(reason);
+            self.report_remaining(reason);
         }
     }
 }
@@ -166,14 +167,14 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::{FIRST_DELAY, Guesses, LONGEST_DELAY};
+    use super::{FIRST_DELAY, MAX_DELAY, WrongTokens};
 
     #[test]
     fn the_delay_grows_to_a_bound_and_shrinks_again() {
-        let (mut guesses, now) = (Guesses::default(), Instant::now());
-        let delays: Vec<Duration> = (0..1000).map(|_| guesses.next(now)).collect();
+        let (mut wrong_tokens, now) = (WrongTokens::default(), Instant::now());
+        let delays: Vec<Duration> = (0..1000).map(|_| wrong_tokens.next_delay(now)).collect();
         assert!(delays.is_sorted());
-        assert_eq!((delays[0], delays[999]), (FIRST_DELAY, LONGEST_DELAY));
-        assert_eq!(guesses.next(now + Duration::from_secs(100)), FIRST_DELAY);
+        assert_eq!((delays[0], delays[999]), (FIRST_DELAY, MAX_DELAY));
+        assert_eq!(wrong_tokens.next_delay(now + Duration::from_secs(100)), FIRST_DELAY);
     }
 }

@@ -1,25 +1,26 @@
-//! Sessions of the older versions: what `initialize` agreed on, and what is under way, by an id that the client sends
-//! along. A client may do without.
+//! Sessions of the older versions: what `initialize` agreed on, and the requests in flight, by an ID that clients send. The
+//! session ID is optional.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_core::{CancelToken, LogLevel, ProtocolVersion};
 
 use crate::protocol::{Peer, PeerBuilder, WeakPeer};
+use crate::util::lock::lock;
 
 /// How long a session may be unused before it expires.
-const IDLE: Duration = Duration::from_secs(60 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// The maximum number of sessions. Beyond it, the caller that has the most loses its least recently used one.
-const MOST: usize = 10_000;
+const MAX_SESSIONS: usize = 10_000;
 
 /// The maximum number of expired sessions that one new session removes: a bound on the time that the lock is held.
-const EXPIRED_AT_ONCE: usize = 16;
+const MAX_EXPIRED_PER_INSERT: usize = 16;
 
-/// Whom a session belongs to. Two requests come from the same caller if both parts are equal.
+/// The owner of a session. Two requests come from the same caller if both parts are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Caller {
     /// The name that `Http::call_options` gave.
@@ -28,10 +29,10 @@ pub(super) struct Caller {
     pub(super) token: Option<usize>,
 }
 
-/// Why a session cannot be used. The client is told the same in both cases.
+/// Why a session cannot be used. The response is the same in both cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoSession {
-    /// It is over, or never was.
+pub(super) enum SessionError {
+    /// It has ended, or never existed.
     Unknown,
     /// It belongs to another caller.
     Foreign,
@@ -69,78 +70,75 @@ struct Entry {
 pub(super) struct Session(Mutex<State>);
 
 struct State {
-    era: ProtocolVersion,
-    level: LogLevel,
-    /// The requests that are under way.
+    version: ProtocolVersion,
+    log_level: LogLevel,
+    /// The requests in flight.
     peers: Vec<WeakPeer>,
-    /// The stream on which the client listens.
-    listening: Option<CancelToken>,
-    over: bool,
+    /// The stream of notifications that the client has opened.
+    stream: Option<CancelToken>,
+    is_ended: bool,
 }
 
 impl Sessions {
-    /// Begins a session of a caller; none if the system has no randomness to give.
-    pub(super) fn begin(&self, caller: &Caller, era: ProtocolVersion) -> Option<String> {
+    /// Begins a session. `None` if the system has no source of randomness.
+    pub(super) fn begin(&self, caller: &Caller, version: ProtocolVersion) -> Option<String> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).ok()?;
         let id = u128::from_be_bytes(bytes);
-        self.insert(id, caller, era, Instant::now());
+        self.insert(id, caller, version, Instant::now());
         Some(format!("{id:032x}"))
     }
 
-    fn insert(&self, id: u128, caller: &Caller, era: ProtocolVersion, now: Instant) {
-        let level = LogLevel::Info;
-        let session = Session(Mutex::new(State { era, level, peers: Vec::new(), listening: None, over: false }));
-        let forgotten = {
-            let mut table = self.lock();
-            let mut forgotten = table.expire(now);
-            if table.entries.len() >= MOST {
-                forgotten.extend(table.evict());
+    fn insert(&self, id: u128, caller: &Caller, version: ProtocolVersion, now: Instant) {
+        let log_level = LogLevel::Info;
+        let session =
+            Session(Mutex::new(State { version, log_level, peers: Vec::new(), stream: None, is_ended: false }));
+        let removed = {
+            let mut table = lock(&self.0);
+            let mut removed = table.expire(now);
+            if table.entries.len() >= MAX_SESSIONS {
+                removed.extend(table.evict());
             }
             table.insert(id, Arc::new(session), caller, now);
-            forgotten
+            removed
         };
-        for session in forgotten {
+        for session in removed {
             session.end();
         }
     }
 
     /// The session of an id, for the caller that began it.
-    pub(super) fn get(&self, id: &str, caller: &Caller) -> Result<Arc<Session>, NoSession> {
-        let id = parse(id).ok_or(NoSession::Unknown)?;
-        let mut table = self.lock();
+    pub(super) fn get(&self, id: &str, caller: &Caller) -> Result<Arc<Session>, SessionError> {
+        let id = parse(id).ok_or(SessionError::Unknown)?;
+        let mut table = lock(&self.0);
         table.check(id, caller)?;
-        table.touch(id, Instant::now()).ok_or(NoSession::Unknown)
+        table.touch(id, Instant::now()).ok_or(SessionError::Unknown)
     }
 
-    /// Ends a session of a caller: who listens hears no more. What is under way is answered.
-    pub(super) fn end(&self, id: &str, caller: &Caller) -> Result<(), NoSession> {
-        let id = parse(id).ok_or(NoSession::Unknown)?;
+    /// Ends a session and its stream. Requests in flight are answered.
+    pub(super) fn end(&self, id: &str, caller: &Caller) -> Result<(), SessionError> {
+        let id = parse(id).ok_or(SessionError::Unknown)?;
         let ended = {
-            let mut table = self.lock();
+            let mut table = lock(&self.0);
             table.check(id, caller)?;
             table.remove(id)
         };
-        ended.ok_or(NoSession::Unknown)?.end();
+        ended.ok_or(SessionError::Unknown)?.end();
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An id, in the form in which it was given out.
+/// Parses an ID in the form that this server generates.
 fn parse(id: &str) -> Option<u128> {
-    let is_own = id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    is_own.then(|| u128::from_str_radix(id, 16).ok()).flatten()
+    let is_valid = id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_valid.then(|| u128::from_str_radix(id, 16).ok()).flatten()
 }
 
 impl Table {
-    fn check(&self, id: u128, caller: &Caller) -> Result<(), NoSession> {
+    fn check(&self, id: u128, caller: &Caller) -> Result<(), SessionError> {
         match self.entries.get(&id) {
-            None => Err(NoSession::Unknown),
-            Some(entry) if *entry.caller != *caller => Err(NoSession::Foreign),
+            None => Err(SessionError::Unknown),
+            Some(entry) if *entry.caller != *caller => Err(SessionError::Foreign),
             Some(_) => Ok(()),
         }
     }
@@ -152,8 +150,8 @@ impl Table {
         };
         let last_use = self.next_use();
         self.order.insert(last_use, id);
-        self.rank_anew(&caller, |own| {
-            own.insert(last_use, id);
+        self.update_rank(&caller, |sessions| {
+            sessions.insert(last_use, id);
         });
         self.entries.insert(id, Entry { session, caller, last_use, used: now });
     }
@@ -171,9 +169,9 @@ impl Table {
         let (before, caller) = (std::mem::replace(&mut entry.last_use, next), Arc::clone(&entry.caller));
         self.order.remove(&before);
         self.order.insert(next, id);
-        self.rank_anew(&caller, |own| {
-            own.remove(&before);
-            own.insert(next, id);
+        self.update_rank(&caller, |sessions| {
+            sessions.remove(&before);
+            sessions.insert(next, id);
         });
         Some(session)
     }
@@ -181,8 +179,8 @@ impl Table {
     fn remove(&mut self, id: u128) -> Option<Arc<Session>> {
         let entry = self.entries.remove(&id)?;
         self.order.remove(&entry.last_use);
-        self.rank_anew(&entry.caller, |own| {
-            own.remove(&entry.last_use);
+        self.update_rank(&entry.caller, |sessions| {
+            sessions.remove(&entry.last_use);
         });
         Some(entry.session)
     }
@@ -191,10 +189,10 @@ impl Table {
     fn expire(&mut self, now: Instant) -> Vec<Arc<Session>> {
         let expired = |table: &mut Self| {
             let id = *table.order.first_key_value()?.1;
-            let is_expired = now.saturating_duration_since(table.entries.get(&id)?.used) >= IDLE;
+            let is_expired = now.saturating_duration_since(table.entries.get(&id)?.used) >= IDLE_TIMEOUT;
             is_expired.then(|| table.remove(id)).flatten()
         };
-        std::iter::from_fn(|| expired(self)).take(EXPIRED_AT_ONCE).collect()
+        std::iter::from_fn(|| expired(self)).take(MAX_EXPIRED_PER_INSERT).collect()
     }
 
     /// Removes the least recently used session of the caller that has the most, so that no caller loses one to another
@@ -205,12 +203,12 @@ impl Table {
         self.remove(id)
     }
 
-    /// Changes the sessions of a caller, and what it is ranked by.
-    fn rank_anew(&mut self, caller: &Arc<Caller>, change: impl FnOnce(&mut BTreeMap<u64, u128>)) {
-        let own = self.callers.entry(Arc::clone(caller)).or_default();
-        let before = rank(own);
-        change(own);
-        let after = rank(own);
+    /// Changes the sessions of a caller, and its rank.
+    fn update_rank(&mut self, caller: &Arc<Caller>, change: impl FnOnce(&mut BTreeMap<u64, u128>)) {
+        let sessions = self.callers.entry(Arc::clone(caller)).or_default();
+        let before = rank(sessions);
+        change(sessions);
+        let after = rank(sessions);
         if before == after {
             return;
         }
@@ -229,34 +227,34 @@ impl Table {
     }
 }
 
-fn rank(own: &BTreeMap<u64, u128>) -> Option<Rank> {
-    own.first_key_value().map(|(oldest, _)| (own.len(), Reverse(*oldest)))
+fn rank(sessions: &BTreeMap<u64, u128>) -> Option<Rank> {
+    sessions.first_key_value().map(|(oldest, _)| (sessions.len(), Reverse(*oldest)))
 }
 
 impl Session {
     /// Builds the connection of a request of the session.
     pub(super) fn build_peer(&self, builder: PeerBuilder) -> Peer {
-        let mut state = self.lock();
-        let peer = builder.protocol_version(state.era).log_level(state.level).build();
+        let mut state = lock(&self.0);
+        let peer = builder.protocol_version(state.version).log_level(state.log_level).build();
         state.peers.retain(WeakPeer::is_alive);
         state.peers.push(peer.downgrade());
         peer
     }
 
-    pub(super) fn set_level(&self, level: LogLevel) {
-        self.lock().level = level;
+    pub(super) fn set_log_level(&self, log_level: LogLevel) {
+        lock(&self.0).log_level = log_level;
     }
 
-    /// The requests that are under way.
+    /// The requests in flight.
     pub(super) fn peers(&self) -> Vec<Peer> {
-        self.lock().peers.iter().filter_map(WeakPeer::upgrade).collect()
+        lock(&self.0).peers.iter().filter_map(WeakPeer::upgrade).collect()
     }
 
-    /// Listens on one stream, in place of an earlier one: nobody is told the same thing twice.
-    pub(super) fn listen(&self, over: CancelToken) {
-        let mut state = self.lock();
-        // It may have been ended meanwhile.
-        let earlier = if state.over { Some(over) } else { state.listening.replace(over) };
+    /// Opens a stream in place of an earlier one, so that no notification is sent twice.
+    pub(super) fn open_stream(&self, stream: CancelToken) {
+        let mut state = lock(&self.0);
+        // The session may have ended meanwhile.
+        let earlier = if state.is_ended { Some(stream) } else { state.stream.replace(stream) };
         drop(state);
         if let Some(earlier) = earlier {
             earlier.cancel();
@@ -264,17 +262,13 @@ impl Session {
     }
 
     fn end(&self) {
-        let mut state = self.lock();
-        state.over = true;
-        let listening = state.listening.take();
+        let mut state = lock(&self.0);
+        state.is_ended = true;
+        let stream = state.stream.take();
         drop(state);
-        if let Some(listening) = listening {
-            listening.cancel();
+        if let Some(stream) = stream {
+            stream.cancel();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -284,17 +278,18 @@ mod tests {
 
     use mcp_core::{CancelToken, LogLevel, ProtocolVersion};
 
-    use super::{Caller, EXPIRED_AT_ONCE, IDLE, MOST, NoSession, Sessions};
+    use super::{Caller, IDLE_TIMEOUT, MAX_EXPIRED_PER_INSERT, MAX_SESSIONS, SessionError, Sessions};
     use crate::protocol::Peer;
+    use crate::util::lock::lock;
 
-    const ERA: ProtocolVersion = ProtocolVersion::V2025_11_25;
+    const VERSION: ProtocolVersion = ProtocolVersion::V2025_11_25;
 
     fn caller(name: &str) -> Caller {
         Caller { name: Some(name.to_owned()), token: None }
     }
 
     fn begin(sessions: &Sessions, caller: &Caller) -> String {
-        sessions.begin(caller, ERA).unwrap()
+        sessions.begin(caller, VERSION).unwrap()
     }
 
     fn is_there(sessions: &Sessions, id: &str, caller: &Caller) -> bool {
@@ -307,18 +302,18 @@ mod tests {
         let id = sessions.begin(&nobody, ProtocolVersion::V2025_06_18).unwrap();
         assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
         let session = sessions.get(&id, &nobody).unwrap();
-        session.set_level(LogLevel::Error);
+        session.set_log_level(LogLevel::Error);
         let peer = session.build_peer(Peer::builder());
         assert_eq!((peer.protocol_version(), peer.log_level()), (Some(ProtocolVersion::V2025_06_18), LogLevel::Error));
         assert_eq!(session.peers().len(), 1);
         drop(peer);
-        assert_eq!(session.peers().len(), 0, "it is over");
+        assert_eq!(session.peers().len(), 0, "it has ended");
         let (first, second) = (CancelToken::new(), CancelToken::new());
-        session.listen(first.clone());
-        session.listen(second.clone());
+        session.open_stream(first.clone());
+        session.open_stream(second.clone());
         assert!(first.is_cancelled() && !second.is_cancelled());
         assert_eq!(sessions.end(&id, &nobody), Ok(()));
-        assert_eq!(sessions.end(&id, &nobody), Err(NoSession::Unknown));
+        assert_eq!(sessions.end(&id, &nobody), Err(SessionError::Unknown));
         assert!(second.is_cancelled());
         assert!(!is_there(&sessions, &id, &nobody));
     }
@@ -335,8 +330,8 @@ mod tests {
             Caller { token: Some(1), ..ada.clone() },
             Caller { name: Some("eve".to_owned()), ..ada.clone() },
         ] {
-            assert!(matches!(sessions.get(&id, &other), Err(NoSession::Foreign)), "{other:?}");
-            assert_eq!(sessions.end(&id, &other), Err(NoSession::Foreign), "{other:?}");
+            assert!(matches!(sessions.get(&id, &other), Err(SessionError::Foreign)), "{other:?}");
+            assert_eq!(sessions.end(&id, &other), Err(SessionError::Foreign), "{other:?}");
         }
         assert!(is_there(&sessions, &id, &ada));
         assert!(!is_there(&sessions, &id.to_uppercase().replace(char::is_numeric, "A"), &ada));
@@ -347,29 +342,29 @@ mod tests {
         let (sessions, nobody) = (Sessions::default(), Caller::default());
         let now = Instant::now();
         for id in 0..20 {
-            sessions.insert(id, &nobody, ERA, now);
+            sessions.insert(id, &nobody, VERSION, now);
         }
-        let over = CancelToken::new();
-        sessions.lock().touch(0, now).unwrap().listen(over.clone());
-        sessions.insert(100, &nobody, ERA, now + IDLE / 2);
-        sessions.insert(101, &nobody, ERA, now + IDLE);
-        assert_eq!(sessions.lock().entries.len(), 22 - EXPIRED_AT_ONCE);
-        assert!(!over.is_cancelled(), "it was used after the others");
-        sessions.insert(102, &nobody, ERA, now + IDLE);
-        assert!(over.is_cancelled());
-        assert_eq!(sessions.lock().entries.len(), 3, "the others are in use");
+        let stream = CancelToken::new();
+        lock(&sessions.0).touch(0, now).unwrap().open_stream(stream.clone());
+        sessions.insert(100, &nobody, VERSION, now + IDLE_TIMEOUT / 2);
+        sessions.insert(101, &nobody, VERSION, now + IDLE_TIMEOUT);
+        assert_eq!(lock(&sessions.0).entries.len(), 22 - MAX_EXPIRED_PER_INSERT);
+        assert!(!stream.is_cancelled(), "it was used after the others");
+        sessions.insert(102, &nobody, VERSION, now + IDLE_TIMEOUT);
+        assert!(stream.is_cancelled());
+        assert_eq!(lock(&sessions.0).entries.len(), 3, "the others are in use");
     }
 
     #[test]
     fn the_least_recently_used_session_makes_room() {
         let (sessions, nobody) = (Sessions::default(), Caller::default());
         let (first, second) = (begin(&sessions, &nobody), begin(&sessions, &nobody));
-        for _ in 2..MOST {
+        for _ in 2..MAX_SESSIONS {
             begin(&sessions, &nobody);
         }
         assert!(is_there(&sessions, &first, &nobody));
         let last = begin(&sessions, &nobody);
-        assert_eq!(sessions.lock().entries.len(), MOST);
+        assert_eq!(lock(&sessions.0).entries.len(), MAX_SESSIONS);
         assert!(is_there(&sessions, &first, &nobody) && is_there(&sessions, &last, &nobody));
         assert!(!is_there(&sessions, &second, &nobody));
     }
@@ -379,15 +374,15 @@ mod tests {
         let sessions = Sessions::default();
         let (ada, eve) = (caller("ada"), caller("eve"));
         let own: Vec<String> = (0..10).map(|_| begin(&sessions, &ada)).collect();
-        for _ in 0..2 * MOST {
+        for _ in 0..2 * MAX_SESSIONS {
             begin(&sessions, &eve);
         }
         assert!(own.iter().all(|id| is_there(&sessions, id, &ada)));
         // And who has few gets more.
         let more: Vec<String> = (0..100).map(|_| begin(&sessions, &ada)).collect();
         assert!(own.iter().chain(&more).all(|id| is_there(&sessions, id, &ada)));
-        let table = sessions.lock();
-        assert_eq!((table.entries.len(), table.order.len()), (MOST, MOST));
+        let table = lock(&sessions.0);
+        assert_eq!((table.entries.len(), table.order.len()), (MAX_SESSIONS, MAX_SESSIONS));
         assert_eq!((table.callers.len(), table.ranks.len()), (2, 2));
     }
 
@@ -400,7 +395,7 @@ mod tests {
             assert!(is_there(&sessions, id, caller));
             assert_eq!(sessions.end(id, caller), Ok(()));
         }
-        let table = sessions.lock();
+        let table = lock(&sessions.0);
         let left = (table.entries.len(), table.order.len(), table.callers.len(), table.ranks.len());
         assert_eq!(left, (0, 0, 0, 0));
     }
