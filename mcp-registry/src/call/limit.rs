@@ -104,31 +104,23 @@ impl Bucket {
     }
 }
 
-/// The error of a call that comes too soon after the tool's others.
-pub(crate) fn exceeded(tool: &str, wait: Duration) -> ToolError {
-    let message = match in_seconds(wait) {
-        Some(seconds) => {
+/// The error of a call that exceeds the limit of its tool, or that of all tools together.
+pub(crate) fn exceeded(tool: Option<&str>, wait: Duration) -> ToolError {
+    let seconds = in_seconds(wait);
+    let message = match (tool, seconds) {
+        (Some(tool), Some(seconds)) => {
             format!("`{tool}` is called more often than its limit allows; try again in {seconds} s")
         }
-        None => format!("`{tool}` has a limit that lets no call through; use another tool"),
-    };
-    error(message, Some(tool), wait)
-}
-
-/// The error of a call that comes too soon after those of all tools.
-pub(crate) fn exceeded_by_all(wait: Duration) -> ToolError {
-    let message = match in_seconds(wait) {
-        Some(seconds) => {
+        (Some(tool), None) => format!("`{tool}` has a limit that lets no call through; use another tool"),
+        (None, Some(seconds)) => {
             format!("the tools here are called more often than their common limit allows; try again in {seconds} s")
         }
-        None => "the tools here have a common limit that lets no call through; ask the operator to raise it".to_owned(),
+        (None, None) => {
+            "the tools here have a common limit that lets no call through; ask the operator to raise it".to_owned()
+        }
     };
-    error(message, None, wait)
-}
-
-fn error(message: String, tool: Option<&str>, wait: Duration) -> ToolError {
     let tool = tool.map(|tool| ("tool".to_owned(), Value::from(tool)));
-    let wait = in_seconds(wait).map(|seconds| ("retry_after_seconds".to_owned(), Value::from(seconds)));
+    let wait = seconds.map(|seconds| ("retry_after_seconds".to_owned(), Value::from(seconds)));
     let details: Map<String, Value> = tool.into_iter().chain(wait).collect();
     ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message).details(details)
 }
@@ -148,7 +140,7 @@ mod tests {
     use mcp_core::ErrorType;
     use serde_json::{Value, json};
 
-    use super::{Bucket, RateLimit, SECOND, exceeded, exceeded_by_all};
+    use super::{Bucket, RateLimit, SECOND, exceeded};
 
     fn taken_at(bucket: &Bucket, now: u64) -> usize {
         (0..1000).take_while(|_| bucket.take_at(now).is_ok()).count()
@@ -264,18 +256,18 @@ mod tests {
 
     #[test]
     fn the_error_says_when_to_try_again() {
-        let error = exceeded("calc.add", Duration::from_millis(250));
+        let error = exceeded(Some("calc.add"), Duration::from_millis(250));
         assert_eq!(*error.error_type(), ErrorType::API_LIMIT_EXCEEDED);
         assert_eq!(error.message(), "`calc.add` is called more often than its limit allows; try again in 0.25 s");
         let details =
             |error: &mcp_core::ToolError| serde_json::to_value(error.detail()).unwrap()["error_details"].clone();
         assert_eq!(details(&error), json!({ "tool": "calc.add", "retry_after_seconds": 0.25 }));
 
-        let error = exceeded_by_all(Duration::from_nanos(11_999_000_001));
+        let error = exceeded(None, Duration::from_nanos(11_999_000_001));
         assert!(error.message().ends_with("common limit allows; try again in 12 s"), "{error}");
         assert_eq!(details(&error), json!({ "retry_after_seconds": 12.0 }));
 
-        let error = exceeded("calc.add", Duration::MAX);
+        let error = exceeded(Some("calc.add"), Duration::MAX);
         assert!(error.message().contains("lets no call through"), "{error}");
         assert_eq!(details(&error)["retry_after_seconds"], Value::Null);
     }

@@ -28,7 +28,7 @@ use self::recorder::Recorder;
 use self::supervise::{Stopped, Supervised};
 use crate::call::gate::{Decision, GateCall, decide_by_level, gate_panicked, refusal};
 use crate::call::layer::Next;
-use crate::call::limit::{Bucket, exceeded, exceeded_by_all};
+use crate::call::limit::{Bucket, exceeded};
 use crate::call::observe::Arguments;
 use crate::call::result::{flat_prefix, flat_suffix};
 use crate::call::settings::Settings;
@@ -82,13 +82,13 @@ pub(crate) async fn check_gate(
 /// Takes a call from the tool's rate limit and from that of the registry.
 pub(crate) fn acquire(settings: &Settings, CalledTool { tool, name }: CalledTool<'_>) -> Result<(), Error> {
     if let Some(limit) = tool.limit() {
-        limit.take().map_err(|wait| exceeded(name, wait))?;
+        limit.take().map_err(|wait| exceeded(Some(name), wait))?;
     }
     if let Some(limit) = &settings.limit {
         limit.take().map_err(|wait| {
             // The call is not made, and does not count for the tool.
             tool.limit().into_iter().for_each(Bucket::refund);
-            exceeded_by_all(wait)
+            exceeded(None, wait)
         })?;
     }
     Ok(())

@@ -6,6 +6,7 @@ use std::hash::Hasher;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::validate::LARGE;
@@ -30,7 +31,8 @@ pub trait Observer: Send + Sync + 'static {
 }
 
 /// Why a server rejected a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RejectionReason {
     /// It was sent to a host name that is not allowed.
@@ -78,7 +80,8 @@ pub struct Rejection<'a> {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallOutcome {
     /// The tool succeeded.

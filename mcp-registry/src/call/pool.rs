@@ -55,7 +55,7 @@ impl<T: Send + 'static> PoolJob<T> {
             Ok(Err(error)) => {
                 ToolError::new(ErrorType::API_LIMIT_EXCEEDED, format!("`{tool}` cannot be run: {error}")).into()
             }
-            Err(panicked) => panicked.by("its host").into_error(tool),
+            Err(panicked) => panicked.by("its runtime").into_error(tool),
         };
         *lock(&shared.state) = State::Finished;
         Err(error)

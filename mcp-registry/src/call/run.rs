@@ -75,12 +75,8 @@ pub(crate) async fn check(
         return check_here(called.tool, arguments);
     }
     let run = Run::new(settings, called, cx);
-    let (guard, tool, json) = (run.lock_reading(arguments).await?, called.tool.clone(), arguments.to_owned());
-    let job = move || {
-        let _guard = guard;
-        check_here(&tool, &json)
-    };
-    run.step(run.on_pool(job)?).await??
+    let (permit, tool, json) = (run.lock_reading(arguments).await?, called.tool.clone(), arguments.to_owned());
+    run.step_on_pool(permit, move || check_here(&tool, &json)).await?
 }
 
 /// The same on this thread.
@@ -105,13 +101,9 @@ pub(crate) async fn value<'a>(
         Arguments::Json(json) if json.len() <= validate::LARGE => parsed(called.tool, json).map(Cow::Owned),
         Arguments::Json(json) => {
             let run = Run::new(settings, called, cx);
-            let guard = run.step(Box::pin(settings.large_arguments.acquire())).await?;
+            let permit = run.step(Box::pin(settings.large_arguments.acquire())).await?;
             let (tool, json) = (called.tool.clone(), json.to_owned());
-            let job = move || {
-                let _guard = guard;
-                parsed(&tool, &json)
-            };
-            run.step(run.on_pool(job)?).await??.map(Cow::Owned)
+            run.step_on_pool(Some(permit), move || parsed(&tool, &json)).await?.map(Cow::Owned)
         }
     }
 }
@@ -126,9 +118,9 @@ pub(crate) async fn read_on_pool<T: Send + 'static>(
     let limit = settings.time_limit(None, options);
     let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
     let work = async {
-        let lock = settings.large_arguments.acquire().await;
+        let permit = settings.large_arguments.acquire().await;
         let job = in_span(move || {
-            let _lock = lock;
+            let _permit = permit;
             guard(job)
         });
         match PoolJob::start(settings, NAME, job)?.await {
@@ -146,9 +138,7 @@ type Output = Result<(Returned, Vec<u8>), Error>;
 /// One run of a tool, with its deadline.
 struct Run<'a> {
     settings: &'a Arc<Settings>,
-    tool: &'a Callable,
-    /// The name by which it was called.
-    name: &'a str,
+    called: CalledTool<'a>,
     cx: &'a ToolContext,
     limit: Option<Duration>,
     deadline: Option<Instant>,
@@ -157,12 +147,12 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(settings: &'a Arc<Settings>, CalledTool { tool, name }: CalledTool<'a>, cx: &'a ToolContext) -> Self {
-        let limit = settings.time_limit(tool.timeout(), cx.options());
+    fn new(settings: &'a Arc<Settings>, called: CalledTool<'a>, cx: &'a ToolContext) -> Self {
+        let limit = settings.time_limit(called.tool.timeout(), cx.options());
         // A time beyond the clock's range is no limit.
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         let stopped = cx.cancel_token().map_or_else(CancelToken::new, CancelToken::child);
-        Self { settings, tool, name, cx, limit, deadline, stopped }
+        Self { settings, called, cx, limit, deadline, stopped }
     }
 
     /// The context as the tool sees it.
@@ -186,21 +176,17 @@ impl<'a> Run<'a> {
     }
 
     fn error_of(&self, stopped: Stopped) -> Error {
-        error_of(stopped, self.name, self.limit)
-    }
-
-    fn called(&self) -> CalledTool<'a> {
-        CalledTool { tool: self.tool, name: self.name }
+        error_of(stopped, self.called.name, self.limit)
     }
 
     /// Runs the tool, reading and checking the arguments on the caller's thread.
     async fn reading_here(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        self.tool.checks().check_arguments(arguments)?;
-        match &self.tool.definition().handler {
-            Handler::Dynamic(handler) => self.dynamic(handler, parsed(self.tool, arguments)?).await,
+        self.called.tool.checks().check_arguments(arguments)?;
+        match &self.called.tool.definition().handler {
+            Handler::Dynamic(handler) => self.dynamic(handler, parsed(self.called.tool, arguments)?).await,
             Handler::Inline(call) => {
                 let returned = guard(|| call(self.cx, Input::new(arguments), out));
-                self::returned(self.called(), returned, arguments)
+                self::returned(self.called, returned, arguments)
             }
             Handler::Blocking(call) => {
                 let (cx, owned, call) = (self.context(), arguments.to_owned(), *call);
@@ -211,37 +197,35 @@ impl<'a> Run<'a> {
                 };
                 let (returned, json) = self.last_step(self.on_pool(job)?).await??;
                 out.extend_from_slice(&json);
-                self::returned(self.called(), Ok(returned), arguments)
+                self::returned(self.called, Ok(returned), arguments)
             }
             Handler::Async(call) => {
                 let cx = self.context();
                 let returned = self.last_step(call(&cx, Input::new(arguments), out)).await?;
-                self::returned(self.called(), Ok(returned), arguments)
+                self::returned(self.called, Ok(returned), arguments)
             }
         }
     }
 
     /// Runs the tool, reading and checking the arguments on the pool, where that can be abandoned.
     async fn reading_on_pool(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        let guard = self.lock_reading(arguments).await?;
-        let (tool, name, json) = (self.tool.clone(), self.name.to_owned(), arguments.to_owned());
-        let (returned, json) = match &self.tool.definition().handler {
+        let permit = self.lock_reading(arguments).await?;
+        let (tool, name, json) = (self.called.tool.clone(), self.called.name.to_owned(), arguments.to_owned());
+        let (returned, json) = match &self.called.tool.definition().handler {
             Handler::Dynamic(handler) => {
                 let job = move || {
-                    let _guard = guard;
                     tool.checks().check_arguments(&json)?;
                     parsed(&tool, &json)
                 };
-                let arguments = self.step(self.on_pool(job)?).await???;
-                return self.dynamic(handler, arguments).await;
+                return self.dynamic(handler, self.step_on_pool(permit, job).await??).await;
             }
             Handler::Inline(call) | Handler::Blocking(call) => {
                 let (cx, call) = (self.context(), *call);
                 let job = move || -> Output {
                     let mut out = Vec::new();
-                    let guard = Mutex::new(guard);
+                    let permit = Mutex::new(permit);
                     let on_read = || {
-                        release(&guard);
+                        release(&permit);
                         // A tool whose caller got a timeout must not run later.
                         !cx.is_cancelled()
                     };
@@ -255,9 +239,9 @@ impl<'a> Run<'a> {
                 let (cx, call) = (self.context(), *call);
                 let job = move || {
                     let mut future: BoxFuture<'static, Output> = Box::pin(async move {
-                        let guard = Mutex::new(guard);
+                        let permit = Mutex::new(permit);
                         let on_read = || {
-                            release(&guard);
+                            release(&permit);
                             true
                         };
                         tool.checks().check_arguments(&json)?;
@@ -284,12 +268,25 @@ impl<'a> Run<'a> {
 
     /// Waits for the lock under which the arguments are read and checked, if they need one.
     async fn lock_reading(&self, arguments: &str) -> Result<Option<AsyncLockGuard>, Error> {
-        let needs_check = || guard(|| self.tool.checks().needs_validator(arguments)).unwrap_or(true);
-        let lock = self.tool.read_lock().or_else(|| needs_check().then_some(&self.settings.large_arguments));
+        let needs_check = || guard(|| self.called.tool.checks().needs_validator(arguments)).unwrap_or(true);
+        let lock = self.called.tool.read_lock().or_else(|| needs_check().then_some(&self.settings.large_arguments));
         match lock {
             Some(lock) => self.step(Box::pin(lock.acquire())).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Runs a part of the run that is not the last on the pool, holding the permit meanwhile.
+    async fn step_on_pool<T: Send + 'static>(
+        &self,
+        permit: Option<AsyncLockGuard>,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let job = move || {
+            let _permit = permit;
+            job()
+        };
+        self.step(self.on_pool(job)?).await?
     }
 
     /// Puts a job on the pool. The future yields what the job returns, or an error.
@@ -297,7 +294,7 @@ impl<'a> Run<'a> {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<BoxFuture<'a, Result<T, Error>>, Error> {
-        let name = self.name;
+        let name = self.called.name;
         let work = PoolJob::start(self.settings, name, in_span(self.settings.carry(move || guard(job))))?;
         Ok(Box::pin(async move {
             match work.await {
@@ -316,8 +313,8 @@ impl<'a> Run<'a> {
 }
 
 /// Lets the next call read its arguments.
-fn release(guard: &Mutex<Option<AsyncLockGuard>>) {
-    drop(lock(guard).take());
+fn release(permit: &Mutex<Option<AsyncLockGuard>>) {
+    drop(lock(permit).take());
 }
 
 fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {

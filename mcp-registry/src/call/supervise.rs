@@ -112,7 +112,7 @@ impl<T> Future for Supervised<'_, T> {
             Ok(Poll::Pending) => match guard(|| this.poll_limits(context)) {
                 Ok(Some(reason)) => this.stop(reason),
                 Ok(None) => Poll::Pending,
-                Err(panicked) => this.stop(Stopped::Panicked(panicked.by("its host"))),
+                Err(panicked) => this.stop(Stopped::Panicked(panicked.by("its runtime"))),
             },
             Err(panicked) => this.stop(Stopped::Panicked(panicked)),
         }

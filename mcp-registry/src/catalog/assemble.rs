@@ -47,11 +47,11 @@ pub(crate) struct Unchecked {
 impl Assembly {
     /// The tools that are linked into this program, and those that `link_tools!` expects.
     pub(crate) fn linked() -> Self {
-        let named = expected().map(|it| Expectation {
-            package: it.package.to_owned(),
+        let named = expected().map(|expected| Expectation {
+            package: expected.package.to_owned(),
             count: 1,
             named: true,
-            place: format!("{}:{}", it.file, it.line),
+            place: format!("{}:{}", expected.file, expected.line),
         });
         Self { expected: named.collect(), ..Self::new(mcp_core::entries()) }
     }
@@ -78,11 +78,11 @@ impl Assembly {
         let Self { definitions, policy, lint, overrides, select, allow_empty, unchecked, .. } = self;
         let linked = definitions.len();
         let named = apply(&overrides, definitions, &mut problems);
-        problems.extend(unchecked.iter().filter_map(|it| it.fault(&named)));
+        problems.extend(unchecked.iter().filter_map(|unchecked| unchecked.fault(&named)));
         let selected = |tool: &RegisteredTool| select.iter().all(|select| select(tool));
         let catalog = Catalog::build(named, policy, selected, &mut problems);
         problems.extend(catalog.list_registered_tools().iter().flat_map(check_tool));
-        problems.extend(lint.problems(&catalog.lint_by(lint)));
+        problems.extend(lint.problems(&catalog));
         if catalog.is_empty() && !allow_empty && problems.is_empty() {
             problems.push(RegistrationProblem::Empty { linked, place: place.to_string() });
         }

@@ -1,4 +1,4 @@
-//! A tool that is made at run time.
+//! Tools that are defined at run time.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::definition::{Definition, Handler, Input, Output};
 
-/// A tool that is made at run time.
+/// A tool that is defined at run time.
 ///
 /// ```standalone_crate
 /// use mcp_registry::serde_json::{Value, json};
@@ -32,12 +32,12 @@ use super::definition::{Definition, Handler, Input, Output};
 pub struct Tool(Definition);
 
 impl Tool {
-    /// A tool of a name, with its input schema and what it does.
+    /// A tool with a name, an input schema and a handler.
     #[track_caller]
     pub fn new<F, R>(
         name: impl Into<String>,
         input_schema: impl Into<Value>,
-        run: impl Fn(ToolContext, Value) -> F + Send + Sync + 'static,
+        handler: impl Fn(ToolContext, Value) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = R> + Send + 'static,
@@ -65,7 +65,7 @@ impl Tool {
             input: Input::Schema(input_schema.into()),
             output: Output::Schema(None),
             handler: Handler::Dynamic(Arc::new(move |cx, arguments| {
-                let result = run(cx, arguments);
+                let result = handler(cx, arguments);
                 Box::pin(async move { result.await.into_tool_result() })
             })),
         })
@@ -85,14 +85,14 @@ impl Tool {
         self
     }
 
-    /// Sets the version, `1.0.0` otherwise.
+    /// Sets the version (default: `1.0.0`).
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.0.version = Cow::Owned(version.into());
         self
     }
 
-    /// Says what the tool does to the world.
+    /// Sets the hints about its effects (default: none).
     #[must_use]
     pub fn hints(mut self, hints: impl FnOnce(&mut Hints)) -> Self {
         hints(&mut self.0.hints);
@@ -113,21 +113,21 @@ impl Tool {
         self
     }
 
-    /// Sets a lint rule aside.
+    /// Allows the tool to break a lint rule.
     #[must_use]
     pub fn allow(mut self, rule: impl Into<String>) -> Self {
         self.0.allow.push(Cow::Owned(rule.into()));
         self
     }
 
-    /// Sets the output schema.
+    /// Sets the output schema (default: none).
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<Value>) -> Self {
         self.0.output = Output::Schema(Some(schema.into()));
         self
     }
 
-    /// Sets how long a call may take.
+    /// Sets the time limit of a call (default: that of the registry).
     #[must_use]
     pub fn timeout(mut self, timeout: Timeout) -> Self {
         self.0.timeout = Some(timeout);
@@ -135,7 +135,7 @@ impl Tool {
     }
 
     /// Sets how many bytes of JSON the tool may return, in place of
-    /// [`RegistryBuilder::max_result`](crate::RegistryBuilder::max_result).
+    /// [`RegistryBuilder::max_result`](crate::registry::builder::RegistryBuilder::max_result).
     #[must_use]
     pub fn max_result(mut self, bytes: usize) -> Self {
         self.0.max_result = Some(bytes);
@@ -155,9 +155,9 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// What a tool that is made at run time may return.
+/// What a [`Tool`] may return.
 pub trait IntoToolResult {
-    /// As a result, or the tool's error.
+    /// Converts it to a result, or to the tool's error.
     fn into_tool_result(self) -> Result<ToolResult, ToolError>;
 }
 

@@ -60,7 +60,7 @@ mod tests {
         for (position, name) in (0..).zip(&names) {
             index.insert(name, position);
         }
-        let find = |wanted: &str| index.get(wanted, |position| names[position as usize] == wanted);
+        let find = |name: &str| index.get(name, |position| names[position as usize] == name);
         for (position, name) in (0..).zip(&names) {
             assert_eq!(find(name), Some(position));
         }

@@ -24,7 +24,7 @@ use mcp_core::{
 use crate::catalog::assemble::Assembly;
 pub use crate::catalog::dynamic::{IntoToolResult, Tool};
 use crate::catalog::index::Index;
-use crate::catalog::lint::{Finding, LintPolicy};
+use crate::catalog::lint::Finding;
 use crate::catalog::tool::NamedDefinition;
 pub use crate::catalog::tool::{RegisteredTool, ToolSchema};
 
@@ -99,14 +99,6 @@ impl Catalog {
     #[doc = include_str!("lint/rules.md")]
     pub fn lint(&self) -> Vec<Finding> {
         lint::lint(self)
-    }
-
-    /// The findings that the policy asks for.
-    pub(crate) fn lint_by(&self, policy: LintPolicy) -> Vec<Finding> {
-        match policy {
-            LintPolicy::Quiet => Vec::new(),
-            LintPolicy::Strict => self.lint(),
-        }
     }
 
     pub(crate) fn shared_tools(&self) -> Arc<[RegisteredTool]> {

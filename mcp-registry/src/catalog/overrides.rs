@@ -35,9 +35,9 @@ pub(crate) fn apply(
 ) -> Vec<NamedDefinition> {
     let mut concerned: Vec<Vec<Arc<Definition>>> = overrides.iter().map(|_| Vec::new()).collect();
     let named = definitions.into_iter().filter_map(|definition| {
-        for (change, concerned) in overrides.iter().zip(&mut concerned).filter(|(it, _)| it.concerns(&definition)) {
+        for (edit, concerned) in overrides.iter().zip(&mut concerned).filter(|(edit, _)| edit.concerns(&definition)) {
             // A prefix may concern many tools, of which one is enough.
-            let is_enough = matches!(change.change, Change::Prefix { .. }) && !concerned.is_empty();
+            let is_enough = matches!(edit.change, Change::Prefix { .. }) && !concerned.is_empty();
             if !is_enough && !concerned.iter().any(|known| known.is_same_as(&definition)) {
                 concerned.push(definition.clone());
             }
@@ -49,7 +49,7 @@ pub(crate) fn apply(
         // The order of the report must not depend on the linker.
         concerned.sort_unstable_by(|one, other| definition_site(&one.origin).cmp(&definition_site(&other.origin)));
     }
-    problems.extend(overrides.iter().zip(&concerned).filter_map(|(it, concerned)| it.fault(concerned)));
+    problems.extend(overrides.iter().zip(&concerned).filter_map(|(edit, concerned)| edit.fault(concerned)));
     named
 }
 
@@ -59,8 +59,8 @@ fn named(definition: Arc<Definition>, overrides: &[Override]) -> Option<NamedDef
     let mut aliases: Vec<(String, String)> =
         definition.aliases.iter().map(|alias| (alias.to_string(), alias.to_string())).collect();
     let mut prefixes = Vec::new();
-    for it in overrides.iter().filter(|it| it.concerns(&definition)) {
-        match &it.change {
+    for edit in overrides.iter().filter(|edit| edit.concerns(&definition)) {
+        match &edit.change {
             Change::Exclude { .. } => return None,
             Change::Rename { to, .. } => name.clone_from(to),
             Change::DropAlias { alias, .. } => aliases.retain(|(known, _)| known != alias),

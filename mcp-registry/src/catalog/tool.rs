@@ -245,7 +245,7 @@ impl RegisteredTool {
 
     /// Whether it has the tag.
     pub fn has_tag(&self, tag: &str) -> bool {
-        self.tags().contains(&tag)
+        self.definition().tags.iter().any(|known| known == tag)
     }
 
     /// Metadata for programs.
@@ -288,9 +288,9 @@ impl RegisteredTool {
         &self.definition().origin
     }
 
-    /// The lint rules that its author allows it to break.
-    pub(crate) fn allowed_rules(&self) -> Vec<&str> {
-        self.definition().allow.iter().map(AsRef::as_ref).collect()
+    /// Whether its author allows it to break a lint rule.
+    pub(crate) fn allows(&self, rule: &str) -> bool {
+        self.definition().allow.iter().any(|allowed| allowed == rule)
     }
 
     /// The schema of its arguments, created on first use.

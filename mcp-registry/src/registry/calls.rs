@@ -57,7 +57,7 @@ impl Registry {
 
     /// As [`call_many`](Self::call_many), with options.
     pub async fn call_many_with(&self, calls: &[ToolCall], options: &CallOptions) -> Vec<ToolResult> {
-        let calls = Calls { registry: self, left: calls.iter(), options };
+        let calls = calls.iter().map(|call| -> BoxFuture<'_, ToolResult> { Box::pin(self.call_with(call, options)) });
         buffered(calls, self.settings().concurrency).await
     }
 
@@ -161,22 +161,6 @@ impl Registry {
             Returned::Result(Box::new(call_layers(settings, called, request, &cx).await?))
         };
         Ok((tool, returned))
-    }
-}
-
-/// The calls of one `call_many`.
-struct Calls<'a> {
-    registry: &'a Registry,
-    left: std::slice::Iter<'a, ToolCall>,
-    options: &'a CallOptions,
-}
-
-impl<'a> Iterator for Calls<'a> {
-    type Item = BoxFuture<'a, ToolResult>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (registry, call, options) = (self.registry, self.left.next()?, self.options);
-        Some(Box::pin(registry.call_with(call, options)))
     }
 }
 

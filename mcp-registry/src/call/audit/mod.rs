@@ -316,18 +316,6 @@ fn as_rfc3339<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, 
     serializer.collect_str(&humantime::format_rfc3339_millis(UNIX_EPOCH + since))
 }
 
-impl Serialize for RejectionReason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl Serialize for CallOutcome {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
 /// What the handles of a log share. It holds the only end of the queue that is written to, so that the writer ends with
 /// the last handle.
 struct Log {

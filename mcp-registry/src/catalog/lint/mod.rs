@@ -63,15 +63,16 @@ impl fmt::Display for Finding {
 
 impl LintPolicy {
     /// The findings that keep a registry from being built.
-    pub(crate) fn problems(self, findings: &[Finding]) -> Vec<RegistrationProblem> {
+    pub(crate) fn problems(self, catalog: &Catalog) -> Vec<RegistrationProblem> {
+        if self == Self::Quiet {
+            return Vec::new();
+        }
         let is_error =
-            |finding: &&Finding| finding.severity == Severity::Error || finding.rule == "missing-output-schema";
-        let errors = findings.iter().filter(|_| self == Self::Strict).filter(is_error);
-        let problem = |finding: &Finding| {
-            let origin = Box::new(finding.origin.clone()?);
-            Some(RegistrationProblem::Lint { rule: finding.rule, message: finding.message.clone(), origin })
+            |finding: &Finding| finding.severity == Severity::Error || finding.rule == "missing-output-schema";
+        let problem = |Finding { rule, message, origin, .. }: Finding| {
+            Some(RegistrationProblem::Lint { rule, message, origin: Box::new(origin?) })
         };
-        errors.filter_map(problem).collect()
+        catalog.lint().into_iter().filter(is_error).filter_map(problem).collect()
     }
 }
 
@@ -134,7 +135,7 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
         names(tool, catalog.policy(), &mut found);
         descriptions(tool, &mut found);
         schemas::lint(tool, &mut found);
-        for rule in tool.allowed_rules().into_iter().filter(|rule| !RULES.contains(rule)) {
+        for rule in tool.definition().allow.iter().filter(|rule| !RULES.contains(&rule.as_ref())) {
             found.warn(
                 "unknown-rule",
                 format!("allows the lint rule `{rule}`, which does not exist; the rules are {}", RULES.join(", ")),
@@ -173,7 +174,7 @@ fn concerned_tools(
     concerns: impl Fn(&RegisteredTool) -> bool,
 ) -> Option<String> {
     debug_assert!(RULES.contains(&rule), "{rule} is not listed");
-    let is_concerned = |tool: &&&RegisteredTool| !tool.allowed_rules().contains(&rule) && concerns(tool);
+    let is_concerned = |tool: &&&RegisteredTool| !tool.allows(rule) && concerns(tool);
     let concerned: Vec<&str> = listed.iter().filter(is_concerned).map(|tool| tool.name()).collect();
     if concerned.is_empty() {
         return None;
@@ -195,7 +196,7 @@ struct ToolFindings<'a> {
 impl ToolFindings<'_> {
     fn add(&mut self, rule: &'static str, severity: Severity, what: impl fmt::Display) {
         debug_assert!(RULES.contains(&rule), "{rule} is not listed");
-        if !self.tool.allowed_rules().contains(&rule) {
+        if !self.tool.allows(rule) {
             let tool = self.tool.name().to_owned();
             let (message, origin) = (format!("`{tool}` {what}"), Some(self.tool.origin().clone()));
             self.findings.push(Finding { rule, severity, tool, message, origin });
