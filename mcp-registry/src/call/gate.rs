@@ -73,7 +73,10 @@ impl Decision {
 /// The default gate: a `destructive` tool needs the trust level
 /// [`TrustLevel::Trusted`](mcp_core::TrustLevel::Trusted).
 ///
-/// Allow it for one tool with `RegistryBuilder::trust_tool`, for all tools with `RegistryBuilder::trust`, or for one request with [`CallOptions::trust`](mcp_core::CallOptions::trust).
+/// Allow it for one tool with
+/// [`RegistryBuilder::trust_tool`](crate::registry::builder::RegistryBuilder::trust_tool), for all tools with
+/// [`RegistryBuilder::trust`](crate::registry::builder::RegistryBuilder::trust), or for one request with
+/// [`CallOptions::trust`](mcp_core::CallOptions::trust).
 /// The error tells the caller to ask whoever runs the server; its [`source`](std::error::Error::source), observers and
 /// `tracing` say which of these setters allows the call.
 #[derive(Clone, Copy, Debug, Default)]

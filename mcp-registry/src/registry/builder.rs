@@ -213,7 +213,7 @@ impl RegistryBuilder {
     /// and over stdio): those of the standard library, of other crates and of a `Serialize`, and panics. The caller gets an
     /// ID, and observers get the message under it; without an [`observer`](Self::observer) that keeps messages and without
     /// `tracing`, it is written to stderr. The documentation of
-    /// [`#[mcp_tool]`](macro@crate::mcp_tool#what-callers-read-of-errors) lists which errors are masked where.
+    /// [`#[mcp_tool]`](crate::mcp_tool#what-callers-read-of-errors) lists which errors are masked where.
     pub fn mask_errors(mut self, mask: bool) -> Self {
         self.settings.mask_errors = Some(mask);
         self

@@ -28,8 +28,8 @@ const BATCH: usize = 256;
 /// The last second that has a year of four digits.
 const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 
-/// Records who called which tool when, and how it ended. Add it with `RegistryBuilder::observer`; a clone is a handle on
-/// the same log.
+/// Records who called which tool when, and how it ended. Add it with
+/// [`RegistryBuilder::observer`](crate::registry::builder::RegistryBuilder::observer); a clone is a handle on the same log.
 ///
 /// The last 1,024 records are kept in memory. [`jsonl`](Self::jsonl) also writes each of them as a line of JSON:
 ///
@@ -205,7 +205,7 @@ impl fmt::Debug for AuditLogBuilder {
     }
 }
 
-/// From the keys that the standard library draws from the system: two outputs of a SipHash with a secret key. `getrandom`
+/// From the keys that the standard library draws from the system: two outputs of a keyed hash with a secret key. `getrandom`
 /// would be a compile error on `wasm32-unknown-unknown`, where this crate builds without its features, and could fail
 /// where [`AuditLogBuilder::build`] cannot.
 fn random_key() -> [u8; 16] {
