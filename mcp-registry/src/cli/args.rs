@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_program_without_a_version_has_no_such_option() {
-        let refused = command("notes", None).try_get_matches_from(["notes", "--version"]).unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::UnknownArgument);
+        let error = command("notes", None).try_get_matches_from(["notes", "--version"]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnknownArgument);
     }
 }

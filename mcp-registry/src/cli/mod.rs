@@ -151,7 +151,7 @@ impl<'a> Cli<'a> {
 
     /// Configures the builder for every command: which tools there are, and how they are named.
     pub fn builder(mut self, set: impl FnOnce(RegistryBuilder) -> RegistryBuilder + 'a) -> Self {
-        self.setup.builder(set);
+        self.setup.builder.push(Box::new(set));
         self
     }
 
@@ -161,7 +161,7 @@ impl<'a> Cli<'a> {
         F: FnOnce(RegistryBuilder) -> Fut + 'a,
         Fut: Future<Output = Result<RegistryBuilder, BoxError>> + 'a,
     {
-        self.setup.state(setup);
+        self.setup.state.push(Box::new(|builder| Box::pin(setup(builder))));
         self
     }
 
@@ -202,7 +202,7 @@ impl<'a> Cli<'a> {
         F: FnOnce(Registry) -> Fut + 'a,
         Fut: Future<Output = Result<(), BoxError>> + 'a,
     {
-        self.setup.on_start(start);
+        self.setup.on_start.push(Box::new(|registry| Box::pin(start(registry))));
         self
     }
 

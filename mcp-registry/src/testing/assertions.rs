@@ -124,12 +124,12 @@ fn outcome(result: &ToolResult) -> String {
     }
 }
 
-/// Fails if the values differ, and shows the whole result then.
+/// Fails if the values differ, and shows the result then.
 #[track_caller]
-fn check(expectation: &str, expected: &Value, got: &Value, whole: impl FnOnce() -> Value) {
+fn check(expectation: &str, expected: &Value, got: &Value, result: impl FnOnce() -> Value) {
     let lines = differences(expected, got);
     if !lines.is_empty() {
-        fail(expectation, &lines, &whole());
+        fail(expectation, &lines, &result());
     }
 }
 

@@ -375,6 +375,6 @@ fn plain(value: &Value) -> String {
 }
 
 fn bound(limit: &Value) -> Bound {
-    let whole = limit.as_i64().map(i128::from).or_else(|| limit.as_u64().map(i128::from));
-    whole.map_or_else(|| Bound::Float(limit.as_f64().unwrap_or_default()), Bound::Int)
+    let integer = limit.as_i64().map(i128::from).or_else(|| limit.as_u64().map(i128::from));
+    integer.map_or_else(|| Bound::Float(limit.as_f64().unwrap_or_default()), Bound::Int)
 }

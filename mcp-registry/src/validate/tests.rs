@@ -479,13 +479,13 @@ mod with_the_feature {
     fn results_are_checked_by_the_output_schema() {
         let returning = tool(__mcp_tool_returning);
         assert!(returning.output_faults(&json!({ "n": 3, "when": "2020-01-31" })).faults.is_empty());
-        let told = |data: Value| {
+        let messages = |data: Value| {
             returning.output_faults(&data).faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>()
         };
-        assert_eq!(told(json!({ "n": 4 })), ["`n` must be a number of at most 3, not 4; return such a value"]);
-        assert_eq!(told(json!({ "n": null })), ["`n` must be an integer, not null; return such a value"]);
-        assert_eq!(told(json!({ "n": 1, "when": "now" })).len(), 1);
-        assert_eq!(told(json!([1])), ["`result` must be an object, not [1]; return such a value"]);
+        assert_eq!(messages(json!({ "n": 4 })), ["`n` must be a number of at most 3, not 4; return such a value"]);
+        assert_eq!(messages(json!({ "n": null })), ["`n` must be an integer, not null; return such a value"]);
+        assert_eq!(messages(json!({ "n": 1, "when": "now" })).len(), 1);
+        assert_eq!(messages(json!([1])), ["`result` must be an object, not [1]; return such a value"]);
         assert!(tool(__mcp_tool_silent).output_faults(&json!(1)).faults.is_empty());
     }
 }

@@ -204,11 +204,11 @@ impl<'a> LargeExplainer<'a> {
         match (walked(schema), value) {
             (Some(keywords), Value::Array(items)) if is_large(value) => {
                 self.items(keywords, items, path);
-                self.whole(keywords, value, path);
+                self.value_as_whole(keywords, value, path);
             }
             (Some(keywords), Value::Object(members)) if is_large(value) => {
                 self.members(keywords, members, path);
-                self.whole(keywords, value, path);
+                self.value_as_whole(keywords, value, path);
             }
             _ if is_large(value) => self.invalid_inside(path),
             _ => self.small(schema, value, path),
@@ -264,7 +264,7 @@ impl<'a> LargeExplainer<'a> {
     }
 
     /// Explains the faults of a value as a whole.
-    fn whole(&mut self, keywords: &JsonObject, value: &Value, path: &str) {
+    fn value_as_whole(&mut self, keywords: &JsonObject, value: &Value, path: &str) {
         let is_about_whole = |keyword: &str| !PART_KEYWORDS.contains(&keyword) && !DEFINITIONS.contains(&keyword);
         for (keyword, argument) in keywords.iter().filter(|(keyword, _)| is_about_whole(keyword)) {
             let mut alone = JsonObject::new();
