@@ -1,4 +1,5 @@
-//! The floors of `mcp-core` and `mcp-registry`: a folder uses only itself and the folders before it.
+//! The floors of `mcp-core` and `mcp-registry`: a folder uses only itself and the folders before it. `ARCHITECTURE.md` lists
+//! them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,6 +17,10 @@ const FLOORS_OF_CORE: [&str; 13] = [
 /// The folders of `mcp-registry/src`, lowest first.
 const FLOORS_OF_REGISTRY: [&str; 11] =
     ["util", "runtime", "validate", "catalog", "call", "registry", "protocol", "transport", "rmcp", "cli", "testing"];
+
+/// The sources of a crate, its floors, and fewer files than it has.
+const CRATES: [(&str, &[&str], usize); 2] =
+    [("mcp-core/src", &FLOORS_OF_CORE, 45), ("mcp-registry/src", &FLOORS_OF_REGISTRY, 80)];
 
 /// The first of the floors that nothing may use.
 const ENTRY_POINTS: &str = "rmcp";
@@ -146,6 +151,10 @@ impl<'ast> Visit<'ast> for Edges {
     }
 }
 
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
 /// Every source below a folder, but the files of unit tests.
 fn sources(root: &Path) -> Vec<(String, String)> {
     let mut left: Vec<PathBuf> = vec![root.to_owned()];
@@ -163,11 +172,8 @@ fn sources(root: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn each_folder_uses_only_lower_floors() {
-    for (folder, floors, files) in
-        [("../mcp-core/src", &FLOORS_OF_CORE[..], 45), ("../mcp-registry/src", &FLOORS_OF_REGISTRY[..], 80)]
-    {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        let mut sources = sources(&root);
+    for (folder, floors, files) in CRATES {
+        let mut sources = sources(&workspace().join(folder));
         assert!(sources.len() > files, "the sources are where the test looks");
         sources.retain(|(path, _)| path != "lib.rs");
         let forbidden: Vec<String> = forbidden(floors, &sources).into_iter().collect();
@@ -228,4 +234,68 @@ fn a_name_of_the_root_and_a_file_on_no_floor_are_found() {
 #[test]
 fn tests_may_use_anything() {
     assert!(in_file("low/a.rs", "#[cfg(test)] mod tests { use crate::high::Thing; }").is_empty());
+}
+
+/// What is wrong with a page that describes crates: paths that do not exist, and tables that are not the floors.
+fn problems(page: &str, crates: &[(&str, &[&str], usize)], exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let is_of_path = |character: char| character.is_ascii_alphanumeric() || "_-./".contains(character);
+    let mut problems = Vec::new();
+    let mut section = "";
+    let mut listed: Vec<(&str, &str)> = Vec::new();
+    for line in page.lines() {
+        if line.starts_with('#') {
+            section = line.split('`').nth(1).unwrap_or_default();
+        }
+        if let Some(floor) = line.strip_prefix("| `").and_then(|row| row.split('`').next()) {
+            listed.push((section, floor));
+            if !exists(&format!("{section}/{floor}")) {
+                problems.push(format!("`{floor}` is not in {section}"));
+            }
+        }
+        for path in line.split(|character| !is_of_path(character)).map(|path| path.trim_end_matches('.')) {
+            // Not `tools/call`, which is a method.
+            let is_below = |(folder, _): (&str, &str)| !folder.is_empty() && exists(folder);
+            let is_path = path.split_once('/').is_some_and(is_below) || path.ends_with(".rs") || path.ends_with(".md");
+            if is_path && !exists(path) && !exists(&format!("{section}/{path}")) {
+                problems.push(format!("`{path}` does not exist"));
+            }
+        }
+    }
+    for (folder, floors, _) in crates {
+        let rows = listed.iter().filter(|(section, _)| section == folder);
+        let rows: Vec<&str> = rows.map(|(_, row)| row.trim_end_matches('/').trim_end_matches(".rs")).collect();
+        if rows != *floors {
+            problems.push(format!("the floors of {folder} are {floors:?}, not {rows:?}"));
+        }
+    }
+    problems
+}
+
+#[test]
+fn architecture_md_lists_the_floors_and_names_only_files_that_exist() {
+    let page = fs::read_to_string(workspace().join("ARCHITECTURE.md")).unwrap();
+    let mut problems = problems(&page, &CRATES, |path| workspace().join(path).exists());
+    // The files of `mcp-macros` are too few for floors.
+    let files = sources(&workspace().join("mcp-macros/src")).into_iter().map(|(path, _)| path);
+    let unlisted = files.filter(|path| path != "lib.rs" && !page.contains(&format!("| `{path}` |")));
+    problems.extend(unlisted.map(|path| format!("`{path}` of mcp-macros is not listed")));
+    assert!(problems.is_empty(), "ARCHITECTURE.md: {}", problems.join("\n"));
+}
+
+#[test]
+fn a_wrong_path_and_a_wrong_list_of_floors_are_found() {
+    let crates: [(&str, &[&str], usize); 1] = [("one/src", &["low", "high"], 0)];
+    let exists = |path: &str| ["one", "one/src", "one/src/low/", "one/src/high.rs", "one/src/low/a.rs"].contains(&path);
+    let page =
+        "## `one/src`\n| floor |\n| `low/` | reads |\n| `high.rs` | writes |\n## Walk\nat[one/src/low/a.rs<br>here]";
+    assert_eq!(problems(page, &crates, exists), [""; 0]);
+    for (before, after, problem) in [
+        ("low/a.rs", "low/b.rs", "`one/src/low/b.rs` does not exist"),
+        ("here", "old.rs", "`old.rs` does not exist"),
+        ("| `low/` | reads |\n", "", "the floors of one/src are [\"low\", \"high\"], not [\"high\"]"),
+    ] {
+        assert_eq!(problems(&page.replace(before, after), &crates, exists), [problem]);
+    }
+    let swapped = "## `one/src`\n| `high.rs` | writes |\n| `low/` | reads |";
+    assert_eq!(problems(swapped, &crates, exists).len(), 1);
 }
