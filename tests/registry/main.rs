@@ -3,6 +3,7 @@
 #![allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools have the form under test")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use mcp_registry::__private::block_on;
 use mcp_registry::serde_json::{self, Value, json};
@@ -38,6 +39,10 @@ async fn mirror(point: Point) -> Point {
 }
 
 /// Fails as it is told to.
+///
+/// # Errors
+///
+/// Always.
 #[mcp_tool(module = "calc", hidden)]
 fn fail(how: &str) -> Result<(), ToolError> {
     Err(ToolError::new(how, "as you wish").details(json!({ "how": how })))
@@ -300,6 +305,41 @@ fn s3_18_s3_44_tools_come_and_go_at_run_time() {
     assert!(!registry.unregister("hi"));
     assert!(registry.get("hello.greet").is_err() && registry.get("hi").is_err());
     assert_eq!(registry.list_registered_tools().len(), 8);
+}
+
+#[test]
+fn a_tool_with_another_function_or_another_setting_is_another_tool() {
+    let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+    let tool = greeter("hello");
+    registry.register(tool.clone()).unwrap();
+    let changed = |change: fn(Tool) -> Tool| change(tool.clone());
+    for (other, difference) in [
+        (greeter("hello"), "function"),
+        (changed(|tool| tool.description("Greets.")), "description"),
+        (changed(|tool| tool.title("Greet")), "title"),
+        (changed(|tool| tool.version("2.0.0")), "version"),
+        (changed(|tool| tool.hints(|hints| hints.read_only = Some(true))), "hints"),
+        (changed(|tool| tool.tag("social")), "tag"),
+        (changed(|tool| tool.alias("hello.hi")), "alias"),
+        (changed(|tool| tool.allow("missing-description")), "allow"),
+        (changed(|tool| tool.output_schema(json!({ "type": "object" }))), "output schema"),
+        (changed(|tool| tool.timeout(mcp_core::entry::Timeout::After(Duration::from_secs(1)))), "timeout"),
+        (changed(|tool| tool.max_result(10)), "max_result"),
+    ] {
+        let registered = registry.register(other);
+        let error = registered.expect_err(difference).to_string();
+        assert!(error.contains("two tools are named `hello.greet`"), "{difference}: {error}");
+    }
+    registry.register(tool).unwrap();
+    assert_eq!(registry.list_registered_tools().len(), 1);
+}
+
+#[test]
+fn the_sections_of_the_documentation_are_kept_by_heading() {
+    let catalog = Catalog::linked().unwrap();
+    let fail = catalog.get("calc.fail").unwrap();
+    assert_eq!((fail.description(), fail.sections()), ("Fails as it is told to.", &[("Errors", "Always.")][..]));
+    assert!(catalog.get("calc.add").unwrap().sections().is_empty());
 }
 
 #[test]
