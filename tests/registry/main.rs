@@ -8,9 +8,9 @@ use std::time::Duration;
 use mcp_registry::__private::block_on;
 use mcp_registry::serde_json::{self, Value, json};
 use mcp_registry::{
-    Catalog, Content, Error, ErrorType, FromContext, Json, NamePolicy, RegistrationProblem, Registry, StateType,
-    Status, Tool, ToolCall, ToolContext, ToolError, ToolResult, get_tool_schema, list_registered_tools, mcp_tool,
-    tools,
+    Catalog, Content, Error, ErrorType, FromContext, Json, NamePolicy, RateLimit, RegistrationProblem, Registry,
+    StateType, Status, Tool, ToolCall, ToolContext, ToolError, ToolResult, get_tool_schema, list_registered_tools,
+    mcp_tool, tools,
 };
 
 /// Adds two numbers.
@@ -332,6 +332,27 @@ fn a_tool_with_another_function_or_another_setting_is_another_tool() {
     }
     registry.register(tool).unwrap();
     assert_eq!(registry.list_registered_tools().len(), 1);
+}
+
+#[test]
+fn a_tool_keeps_its_metrics_and_its_limit_while_others_come_and_go() {
+    let limit = RateLimit::per_minute(1).burst(2);
+    let registry = Registry::builder_of(tools![add, mirror]).rate_limit_tool("calc.add", limit).build().unwrap();
+    let call = |name: &str, arguments| registry.call_blocking(&ToolCall::new(name, arguments)).error;
+    let calls = |name: &str| registry.metrics().get(name).map(|tool| tool.calls);
+    for (number, name) in (1..).zip(["a.first", "hello.greet"]) {
+        assert_eq!(call("calc.add", json!({ "a": 1 })), None);
+        let other = Tool::new(name, json!({ "type": "object" }), |_, _| async {});
+        registry.register(other.clone()).unwrap();
+        assert_eq!(call(name, json!({})), None);
+        assert_eq!((calls("calc.add"), calls(name)), (Some(number), Some(1)));
+        assert!(registry.unregister(name));
+        assert_eq!(calls(name), None);
+        registry.register(other).unwrap();
+        assert_eq!(calls(name), Some(0), "it is a new tool");
+    }
+    let error = call("calc.add", json!({ "a": 1 })).unwrap();
+    assert_eq!(error.error_type.as_str(), "ApiLimitExceeded");
 }
 
 #[test]
