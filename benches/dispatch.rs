@@ -5,7 +5,9 @@
 
 use std::hint::black_box;
 
-use mcp_registry::{CallOptions, OutputCheck, Peer, Registry, Server, mcp_tool};
+use mcp_registry::protocol::Peer;
+use mcp_registry::registry::OutputCheck;
+use mcp_registry::{CallOptions, Registry, Server, mcp_tool};
 use serde::{Deserialize, Serialize};
 
 /// Adds two numbers.

@@ -5,8 +5,11 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use mcp_core::mcp::CallToolResult;
+use mcp_core::message::Strictness;
+use mcp_core::rpc::RpcMessage;
 use mcp_core::serde_json::{self, Value};
-use mcp_core::{CallToolResult, RpcMessage, Strictness, ToolCall, ToolResult};
+use mcp_core::{ToolCall, ToolResult};
 
 const CALL: &[u8] = include_bytes!("../tests/seed/s4_2_call.json");
 const SUCCESS: &[u8] = include_bytes!("../tests/seed/s4_3_result_success.json");

@@ -5,8 +5,11 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
+use mcp_registry::entry::ToolEntry;
+use mcp_registry::error::Origin;
+use mcp_registry::protocol::Peer;
 use mcp_registry::serde_json::json;
-use mcp_registry::{Catalog, Origin, Peer, Registry, Server, Tool, ToolCall, ToolEntry, mcp_tool};
+use mcp_registry::{Catalog, Registry, Server, Tool, ToolCall, mcp_tool};
 
 /// Adds two numbers.
 #[mcp_tool(module = "calc", inline)]

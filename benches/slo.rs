@@ -12,8 +12,11 @@ use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use mcp_registry::entry::ToolEntry;
+use mcp_registry::error::Origin;
+use mcp_registry::message::Strictness;
 use mcp_registry::serde_json::json;
-use mcp_registry::{Catalog, Origin, Registry, Strictness, Tool, ToolCall, ToolEntry, ToolResult, tools};
+use mcp_registry::{Catalog, Registry, Tool, ToolCall, ToolResult, tools};
 
 /// How often each figure is measured; the best counts, since others share the machine.
 const ROUNDS: usize = 3;

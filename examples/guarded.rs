@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use mcp_registry::gate::{Decision, Gate, GateCall, LevelGate};
+use mcp_registry::layer::{Layer, Next};
 use mcp_registry::serde_json::json;
 use mcp_registry::{
-    AuditLog, CallOptions, Decision, Error, Gate, GateCall, Layer, LevelGate, Next, RateLimit, Registry, ToolCall,
-    ToolContext, ToolResult, TrustLevel, mcp_tool,
+    AuditLog, CallOptions, Error, RateLimit, Registry, ToolCall, ToolContext, ToolResult, TrustLevel, mcp_tool,
 };
 
 /// Looks a word up, which takes a while.

@@ -7,8 +7,9 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
+use mcp_registry::error::BoxError;
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{BoxError, CallOptions, Http, Registry, Server, ToolContext, TrustLevel, mcp_tool};
+use mcp_registry::{CallOptions, Http, Registry, Server, ToolContext, TrustLevel, mcp_tool};
 use tower::ServiceExt as _;
 
 /// Who asks. Authentication puts it into the request, and tools find it.

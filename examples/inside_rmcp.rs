@@ -61,7 +61,9 @@ impl ServerHandler for Greeter {}
 async fn main() -> mcp_registry::Result<()> {
     let (here, there) = tokio::io::duplex(1 << 16);
     let server = Greeter::new(&Registry::linked()?)?;
-    tokio::spawn(async move { server.serve(there).await?.waiting().await.map_err(mcp_registry::BoxError::from) });
+    tokio::spawn(
+        async move { server.serve(there).await?.waiting().await.map_err(mcp_registry::error::BoxError::from) },
+    );
     let client = ().serve(here).await?;
 
     let tools: Vec<_> = client.list_all_tools().await?.into_iter().map(|tool| tool.name).collect();

@@ -4,9 +4,11 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use mcp_registry::error::BoxError;
+use mcp_registry::protocol::Peer;
 use mcp_registry::serde_json::{Value, from_slice, json};
 use mcp_registry::testing::block_on;
-use mcp_registry::{BoxError, CallOptions, Peer, Registry, Server, ToolContext, mcp_tool};
+use mcp_registry::{CallOptions, Registry, Server, ToolContext, mcp_tool};
 
 /// Counts to a number, and tells how far it is.
 #[mcp_tool(module = "numbers")]

@@ -37,7 +37,7 @@ struct Fixture {
 }
 
 static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| {
-    let entries = mcp_registry::entries().filter(|entry| entry.name.starts_with("typed."));
+    let entries = mcp_registry::entry::entries().filter(|entry| entry.name.starts_with("typed."));
     let registry = Registry::builder_of(entries).build().expect("the tools are sound");
     let tools = typed::all().map(|typed| {
         let schema = (**registry.get(typed.name).expect("the tool is registered").input_schema()).clone();

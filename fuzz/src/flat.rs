@@ -4,8 +4,11 @@ use std::fmt::Debug;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
+use mcp_registry::error::{Rule, ValidationError};
+use mcp_registry::mcp::CallToolResult;
+use mcp_registry::message::Strictness;
 use mcp_registry::message::schema;
-use mcp_registry::{CallToolResult, ErrorDetail, Rule, Strictness, ToolCall, ToolResult, ValidationError};
+use mcp_registry::{ErrorDetail, ToolCall, ToolResult};
 use serde_json::Value;
 
 use crate::shown;

@@ -8,7 +8,8 @@ use std::pin::Pin;
 use std::sync::LazyLock;
 use std::task::{Context, Poll};
 
-use mcp_registry::{CallOptions, serve_lines};
+use mcp_registry::CallOptions;
+use mcp_registry::stdio::serve_lines;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Builder, Runtime};

@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
+use mcp_registry::protocol::{Peer, PendingReply};
 use mcp_registry::testing::block_on;
-use mcp_registry::{Peer, PendingReply};
 use serde_json::Value;
 
 use crate::dice::Dice;
@@ -81,7 +81,8 @@ impl Connection {
     /// Answers the requests in flight that wait for nothing but their turn.
     fn settle(&mut self) {
         for mut flight in std::mem::take(&mut self.flights) {
-            let mut polls = (0..TURNS).map(|_| Pin::new(&mut flight.rest).poll(&mut Context::from_waker(Waker::noop())));
+            let mut polls =
+                (0..TURNS).map(|_| Pin::new(&mut flight.rest).poll(&mut Context::from_waker(Waker::noop())));
             match polls.find(Poll::is_ready) {
                 Some(Poll::Ready(answer)) => self.answer(&flight.message, &flight.due, answer, flight.cancelled),
                 _ => self.flights.push(flight),

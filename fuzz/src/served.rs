@@ -75,7 +75,7 @@ fn guarded(#[ctx] cx: &ToolContext) -> bool {
 
 /// The server, with messages of at most [`LONGEST`] bytes and four tools on a page.
 pub(crate) static SERVER: LazyLock<Server> = LazyLock::new(|| {
-    let entries = mcp_registry::entries().filter(|entry| entry.name.starts_with("fuzz."));
+    let entries = mcp_registry::entry::entries().filter(|entry| entry.name.starts_with("fuzz."));
     let registry = Registry::builder_of(entries).build().expect("the tools are sound");
     Server::new(registry).info("fuzz", "1.0.0").max_message_bytes(LONGEST).page_size(4)
 });

@@ -1,13 +1,16 @@
 //! What a tool for an AI agent is: its attribute, schemas, messages, names and errors. No I/O, no async runtime.
 //!
-//! - [`mcp_tool`] makes a function a tool; [`ToolEntry`] is what it writes down, and [`entries`] all that is linked.
-//! - [`ToolParam`] and [`ToolOutput`] are what a tool takes and returns; [`schema`] makes their schemas, [`ToolContext`] is
-//!   what a tool can learn of the call.
-//! - [`ToolCall`], [`ToolResult`] and [`ErrorDetail`] are the flat messages; [`message::schema`] has their JSON Schemas.
-//! - [`CallToolResult`] and [`Content`] are MCP's own form of a result; the two convert without loss.
-//! - [`RpcMessage`] reads JSON-RPC without copying it; [`Dialect`] tells how a call is put on the wire.
-//! - [`ToolName`] and [`Version`] say what a tool is called, and which one it is.
-//! - [`ToolError`] is what a tool fails with; [`Error`] is any failure, mapped to the wire by one table, [`ErrorKind`].
+//! - [`mcp_tool`] makes a function a tool; [`entry::ToolEntry`] is what it writes down, and [`entry::entries`] gives all that
+//!   are linked.
+//! - [`param`] and [`output`] are what a tool takes and returns, [`schema`] makes their schemas, [`context`] is what a tool
+//!   can learn of the call.
+//! - [`message`] has the flat messages ([`ToolCall`], [`ToolResult`], [`ErrorDetail`]) and, in [`message::schema`], their JSON
+//!   Schemas.
+//! - [`mcp`] has MCP's own form of a result, which converts to the flat one and back without loss, and its versions; [`rpc`]
+//!   reads JSON-RPC without copying it.
+//! - [`name`] has the names and versions of tools.
+//! - [`ToolError`] is what a tool fails with; [`Error`] is any failure, mapped to the wire by one table,
+//!   [`error::ErrorKind`].
 
 #[macro_use]
 pub mod message;
@@ -38,25 +41,11 @@ pub use mcp_macros::tools;
 pub use schemars;
 pub use serde_json;
 
-pub use self::context::{
-    Amount, BoxFuture, CallOptions, CancelToken, Cancelled, Extensions, FromContext, LogLevel, Remark, StateType,
-    ToolContext, ToolEvent, Total, TrustLevel,
-};
-pub use self::entry::{Call, Hints, Input, MetaValue, Pending, Registration, Timeout, ToolEntry, entries};
-pub use self::error::{
-    BoxError, CallError, CodeProfile, Conflict, Contender, Error, ErrorKind, Fault, MAX_DEPTH, Origin,
-    RegistrationError, RegistrationProblem, ResultTooLargeError, Rule, SchemaError, SerializationError, TimeoutError,
-    ToolError, ToolNotFoundError, TransportError, ValidationError, Violation,
-};
-pub use self::mcp::{CallToolResult, Dialect, Incoming, ProtocolVersion};
-pub use self::message::{
-    Content, ErrorDetail, ErrorType, JsonObject, MESSAGE_FORMAT_VERSION, Resource, ResourceBody, Status, Strictness,
-    ToolCall, ToolResult,
-};
-pub use self::name::{MAX_NAME_LENGTH, MAX_WIRE_NAME_LENGTH, NameError, NamePolicy, ToolName, Version, VersionError};
-pub use self::output::{Json, OutputSchema, Returned, ToolFailure, ToolOutput};
-pub use self::param::{Bound, Constraint, Param, ToolParam};
-pub use self::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
+pub use self::context::{CallOptions, CancelToken, FromContext, LogLevel, ToolContext, TrustLevel};
+pub use self::error::{Error, RegistrationError, ToolError};
+pub use self::message::{Content, ErrorDetail, ErrorType, Status, ToolCall, ToolResult};
+pub use self::name::NamePolicy;
+pub use self::output::Json;
 
 /// What a tool may return to use `?` on anything.
-pub type Result<T, E = BoxError> = std::result::Result<T, E>;
+pub type Result<T, E = error::BoxError> = std::result::Result<T, E>;

@@ -18,24 +18,28 @@ pub use serde_json::Value;
 pub use crate::context::{BoxFuture, FromContext, StateType, ToolContext};
 pub use crate::entry::{Call, Input, MetaValue, Registration, Timeout, ToolEntry};
 pub use crate::error::{CallError, Origin, ToolError};
-pub use crate::output::{
-    AnyFailure, AnyOutcome, AnySuccess, NoSchema, NoShape, Outcome, OutputSchema, ReadSuccess, Returned, SchemaSuccess,
-    Success,
+pub use crate::output::probe::{
+    AnyFailure, AnyOutcome, AnySuccess, NoSchema, NoShape, Outcome, ReadSuccess, SchemaSuccess, Success,
 };
-pub use crate::param::{AnyLent, AnySlot, ArgSlot, Bound, Constraint, Lent, Param, RefParam, lend, read_arguments};
-pub use crate::support::{block_on, cut, discard, nearest, parse_arguments, shortened};
+pub use crate::output::{OutputSchema, Returned};
+pub use crate::param::borrow::{AnyLent, Lent, RefParam, lend};
+pub use crate::param::read::read_arguments;
+pub use crate::param::slot::{AnySlot, ArgSlot};
+pub use crate::param::{Bound, Constraint, Param};
+pub use crate::util::block_on::block_on;
 pub use std::time::Duration;
 
 use crate::context::missing_state;
-use crate::param::{ToolParam, fields_of, flattened_fault, unknown_arguments};
+use crate::param::ToolParam;
+use crate::param::fault::flattened_fault;
+use crate::param::read::unknown_arguments;
+use crate::param::schema::fields_of;
 pub use crate::schema::Shape;
 
 /// Doc comments that a macro writes.
 pub mod docs {
     pub use crate::util::docs::{argument, count, description, sections, trimmed};
 }
-
-pub use crate::support::faults as words;
 
 /// What the compiler falls back on where a type has no method of its own. Without names, which users may have for types.
 pub mod traits {

@@ -9,6 +9,7 @@ pub use crate::util::text::{cut, nearest, shortened};
 
 /// How the faults of arguments are worded, for those who find more of them.
 pub mod faults {
-    pub use crate::param::{ALTERNATIVES, ARGUMENTS, Document, RESULT, counted, formatted, listed, matching};
+    pub use crate::param::check::{counted, formatted, listed, matching};
+    pub use crate::param::fault::{ALTERNATIVES, ARGUMENTS, Document, RESULT};
     pub use crate::util::text::escaped;
 }

@@ -152,7 +152,7 @@ fn parse_name(name: LitStr) -> syn::Result<LitStr> {
     check_name(&name.value()).or_else(|reason| error(&name, reason)).map(|()| name)
 }
 
-/// The grammar of `mcp_core::ToolName`, which this crate cannot depend on.
+/// The grammar of `mcp_core::name::ToolName`, which this crate cannot depend on.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mistake = if let Some(c) = name.chars().find(|c| !legal(*c)) {

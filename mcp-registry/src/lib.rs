@@ -28,7 +28,8 @@
 //! Tools are gathered by program. Doctests of one crate share a program since edition 2024; a doctest that defines tools
 //! wants to be marked `standalone_crate`.
 //!
-//! All of `mcp-core` is exported here too, so that a program may depend on this crate alone.
+//! The names at the root are those that nearly every program uses; the modules have the rest. All of `mcp-core` is exported
+//! here too, so that a program may depend on this crate alone.
 
 mod call;
 pub mod catalog;
@@ -52,7 +53,12 @@ pub mod __private {
     pub use crate::catalog::link::{Expected, name_of};
 }
 
-pub use mcp_core::*;
+pub use mcp_core::{
+    CallOptions, CancelToken, Content, Error, ErrorDetail, ErrorType, FromContext, Json, LogLevel, NamePolicy,
+    RegistrationError, Result, Status, ToolCall, ToolContext, ToolError, ToolResult, TrustLevel, schemars, serde_json,
+    tools,
+};
+pub use mcp_core::{context, entry, error, mcp, message, name, output, param, rpc, schema};
 #[doc = include_str!("mcp_tool.md")]
 pub use mcp_macros::mcp_tool_of_registry as mcp_tool;
 
@@ -63,27 +69,22 @@ pub use self::transport::http;
 #[cfg(feature = "stdio")]
 pub use self::transport::stdio;
 
-pub use self::call::audit::{AuditLog, AuditLogBuilder, AuditRecord, RejectionRecord};
-pub use self::call::gate::{Decision, Gate, GateCall, LevelGate};
-pub use self::call::layer::{Layer, Next};
-pub use self::call::limit::RateLimit;
-pub use self::call::metrics::{Metrics, ToolMetrics};
-pub use self::call::observe::{CallOutcome, CallRecord, Notice, Observer, Rejection, RejectionReason};
-pub use self::call::settings::OutputCheck;
-pub use self::catalog::dynamic::{IntoToolResult, Tool};
-pub use self::catalog::lint::{Finding, LintPolicy, Severity};
-pub use self::catalog::tool::{RegisteredTool, ToolSchema};
-pub use self::catalog::{Catalog, get_tool_schema, list_registered_tools};
-pub use self::protocol::{Peer, PeerBuilder, PendingReply, Server};
-pub use self::registry::builder::RegistryBuilder;
-pub use self::registry::{Registry, Watcher};
-#[cfg(feature = "tokio")]
-pub use self::runtime::TokioRuntime;
-pub use self::runtime::{Job, Runtime, RuntimeError, ThreadRuntime};
+#[doc(inline)]
+pub use self::audit::AuditLog;
+#[doc(inline)]
+pub use self::catalog::{Catalog, RegisteredTool, Tool, get_tool_schema, list_registered_tools};
 #[cfg(feature = "http")]
-pub use self::transport::http::{Http, HttpBody, HttpService, router, serve_http};
+#[doc(inline)]
+pub use self::http::{Http, router, serve_http};
+#[doc(inline)]
+pub use self::limit::RateLimit;
+#[doc(inline)]
+pub use self::protocol::Server;
+#[doc(inline)]
+pub use self::registry::{Registry, RegistryBuilder};
 #[cfg(feature = "stdio")]
-pub use self::transport::stdio::{serve_lines, serve_stdio};
+#[doc(inline)]
+pub use self::stdio::serve_stdio;
 
 /// The README's programs, compiled as tests.
 #[cfg(all(doctest, feature = "http"))]

@@ -4,7 +4,8 @@ use std::sync::PoisonError;
 
 use axum::body::Body;
 use axum::extract::Request;
-use mcp_registry::{CallOptions, Http, OutputCheck, Registry, Server, Tool, mcp_tool};
+use mcp_registry::registry::OutputCheck;
+use mcp_registry::{CallOptions, Http, Registry, Server, Tool, mcp_tool};
 use serde_json::json;
 use stats_alloc::Region;
 use tower_service::Service as _;

@@ -12,10 +12,12 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use mcp_core::__private::block_on;
+use mcp_core::support::block_on;
+use mcp_registry::observe::{CallRecord, Observer};
+use mcp_registry::registry::OutputCheck;
 use mcp_registry::{
-    AuditLog, CallOptions, CallRecord, CancelToken, Observer, OutputCheck, RateLimit, Registry, Tool, ToolCall,
-    ToolContext, ToolError, ToolResult, mcp_tool, tools,
+    AuditLog, CallOptions, CancelToken, RateLimit, Registry, Tool, ToolCall, ToolContext, ToolError, ToolResult,
+    mcp_tool, tools,
 };
 use serde_json::json;
 

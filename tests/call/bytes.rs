@@ -1,8 +1,9 @@
 //! From bytes to bytes: the same as a call of values.
 
+use mcp_registry::error::ValidationError;
+use mcp_registry::registry::OutputCheck;
 use mcp_registry::{
-    CallOptions, Content, Error, Json, OutputCheck, Registry, ToolCall, ToolError, ToolResult, ValidationError,
-    mcp_tool, schemars, tools,
+    CallOptions, Content, Error, Json, Registry, ToolCall, ToolError, ToolResult, mcp_tool, schemars, tools,
 };
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_core::__private::block_on;
+use mcp_core::support::block_on;
+use mcp_registry::context::ToolEvent;
 use mcp_registry::{
-    CallOptions, CancelToken, FromContext, LogLevel, ToolCall, ToolContext, ToolError, ToolEvent, TrustLevel, mcp_tool,
-    tools,
+    CallOptions, CancelToken, FromContext, LogLevel, ToolCall, ToolContext, ToolError, TrustLevel, mcp_tool, tools,
 };
 use serde_json::{Value, json};
 

@@ -6,8 +6,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_core::__private::block_on;
-use mcp_registry::{CallOptions, CancelToken, Error, Registry, Timeout, Tool, ToolCall, ToolContext, mcp_tool, tools};
+use mcp_core::support::block_on;
+use mcp_registry::entry::Timeout;
+use mcp_registry::{CallOptions, CancelToken, Error, Registry, Tool, ToolCall, ToolContext, mcp_tool, tools};
 use serde_json::json;
 use support::wait_until_blocking;
 

@@ -3,11 +3,10 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcp_core::__private::block_on;
-use mcp_registry::{
-    AuditLog, CallOptions, CallOutcome, CancelToken, Decision, Error, Gate, GateCall, LevelGate, RateLimit, ToolCall,
-    TrustLevel, mcp_tool, tools,
-};
+use mcp_core::support::block_on;
+use mcp_registry::gate::{Decision, Gate, GateCall, LevelGate};
+use mcp_registry::observe::CallOutcome;
+use mcp_registry::{AuditLog, CallOptions, CancelToken, Error, RateLimit, ToolCall, TrustLevel, mcp_tool, tools};
 use serde_json::json;
 
 use crate::{build, call, failure, of, try_call};

@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_core::__private::block_on;
-use mcp_registry::{
-    CallOptions, Error, ErrorType, Layer, Next, OutputCheck, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool,
-    tools,
-};
+use mcp_core::support::block_on;
+use mcp_registry::layer::{Layer, Next};
+use mcp_registry::registry::OutputCheck;
+use mcp_registry::{CallOptions, Error, ErrorType, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools};
 use serde_json::json;
 
 use crate::{build, call, failure, of};

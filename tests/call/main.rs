@@ -22,7 +22,7 @@ mod runtimes;
 mod slow_arguments;
 mod tokio_runtime;
 
-use mcp_core::ToolEntry;
+use mcp_core::entry::ToolEntry;
 use mcp_registry::{Error, Registry, RegistryBuilder, ToolCall, ToolResult};
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ fn call(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
 }
 
 fn try_call(registry: &Registry, name: &str, arguments: Value) -> Result<ToolResult, Error> {
-    mcp_core::__private::block_on(registry.try_call(&ToolCall::new(name, arguments)))
+    mcp_core::support::block_on(registry.try_call(&ToolCall::new(name, arguments)))
 }
 
 /// The type and message of a failure.

@@ -4,11 +4,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_core::__private::block_on;
-use mcp_registry::{
-    AuditLog, CallOptions, CallOutcome, CallRecord, Notice, Observer, ToolCall, ToolContext, ToolError, ToolResult,
-    mcp_tool, tools,
-};
+use mcp_core::support::block_on;
+use mcp_registry::observe::{CallOutcome, CallRecord, Notice, Observer};
+use mcp_registry::{AuditLog, CallOptions, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
 
 use CallOutcome::{Failure, Success};
@@ -274,7 +272,7 @@ fn s1_61_calls_are_written_down() {
 
 #[test]
 fn s3_51_calls_errors_and_latencies_are_counted_per_tool() {
-    let registry = build(of(tools![new, fail, fail_inline]).check_output(mcp_registry::OutputCheck::Never));
+    let registry = build(of(tools![new, fail, fail_inline]).check_output(mcp_registry::registry::OutputCheck::Never));
     for n in 0..10 {
         let _ = call(&registry, "seen.new", json!({ "n": n }));
     }

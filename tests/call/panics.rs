@@ -5,8 +5,10 @@ use std::panic::panic_any;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mcp_registry::protocol::Peer;
+use mcp_registry::registry::OutputCheck;
 use mcp_registry::testing::block_on;
-use mcp_registry::{CallOptions, OutputCheck, Peer, Server, Tool, mcp_tool, schemars, tools};
+use mcp_registry::{CallOptions, Server, Tool, mcp_tool, schemars, tools};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 

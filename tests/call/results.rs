@@ -1,8 +1,7 @@
 //! What a tool returns, held against what it says that it returns.
 
-use mcp_registry::{
-    Content, Json, OutputCheck, Status, Tool, ToolError, ToolResult, mcp_tool, schemars, serde_json, tools,
-};
+use mcp_registry::registry::OutputCheck;
+use mcp_registry::{Content, Json, Status, Tool, ToolError, ToolResult, mcp_tool, schemars, serde_json, tools};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_registry::{Job, Registry, Runtime, RuntimeError, ThreadRuntime, TokioRuntime, ToolCall, mcp_tool, tools};
+use mcp_registry::runtime::{Job, Runtime, RuntimeError, ThreadRuntime, TokioRuntime};
+use mcp_registry::{Registry, ToolCall, mcp_tool, tools};
 use serde_json::json;
 
 use crate::{build, call, failure, of};
@@ -103,7 +104,7 @@ fn plain_functions_run_on_threads_of_the_pool() {
 struct Poor(Arc<ThreadRuntime>);
 
 impl Runtime for Poor {
-    fn sleep_until(&self, deadline: Instant) -> mcp_registry::BoxFuture<'static, ()> {
+    fn sleep_until(&self, deadline: Instant) -> mcp_registry::context::BoxFuture<'static, ()> {
         self.0.sleep_until(deadline)
     }
 
@@ -126,7 +127,7 @@ struct Broken {
 }
 
 impl Runtime for Broken {
-    fn sleep_until(&self, deadline: Instant) -> mcp_registry::BoxFuture<'static, ()> {
+    fn sleep_until(&self, deadline: Instant) -> mcp_registry::context::BoxFuture<'static, ()> {
         assert!(self.sleeps, "no time");
         ThreadRuntime::shared().sleep_until(deadline)
     }

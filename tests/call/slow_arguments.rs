@@ -4,12 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_core::__private::block_on;
+use mcp_core::support::block_on;
+use mcp_registry::gate::{Decision, Gate, GateCall};
+use mcp_registry::layer::{Layer, Next};
 use mcp_registry::schemars::{self, JsonSchema};
-use mcp_registry::{
-    CallOptions, Decision, Error, Gate, GateCall, Layer, Next, Registry, Tool, ToolCall, ToolContext, ToolResult,
-    mcp_tool, tools,
-};
+use mcp_registry::{CallOptions, Error, Registry, Tool, ToolCall, ToolContext, ToolResult, mcp_tool, tools};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use mcp_registry::entry::ToolEntry;
+use mcp_registry::gate::{Decision, Gate, GateCall};
+use mcp_registry::observe::{CallRecord, Observer};
+use mcp_registry::runtime::TokioRuntime;
 use mcp_registry::testing::{Harness, block_on};
-use mcp_registry::{
-    CallOptions, CallRecord, Decision, Gate, GateCall, Observer, Registry, TokioRuntime, Tool, ToolCall, ToolEntry,
-    ToolResult, mcp_tool, tools,
-};
+use mcp_registry::{CallOptions, Registry, Tool, ToolCall, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

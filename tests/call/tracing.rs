@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
 use axum::extract::Request;
-use mcp_core::__private::block_on;
+use mcp_core::support::block_on;
 use mcp_registry::{CallOptions, Http, Registry, Server, ToolCall, mcp_tool, tools};
 use serde_json::{Value, json};
 use tower_service::Service as _;

@@ -1,7 +1,8 @@
 //! Two crates whose tools meet, in one program. The way out that the report names is taken, and works.
 
+use mcp_registry::error::{Conflict, RegistrationProblem};
 use mcp_registry::serde_json::json;
-use mcp_registry::{Catalog, Conflict, RegistrationError, RegistrationProblem, Registry, Tool, ToolCall, tools};
+use mcp_registry::{Catalog, RegistrationError, Registry, Tool, ToolCall, tools};
 
 mcp_registry::link_tools!(dup_a, dup_b);
 
@@ -48,7 +49,7 @@ fn p2_every_conflict_is_in_one_report_with_both_places() {
 
 #[test]
 fn the_report_does_not_depend_on_the_order_of_the_linker() {
-    let mut entries: Vec<_> = mcp_registry::entries().collect();
+    let mut entries: Vec<_> = mcp_registry::entry::entries().collect();
     let page = Catalog::from_entries(entries.clone()).unwrap_err().to_string();
     for step in 1..entries.len() {
         entries.rotate_left(step);

@@ -1,7 +1,8 @@
 //! A dependency that nothing in the program names. (Nothing in this file may name the crate `unnamed_tools` outside of
 //! text, or it would be linked.)
 
-use mcp_registry::{Catalog, RegistrationProblem, Registry, mcp_tool};
+use mcp_registry::error::RegistrationProblem;
+use mcp_registry::{Catalog, Registry, mcp_tool};
 
 /// Is here.
 #[mcp_tool(module = "here")]

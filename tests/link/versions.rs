@@ -1,7 +1,8 @@
 //! One crate in two versions, in one program.
 
+use mcp_registry::error::{Conflict, RegistrationProblem};
 use mcp_registry::serde_json::json;
-use mcp_registry::{Conflict, RegistrationProblem, Registry, ToolCall, tools};
+use mcp_registry::{Registry, ToolCall, tools};
 
 mcp_registry::link_tools!(two_versions_1 = "two-versions", two_versions_2 = "two-versions");
 

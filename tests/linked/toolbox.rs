@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use file_utility::{Workspace, read_file_content};
+use mcp_registry::lint::{LintPolicy, Severity};
+use mcp_registry::protocol::Peer;
 use mcp_registry::serde_json::{Value, json};
 use mcp_registry::testing::block_on;
-use mcp_registry::{LintPolicy, Peer, Registry, Server, Severity, Tool, ToolCall, ToolError, ToolResult, TrustLevel};
+use mcp_registry::{Registry, Server, Tool, ToolCall, ToolError, ToolResult, TrustLevel};
 use memory::Memory;
 
 fn registry(name: &str) -> (std::path::PathBuf, Registry) {

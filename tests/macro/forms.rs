@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use mcp_core::entry::{Call, ToolEntry, entries};
 use mcp_core::serde_json::{Value, json};
-use mcp_core::{Call, ToolEntry, entries, mcp_tool, tools};
+use mcp_core::{mcp_tool, tools};
 
 use super::{call, entry};
 
@@ -27,7 +28,7 @@ fn a_function_is_a_tool_and_stays_a_function() {
     assert_eq!(call("forms.plain", r#"{"a": 1, "b": 2}"#), json!(3));
     assert_eq!(call("forms.waits", r#"{"a": 1, "b": 2}"#), json!(3));
     assert_eq!(plain(1, 2), 3);
-    assert_eq!(mcp_core::__private::block_on(waits(1, 2)), 3);
+    assert_eq!(mcp_core::support::block_on(waits(1, 2)), 3);
     let _: fn(i64, i64) -> i64 = plain;
 }
 
@@ -364,7 +365,7 @@ fn aliases_are_what_they_stand_for() {
     assert_eq!(call("forms.aliases", r#"{"fail": false}"#), json!(null));
     assert_eq!(call("forms.aliases", r#"{"fail": false, "text": "a"}"#), json!("a"));
     let error = super::call_with(&mcp_core::ToolContext::for_test(), "forms.aliases", r#"{"fail": true}"#);
-    assert!(matches!(error, Err(mcp_core::CallError::Tool(error)) if error.message() == "as asked"));
+    assert!(matches!(error, Err(mcp_core::error::CallError::Tool(error)) if error.message() == "as asked"));
 }
 
 /// Names that the expansion uses.

@@ -2,8 +2,10 @@
 
 use std::sync::Mutex;
 
+use mcp_core::context::StateType;
+use mcp_core::error::CallError;
 use mcp_core::serde_json::json;
-use mcp_core::{CallError, FromContext, StateType, ToolContext, ToolError, mcp_tool};
+use mcp_core::{FromContext, ToolContext, ToolError, mcp_tool};
 
 use super::{call_with, entry, input};
 

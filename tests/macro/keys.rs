@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use mcp_core::entry::{Hints, MetaValue, Timeout};
+use mcp_core::mcp_tool;
 use mcp_core::serde_json::{Value, json};
-use mcp_core::{Hints, MetaValue, Timeout, mcp_tool};
 
 use super::{call, entry, input};
 

@@ -22,9 +22,12 @@ mod lints;
 mod params;
 mod returns;
 
-use mcp_core::__private::block_on;
+use mcp_core::entry::{Call, ToolEntry, entries};
+use mcp_core::error::CallError;
+use mcp_core::output::Returned;
 use mcp_core::serde_json::{Value, from_slice};
-use mcp_core::{Call, CallError, Returned, ToolContext, ToolEntry, ToolError, entries};
+use mcp_core::support::block_on;
+use mcp_core::{ToolContext, ToolError};
 
 /// The one tool of the name.
 fn entry(name: &str) -> &'static ToolEntry {
@@ -37,8 +40,8 @@ fn entry(name: &str) -> &'static ToolEntry {
 fn call_with(cx: &ToolContext, name: &str, arguments: &str) -> Result<(Returned, Value), CallError> {
     let mut out = Vec::new();
     let returned = match entry(name).call {
-        Call::Sync(call) => call(cx, mcp_core::Input::new(arguments), &mut out),
-        Call::Async(call) => block_on(call(cx, mcp_core::Input::new(arguments), &mut out)),
+        Call::Sync(call) => call(cx, mcp_core::entry::Input::new(arguments), &mut out),
+        Call::Async(call) => block_on(call(cx, mcp_core::entry::Input::new(arguments), &mut out)),
     };
     returned.map(|returned| (returned, if out.is_empty() { Value::Null } else { from_slice(&out).expect("JSON") }))
 }

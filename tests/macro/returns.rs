@@ -5,9 +5,11 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use mcp_core::error::CallError;
+use mcp_core::output::Returned;
 use mcp_core::schemars::{self, JsonSchema};
 use mcp_core::serde_json::{Value, json};
-use mcp_core::{CallError, Content, Json, Returned, ToolContext, ToolError, ToolResult, mcp_tool};
+use mcp_core::{Content, Json, ToolContext, ToolError, ToolResult, mcp_tool};
 use serde::{Serialize, Serializer};
 
 use super::{call, call_with, entry, failure};
@@ -124,8 +126,8 @@ fn values_have_a_schema_and_are_json() {
 #[test]
 fn a_result_is_written_behind_what_stands_in_the_buffer() {
     let mut out = b"before ".to_vec();
-    let mcp_core::Call::Sync(write) = entry("returns.number").call else { panic!("it is not async") };
-    write(&ToolContext::for_test(), mcp_core::Input::new("{}"), &mut out).unwrap();
+    let mcp_core::entry::Call::Sync(write) = entry("returns.number").call else { panic!("it is not async") };
+    write(&ToolContext::for_test(), mcp_core::entry::Input::new("{}"), &mut out).unwrap();
     assert_eq!(out, b"before 5");
 }
 
@@ -148,8 +150,8 @@ fn stubborn() -> (u8, Stubborn) {
 #[test]
 fn what_cannot_be_written_leaves_nothing() {
     let mut out = b"before".to_vec();
-    let mcp_core::Call::Sync(write) = entry("returns.stubborn").call else { panic!("it is not async") };
-    let error = write(&ToolContext::for_test(), mcp_core::Input::new("{}"), &mut out).unwrap_err();
+    let mcp_core::entry::Call::Sync(write) = entry("returns.stubborn").call else { panic!("it is not async") };
+    let error = write(&ToolContext::for_test(), mcp_core::entry::Input::new("{}"), &mut out).unwrap_err();
     assert!(matches!(error, CallError::Serialization(_)));
     assert_eq!(out, b"before");
 }

@@ -1,10 +1,10 @@
 //! The flat result and MCP's are two forms of one thing.
 
+use mcp_core::error::{CodeProfile, TransportError};
+use mcp_core::mcp::{CallToolResult, Dialect};
+use mcp_core::rpc::{RpcMessage, RpcResponse};
 use mcp_core::serde_json::{Value, json};
-use mcp_core::{
-    CallToolResult, CodeProfile, Content, Dialect, Error, ErrorDetail, ErrorType, RpcMessage, RpcResponse, Status,
-    ToolCall, ToolResult, TransportError, serde_json,
-};
+use mcp_core::{Content, Error, ErrorDetail, ErrorType, Status, ToolCall, ToolResult, serde_json};
 use proptest::prelude::*;
 
 fn mcp(value: Value) -> CallToolResult {

@@ -4,12 +4,14 @@ use std::error::Error as StdError;
 use std::io;
 use std::time::Duration;
 
-use mcp_core::serde_json::json;
-use mcp_core::{
-    BoxError, CodeProfile, Conflict, Contender, Error, ErrorDetail, ErrorKind, ErrorType, Fault, NameError, Origin,
-    RegistrationError, RegistrationProblem, RpcError, SchemaError, SerializationError, TimeoutError, ToolCall,
-    ToolError, ToolNotFoundError, ToolResult, TransportError, code, serde_json,
+use mcp_core::error::{
+    BoxError, CodeProfile, Conflict, Contender, ErrorKind, Fault, Origin, RegistrationProblem, SchemaError,
+    SerializationError, TimeoutError, ToolNotFoundError, TransportError,
 };
+use mcp_core::name::NameError;
+use mcp_core::rpc::{RpcError, code};
+use mcp_core::serde_json::json;
+use mcp_core::{Error, ErrorDetail, ErrorType, RegistrationError, ToolCall, ToolError, ToolResult, serde_json};
 
 fn origin(package: &'static str, version: &'static str, line: u32) -> Origin {
     Origin {

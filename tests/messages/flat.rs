@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
+use mcp_core::error::{Rule, ValidationError};
+use mcp_core::message::{self, MESSAGE_FORMAT_VERSION, Strictness};
+use mcp_core::name::Version;
 use mcp_core::serde_json::{self, Value, json};
-use mcp_core::{
-    Content, ErrorDetail, ErrorType, MESSAGE_FORMAT_VERSION, Rule, Status, Strictness, ToolCall, ToolResult,
-    ValidationError, Version, message,
-};
+use mcp_core::{Content, ErrorDetail, ErrorType, Status, ToolCall, ToolResult};
 use proptest::prelude::*;
 use support::{CALLS, ERROR_DETAIL, RESULTS};
 

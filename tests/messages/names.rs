@@ -1,7 +1,8 @@
 //! What a tool is called, and which version it is.
 
+use mcp_core::NamePolicy;
+use mcp_core::name::{NameError, ToolName, Version};
 use mcp_core::serde_json::{self, json};
-use mcp_core::{NameError, NamePolicy, ToolName, Version};
 use proptest::prelude::*;
 
 fn name(text: &str) -> ToolName {

@@ -1,7 +1,8 @@
 //! JSON-RPC 2.0, as MCP uses it.
 
+use mcp_core::mcp::Incoming;
+use mcp_core::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
 use mcp_core::serde_json::{self, Value, json};
-use mcp_core::{Id, Incoming, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
 use proptest::prelude::*;
 
 fn rejected(message: &str) -> Box<RpcRejection> {

@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
+use mcp_core::message::Strictness;
 use mcp_core::message::schema;
 use mcp_core::serde_json::{self, Value, json};
-use mcp_core::{ErrorDetail, Strictness, ToolCall, ToolResult};
+use mcp_core::{ErrorDetail, ToolCall, ToolResult};
 use proptest::prelude::*;
 use support::{CALLS, ERROR_DETAIL, RESULTS, fields, one_of};
 

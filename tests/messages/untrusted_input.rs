@@ -1,10 +1,11 @@
 //! Input from someone who means harm: a clear error of bounded size, no panic, no surprise.
 
+use mcp_core::error::{MAX_DEPTH, Rule, ToolNotFoundError, ValidationError};
+use mcp_core::mcp::CallToolResult;
+use mcp_core::message::Strictness;
+use mcp_core::rpc::{RpcMessage, code};
 use mcp_core::serde_json::json;
-use mcp_core::{
-    CallToolResult, Error, ErrorDetail, MAX_DEPTH, RpcMessage, Rule, Strictness, ToolCall, ToolNotFoundError,
-    ToolResult, ValidationError, code,
-};
+use mcp_core::{Error, ErrorDetail, ToolCall, ToolResult};
 
 /// No error is longer than this, whatever came in.
 const BOUND: usize = 4096;

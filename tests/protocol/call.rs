@@ -1,7 +1,8 @@
 //! `tools/call` and its older forms.
 
+use mcp_registry::mcp::{CallToolResult, ProtocolVersion};
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{CallToolResult, Content, ProtocolVersion, ToolCall, ToolResult};
+use mcp_registry::{Content, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 use crate::{STRUCTURED, answer, client, meta, options, server, short_server};

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use mcp_registry::mcp::ProtocolVersion;
+use mcp_registry::observe::{CallRecord, Observer};
+use mcp_registry::protocol::Peer;
+use mcp_registry::registry::OutputCheck;
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{
-    CallRecord, Json, Observer, OutputCheck, Peer, ProtocolVersion, RateLimit, Registry, RegistryBuilder, Server,
-    ToolCall, ToolResult, mcp_tool, tools,
-};
+use mcp_registry::{Json, RateLimit, Registry, RegistryBuilder, Server, ToolCall, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
 
 /// Orders something.

@@ -1,8 +1,9 @@
 //! What is in flight on one connection: ids and progress tokens are used once, `_meta` is bounded, and whoever finds no
 //! room is recorded.
 
+use mcp_registry::protocol::Peer;
 use mcp_registry::testing::block_on;
-use mcp_registry::{AuditLog, CallOptions, Peer, Server};
+use mcp_registry::{AuditLog, CallOptions, Server};
 use serde_json::{Value, json};
 
 use crate::{builder, server};

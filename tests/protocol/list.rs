@@ -1,7 +1,8 @@
 //! `tools/list`: names, order, pages, and what each version sees.
 
+use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{ProtocolVersion, Registry, Server, Tool};
+use mcp_registry::{Registry, Server, Tool};
 use serde_json::{Value, json};
 
 use crate::{STRUCTURED, answer, client, server};

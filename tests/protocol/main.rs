@@ -19,10 +19,12 @@ mod untrusted_input;
 
 use std::time::Duration;
 
+use mcp_registry::mcp::ProtocolVersion;
+use mcp_registry::protocol::Peer;
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{
-    CallOptions, Content, LogLevel, Peer, ProtocolVersion, Registry, RegistryBuilder, Server, ToolContext, ToolError,
-    ToolResult, mcp_tool, schemars, tools,
+    CallOptions, Content, LogLevel, Registry, RegistryBuilder, Server, ToolContext, ToolError, ToolResult, mcp_tool,
+    schemars, tools,
 };
 use serde_json::{Value, json};
 
@@ -152,7 +154,8 @@ fn server() -> Server {
 
 /// The same, with the short way open: nothing is held against output schemas.
 fn short_server() -> Server {
-    Server::new(builder().check_output(mcp_registry::OutputCheck::Never).build().unwrap()).info("served", "1.2.3")
+    Server::new(builder().check_output(mcp_registry::registry::OutputCheck::Never).build().unwrap())
+        .info("served", "1.2.3")
 }
 
 fn client(era: ProtocolVersion) -> Client {

@@ -4,8 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mcp_registry::Tool;
+use mcp_registry::context::ToolEvent;
+use mcp_registry::mcp::ProtocolVersion;
+use mcp_registry::protocol::Peer;
 use mcp_registry::testing::{Client, assert_progress, block_on};
-use mcp_registry::{Peer, ProtocolVersion, Tool, ToolEvent};
 use serde_json::{Value, json};
 
 use crate::{LEGACY, client, meta, server};

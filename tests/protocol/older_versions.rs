@@ -1,7 +1,9 @@
 //! The versions before 2025-06-18: what they see of tools and results, and the batches of 2025-03-26.
 
+use mcp_registry::mcp::ProtocolVersion;
+use mcp_registry::protocol::Peer;
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{Content, Peer, ProtocolVersion, Registry, Server, ToolResult, mcp_tool, tools};
+use mcp_registry::{Content, Registry, Server, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
 
 use crate::{client, server, short_server};

@@ -1,9 +1,13 @@
 //! Results that are empty or large, on every way to the caller.
 
+use mcp_registry::error::ResultTooLargeError;
+use mcp_registry::mcp::{CallToolResult, ProtocolVersion};
+use mcp_registry::protocol::Peer;
+use mcp_registry::registry::OutputCheck;
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{
-    CallOptions, CallToolResult, Content, Error, Json, OutputCheck, Peer, ProtocolVersion, Registry, RegistryBuilder,
-    ResultTooLargeError, Server, Tool, ToolCall, ToolError, ToolResult, mcp_tool, schemars, tools,
+    CallOptions, Content, Error, Json, Registry, RegistryBuilder, Server, Tool, ToolCall, ToolError, ToolResult,
+    mcp_tool, schemars, tools,
 };
 use serde_json::{Value, json};
 

@@ -1,7 +1,8 @@
 //! Who is there, and in which version one speaks.
 
+use mcp_registry::mcp::ProtocolVersion;
+use mcp_registry::protocol::Peer;
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{Peer, ProtocolVersion};
 use serde_json::{Value, json};
 
 use crate::{LEGACY, answer, client, meta, server};

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use mcp_registry::Server;
+use mcp_registry::protocol::Peer;
 use mcp_registry::testing::block_on;
-use mcp_registry::{Peer, Server};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -5,12 +5,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcp_registry::__private::block_on;
+use mcp_core::support::block_on;
+use mcp_registry::context::StateType;
+use mcp_registry::error::RegistrationProblem;
 use mcp_registry::serde_json::{self, Value, json};
 use mcp_registry::{
-    Catalog, Content, Error, ErrorType, FromContext, Json, NamePolicy, RateLimit, RegistrationProblem, Registry,
-    StateType, Status, Tool, ToolCall, ToolContext, ToolError, ToolResult, get_tool_schema, list_registered_tools,
-    mcp_tool, tools,
+    Catalog, Content, Error, ErrorType, FromContext, Json, NamePolicy, RateLimit, Registry, Status, Tool, ToolCall,
+    ToolContext, ToolError, ToolResult, get_tool_schema, list_registered_tools, mcp_tool, tools,
 };
 
 /// Adds two numbers.

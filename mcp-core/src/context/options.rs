@@ -109,7 +109,7 @@ impl CallOptions {
     /// let options = CallOptions::new().meta_json(r#"{"tenant": "a"}"#)?;
     /// assert_eq!(options.get_meta()["tenant"], "a");
     /// assert!(CallOptions::new().meta_json(r#"{"tenant": "\ud800"}"#).is_err());
-    /// # Ok::<(), mcp_core::ValidationError>(())
+    /// # Ok::<(), mcp_core::error::ValidationError>(())
     /// ```
     pub fn meta_json(self, json: &str) -> Result<Self, ValidationError> {
         entries_of(parse(json.as_bytes())?)?;

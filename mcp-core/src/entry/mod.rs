@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::context::{BoxFuture, CallOptions, Extensions, StateType, ToolContext};
 use crate::error::{CallError, Fault, Origin};
 use crate::output::{OutputSchema, Returned};
-use crate::param::{Param, input_schema, type_schemas};
+use crate::param::Param;
+use crate::param::schema::{input_schema, type_schemas};
 use crate::schema::Shape;
 use crate::util::block_on::block_on;
 
@@ -348,6 +349,7 @@ impl ToolEntry {
 }
 
 /// A tool, handed to the linker.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Registration(pub &'static ToolEntry);
 

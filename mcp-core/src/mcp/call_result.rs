@@ -30,7 +30,8 @@ const DEPTH: usize = MAX_DEPTH + 8;
 /// - The explanation, where there is no data, or else `done`: some clients reject a result without content.
 ///
 /// ```
-/// use mcp_core::{CallToolResult, ToolResult};
+/// use mcp_core::ToolResult;
+/// use mcp_core::mcp::CallToolResult;
 /// use serde_json::json;
 ///
 /// let flat = ToolResult::data(json!({ "sum": 3 })).explanation("added");

@@ -60,7 +60,7 @@ impl Dialect {
 /// A message from a client, in whichever dialect it came: what does not say `jsonrpc` is a flat call.
 ///
 /// ```
-/// use mcp_core::Incoming;
+/// use mcp_core::mcp::Incoming;
 ///
 /// let Incoming::Flat(call) = Incoming::parse(br#"{"tool_name": "calc.add", "arguments": {}}"#)? else { panic!() };
 /// assert_eq!(call?.tool_name, "calc.add");
@@ -97,7 +97,9 @@ impl ToolCall {
     /// `arguments` or `args`, and `{}` where there are none. Other members, such as `_meta`, are kept.
     ///
     /// ```
-    /// use mcp_core::{Dialect, RpcMessage, ToolCall};
+    /// use mcp_core::ToolCall;
+    /// use mcp_core::mcp::Dialect;
+    /// use mcp_core::rpc::RpcMessage;
     ///
     /// let line = br#"{"jsonrpc":"2.0","id":7,"method":"call_tool","params":{"tool_name":"weather","args":{"city":"Oslo"}}}"#;
     /// let RpcMessage::Request(request) = RpcMessage::parse(line)? else { panic!("not a request") };

@@ -22,13 +22,14 @@ pub const MAX_WIRE_NAME_LENGTH: usize = 64;
 /// One to 128 of `A-Z a-z 0-9 _ - .`, in segments that the dots part; no segment is empty.
 ///
 /// ```
-/// use mcp_core::{NamePolicy, ToolName};
+/// use mcp_core::NamePolicy;
+/// use mcp_core::name::ToolName;
 ///
 /// let name = ToolName::parse("file_utility.read_file_content")?;
 /// assert_eq!(name.module(), Some("file_utility"));
 /// assert_eq!(name.last_segment(), "read_file_content");
 /// assert_eq!(name.wire(NamePolicy::HostSafe)?, "file_utility_read_file_content");
-/// # Ok::<(), mcp_core::NameError>(())
+/// # Ok::<(), mcp_core::name::NameError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolName(String);

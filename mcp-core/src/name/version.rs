@@ -10,12 +10,12 @@ use crate::util::text::shown;
 /// A tool's version, `major.minor.patch`, by the rules of [semantic versioning](https://semver.org).
 ///
 /// ```
-/// use mcp_core::Version;
+/// use mcp_core::name::Version;
 ///
 /// let required: Version = "1.2.0".parse()?;
 /// assert!("1.4.1".parse::<Version>()?.is_compatible_with(&required));
 /// assert!(!"2.0.0".parse::<Version>()?.is_compatible_with(&required));
-/// # Ok::<(), mcp_core::VersionError>(())
+/// # Ok::<(), mcp_core::name::VersionError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(semver::Version);

@@ -1,28 +1,21 @@
 //! A tool's parameters, and reading the arguments of a call into them.
 
-mod check;
-mod fault;
+pub(crate) mod borrow;
+pub(crate) mod check;
+pub(crate) mod fault;
 mod place;
-mod read;
-mod schema;
+pub(crate) mod read;
+pub(crate) mod schema;
+pub(crate) mod slot;
 mod value;
 
-use std::marker::PhantomData;
 use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
-pub use self::check::{counted, formatted, listed, matching};
-pub(crate) use self::fault::flattened_fault;
-pub use self::fault::{ALTERNATIVES, ARGUMENTS, Document, RESULT};
-pub use self::read::read_arguments;
-pub(crate) use self::read::unknown_arguments;
-pub(crate) use self::schema::{fields_of, input_schema, type_schemas};
-use self::value::FirstValue;
 use crate::schema::{Shape, input_shape};
 use crate::util::panics::discard;
 
@@ -187,218 +180,5 @@ impl<'de> Deserializer<'de> for Absent {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
         newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-/// A parameter that is borrowed: what is kept for it while the tool runs.
-pub trait RefParam {
-    /// What is kept.
-    type Slot;
-
-    /// What the tool gets.
-    fn get(slot: &Self::Slot) -> &Self;
-}
-
-impl<T> RefParam for T {
-    type Slot = T;
-
-    fn get(slot: &T) -> &T {
-        slot
-    }
-}
-
-impl RefParam for str {
-    type Slot = String;
-
-    fn get(slot: &String) -> &str {
-        slot
-    }
-}
-
-impl<T> RefParam for [T] {
-    type Slot = Vec<T>;
-
-    fn get(slot: &Vec<T>) -> &[T] {
-        slot
-    }
-}
-
-impl RefParam for Path {
-    type Slot = PathBuf;
-
-    fn get(slot: &PathBuf) -> &Path {
-        slot
-    }
-}
-
-/// A parameter that borrows from what is kept for it while the tool runs.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a tool's parameter",
-    label = "borrows inside of another type",
-    note = "a parameter is borrowed as `&str`, `&[T]`, `&Path` or `&T`, or as an `Option` of one of them; elsewhere use the owned type, such as `Vec<String>`"
-)]
-pub trait Lend<'a, Slot> {
-    /// What the tool gets.
-    fn lend(slot: &'a Slot) -> Self;
-}
-
-#[diagnostic::do_not_recommend]
-impl<'a, T: RefParam + ?Sized> Lend<'a, T::Slot> for &'a T {
-    fn lend(slot: &'a T::Slot) -> Self {
-        T::get(slot)
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<'a, T: RefParam + ?Sized> Lend<'a, Option<T::Slot>> for Option<&'a T> {
-    fn lend(slot: &'a Option<T::Slot>) -> Self {
-        slot.as_ref().map(T::get)
-    }
-}
-
-/// What a tool gets of what is kept for a parameter.
-pub fn lend<'a, P: Lend<'a, Slot>, Slot>(slot: &'a Slot) -> P {
-    P::lend(slot)
-}
-
-/// A parameter that borrows and has a default.
-pub trait LendDefault {
-    /// The type of the default: that of an `Option` as it is written, else the owned one.
-    type Written;
-    /// What is kept.
-    type Slot;
-
-    /// The default as it is kept.
-    fn own(written: Self::Written) -> Self::Slot;
-}
-
-impl<T: RefParam + ?Sized> LendDefault for &T {
-    type Written = T::Slot;
-    type Slot = T::Slot;
-
-    fn own(written: T::Slot) -> T::Slot {
-        written
-    }
-}
-
-impl<T: ToOwned + ?Sized> LendDefault for Option<&T> {
-    type Written = Self;
-    type Slot = Option<T::Owned>;
-
-    fn own(written: Self) -> Option<T::Owned> {
-        written.map(T::to_owned)
-    }
-}
-
-/// Reads the default of a parameter that borrows.
-pub struct Lent<T>(PhantomData<T>);
-
-impl<T> Lent<T> {
-    /// For the type.
-    pub const NEW: Self = Self(PhantomData);
-}
-
-impl<T: LendDefault> Lent<T> {
-    /// The default as it is kept.
-    pub fn own(&self, written: T::Written) -> T::Slot {
-        T::own(written)
-    }
-}
-
-/// Where a type is no parameter, [`lend`] says so; this keeps the compiler from saying it again.
-pub trait AnyLent {
-    /// The default as it is.
-    fn own<Slot>(&self, written: Slot) -> Slot {
-        written
-    }
-}
-
-impl<T> AnyLent for Lent<T> {}
-
-/// The place of one argument while a call is read.
-pub trait Slot {
-    /// Reads the value at the beginning of the text and says how long it is.
-    fn read(&mut self, json: &str) -> Result<usize, serde_json::Error>;
-
-    /// Marks the argument as present in the call, and returns whether it was marked before.
-    fn mark_present(&mut self) -> bool;
-
-    /// Whether the argument is present in the call.
-    fn is_present(&self) -> bool;
-
-    /// Takes the value that the type has for an absent argument, if it has one.
-    fn accept_absent(&mut self) -> bool;
-}
-
-/// The place of an argument of a type.
-pub struct ArgSlot<T> {
-    value: Option<T>,
-    present: bool,
-}
-
-impl<T: DeserializeOwned> Slot for ArgSlot<T> {
-    fn read(&mut self, json: &str) -> Result<usize, serde_json::Error> {
-        let mut end = 0;
-        self.value = Some(T::deserialize(FirstValue { json, end: &mut end })?);
-        Ok(end)
-    }
-
-    fn mark_present(&mut self) -> bool {
-        std::mem::replace(&mut self.present, true)
-    }
-
-    fn is_present(&self) -> bool {
-        self.present
-    }
-
-    fn accept_absent(&mut self) -> bool {
-        self.value = absent();
-        self.value.is_some()
-    }
-}
-
-impl<T> ArgSlot<T> {
-    /// An empty place.
-    pub const fn new() -> Self {
-        Self { value: None, present: false }
-    }
-
-    /// The argument; [`read_arguments`] has filled every place that has no default.
-    ///
-    /// # Panics
-    ///
-    /// Where it has refused the arguments.
-    pub fn take(self) -> T {
-        self.value.expect("every argument was read or refused")
-    }
-
-    /// The argument, or the default.
-    pub fn take_or(self, default: impl FnOnce() -> T) -> T {
-        self.value.unwrap_or_else(default)
-    }
-}
-
-impl<T> Default for ArgSlot<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T: ToolParam> ArgSlot<T> {
-    /// The place, whatever its type.
-    pub fn slot(&mut self) -> &mut dyn Slot {
-        self
-    }
-}
-
-/// Where a type is no parameter, [`Param::of`] says so; this keeps the compiler from saying it again.
-pub trait AnySlot {
-    /// The place, whatever its type.
-    fn slot(&mut self) -> &mut dyn Slot;
-}
-
-impl<T> AnySlot for ArgSlot<T> {
-    fn slot(&mut self) -> &mut dyn Slot {
-        unreachable!("a program with such a parameter does not compile")
     }
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::{Param, Slot, fault};
+use super::slot::Slot;
+use super::{Param, fault};
 use crate::error::Fault;
 
 /// How many faults are noted; a call of a million faults is not worth a million sentences.

@@ -63,7 +63,7 @@ impl RpcError {
     /// sentence, and `data.error_details` what was in `data.details`.
     ///
     /// ```
-    /// use mcp_core::{RpcError, code};
+    /// use mcp_core::rpc::{RpcError, code};
     ///
     /// let error = RpcError::new(code::INVALID_PARAMS, "`location` is missing; add a string").into_legacy();
     /// assert_eq!(error.message, "Invalid params");

@@ -32,12 +32,12 @@ pub enum RpcMessage<'a> {
 /// A request: `{"jsonrpc": "2.0", "id": …, "method": …, "params": {…}}`.
 ///
 /// ```
-/// use mcp_core::{RpcMessage, RpcRequest};
+/// use mcp_core::rpc::{RpcMessage, RpcRequest};
 ///
 /// let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"calc_add"}}"#;
 /// let RpcMessage::Request(request) = RpcMessage::parse(line)? else { panic!("not a request") };
 /// assert_eq!((request.id, &*request.method), (1.into(), "tools/call"));
-/// # Ok::<(), Box<mcp_core::RpcRejection>>(())
+/// # Ok::<(), Box<mcp_core::rpc::RpcRejection>>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -41,7 +41,7 @@ mod tests {
     use std::future::{Future, poll_fn};
     use std::task::Poll;
 
-    use mcp_core::__private::block_on;
+    use mcp_core::support::block_on;
 
     use super::buffered;
 

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::{fmt, io};
 
-use mcp_core::{BoxFuture, ErrorType, ToolContext, ToolError, TrustLevel};
+use mcp_core::context::BoxFuture;
+use mcp_core::{ErrorType, ToolContext, ToolError, TrustLevel};
 use serde_json::{Value, json};
 
 use crate::call::CalledTool;
@@ -15,7 +16,7 @@ use crate::util::panic::Panicked;
 /// The default is [`LevelGate`]. A refused call ends in a `PermissionError`, and is reported to the observers.
 ///
 /// ```
-/// use mcp_registry::{Decision, Gate, GateCall, LevelGate};
+/// use mcp_registry::gate::{Decision, Gate, GateCall, LevelGate};
 ///
 /// /// Only Ada may write; otherwise the trust level decides.
 /// struct OnlyAda;

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_core::{BoxFuture, Error, ToolCall, ToolContext, ToolResult};
+use mcp_core::context::BoxFuture;
+use mcp_core::{Error, ToolCall, ToolContext, ToolResult};
 
 use crate::call::settings::Settings;
 use crate::call::{CalledTool, run};
@@ -16,7 +17,8 @@ use crate::catalog::tool::RegisteredTool;
 /// use std::sync::Mutex;
 ///
 /// use mcp_registry::serde_json::json;
-/// use mcp_registry::{Error, Layer, Next, Registry, ToolCall, ToolContext, ToolResult, mcp_tool};
+/// use mcp_registry::{Error, Registry, ToolCall, ToolContext, ToolResult, mcp_tool};
+/// use mcp_registry::layer::{Layer, Next};
 ///
 /// /// Caches the results of read-only tools.
 /// #[derive(Default)]

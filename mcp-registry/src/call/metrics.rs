@@ -101,7 +101,7 @@ fn float(number: u64) -> f64 {
 /// ```
 ///
 /// ```
-/// use mcp_registry::ToolMetrics;
+/// use mcp_registry::metrics::ToolMetrics;
 ///
 /// fn is_healthy(tool: &ToolMetrics) -> bool {
 ///     tool.error_rate() < 0.01 && tool.quantile(0.99).is_none_or(|p99| p99.as_secs() < 2)
@@ -200,7 +200,7 @@ impl Serialize for ToolMetrics {
 /// As JSON it is `{"tools": […], "total": {…}}`, each of them a [`ToolMetrics`].
 ///
 /// ```
-/// use mcp_registry::Metrics;
+/// use mcp_registry::metrics::Metrics;
 ///
 /// fn print(metrics: &Metrics) {
 ///     for tool in metrics.tools() {
@@ -247,7 +247,7 @@ impl Metrics {
     /// histogram. Serve it as `text/plain; version=0.0.4`.
     ///
     /// ```
-    /// # use mcp_registry::Metrics;
+    /// # use mcp_registry::metrics::Metrics;
     /// fn answer(metrics: &Metrics) -> (&'static str, String) {
     ///     ("text/plain; version=0.0.4", metrics.to_prometheus())
     /// }

@@ -3,7 +3,8 @@
 use std::io::{self, Write as _};
 use std::time::{Instant, SystemTime};
 
-use mcp_core::{CallOptions, Error, Returned, ToolError, ToolResult};
+use mcp_core::output::Returned;
+use mcp_core::{CallOptions, Error, ToolError, ToolResult};
 use serde_json::json;
 
 use super::CallRequest;

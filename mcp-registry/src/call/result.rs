@@ -2,9 +2,10 @@
 
 use std::io;
 
-use mcp_core::{
-    Error, ErrorType, JsonObject, ResultTooLargeError, Returned, SerializationError, ToolError, ToolResult,
-};
+use mcp_core::error::{ResultTooLargeError, SerializationError};
+use mcp_core::message::JsonObject;
+use mcp_core::output::Returned;
+use mcp_core::{Error, ErrorType, ToolError, ToolResult};
 use serde::Serialize;
 use serde_json::{Value, json};
 

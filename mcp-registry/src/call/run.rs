@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use mcp_core::{
-    BoxFuture, CallError, CallOptions, CancelToken, Error, ErrorType, Fault, Input, Returned, SchemaError,
-    TimeoutError, ToolContext, ToolError, ToolResult,
-};
+use mcp_core::context::BoxFuture;
+use mcp_core::entry::Input;
+use mcp_core::error::{CallError, Fault, SchemaError, TimeoutError};
+use mcp_core::output::Returned;
+use mcp_core::{CallOptions, CancelToken, Error, ErrorType, ToolContext, ToolError, ToolResult};
 use serde_json::Value;
 
 use super::CalledTool;

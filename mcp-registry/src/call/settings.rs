@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use mcp_core::{CallOptions, Extensions, Timeout, ToolContext, TrustLevel};
+use mcp_core::context::Extensions;
+use mcp_core::entry::Timeout;
+use mcp_core::{CallOptions, ToolContext, TrustLevel};
 
 use crate::call::async_lock::AsyncLock;
 use crate::call::callable::Callable;

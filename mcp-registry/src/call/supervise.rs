@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use mcp_core::{BoxFuture, CancelToken, Cancelled};
+use mcp_core::CancelToken;
+use mcp_core::context::{BoxFuture, Cancelled};
 
 use crate::call::settings::Settings;
 use crate::util::panic::{Panicked, discard, guard};

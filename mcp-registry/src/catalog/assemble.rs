@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 use std::sync::Arc;
 
-use mcp_core::{NamePolicy, RegistrationError, RegistrationProblem, ToolEntry};
+use mcp_core::entry::ToolEntry;
+use mcp_core::error::RegistrationProblem;
+use mcp_core::{NamePolicy, RegistrationError};
 
 use super::Catalog;
 use super::check::check_tool;
@@ -53,7 +55,7 @@ impl Assembly {
             named: true,
             place: format!("{}:{}", expected.file, expected.line),
         });
-        Self { expected: named.collect(), ..Self::new(mcp_core::entries()) }
+        Self { expected: named.collect(), ..Self::new(mcp_core::entry::entries()) }
     }
 
     /// The tools of these entries, and no others.

@@ -1,6 +1,8 @@
 //! What can be wrong with a tool by itself. Schemas are made only where there is something to check.
 
-use mcp_core::{Constraint, Param, RegistrationProblem, Version};
+use mcp_core::error::RegistrationProblem;
+use mcp_core::name::Version;
+use mcp_core::param::{Constraint, Param};
 use serde_json::Value;
 
 use crate::catalog::tool::RegisteredTool;

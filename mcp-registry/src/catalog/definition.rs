@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_core::{
-    BoxFuture, Call, Hints, MetaValue, Origin, OutputSchema, Param, StateType, Timeout, ToolContext, ToolEntry,
-    ToolError, ToolResult,
-};
+use mcp_core::context::{BoxFuture, StateType};
+use mcp_core::entry::{Call, Hints, MetaValue, Timeout, ToolEntry};
+use mcp_core::error::Origin;
+use mcp_core::output::OutputSchema;
+use mcp_core::param::Param;
+use mcp_core::{ToolContext, ToolError, ToolResult};
 use serde_json::Value;
 
 /// Text from the program's binary, or built at run time.
@@ -69,12 +71,15 @@ pub(crate) enum Handler {
 }
 
 /// A plain function: arguments as JSON, the result as JSON.
-pub(crate) type SyncHandler =
-    fn(&ToolContext, mcp_core::Input<'_>, &mut Vec<u8>) -> Result<mcp_core::Returned, mcp_core::CallError>;
+pub(crate) type SyncHandler = fn(
+    &ToolContext,
+    mcp_core::entry::Input<'_>,
+    &mut Vec<u8>,
+) -> Result<mcp_core::output::Returned, mcp_core::error::CallError>;
 
 /// An `async` function of the same form.
 pub(crate) type AsyncHandler =
-    for<'a> fn(&'a ToolContext, mcp_core::Input<'a>, &'a mut Vec<u8>) -> mcp_core::Pending<'a>;
+    for<'a> fn(&'a ToolContext, mcp_core::entry::Input<'a>, &'a mut Vec<u8>) -> mcp_core::entry::Pending<'a>;
 
 /// A function that takes its arguments as a value.
 pub(crate) type DynamicHandler =

@@ -6,7 +6,9 @@ use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
 
-use mcp_core::{Content, Hints, Json, Origin, Timeout, ToolContext, ToolError, ToolResult};
+use mcp_core::entry::{Hints, Timeout};
+use mcp_core::error::Origin;
+use mcp_core::{Content, Json, ToolContext, ToolError, ToolResult};
 use serde::ser::Serialize;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The arguments that HTTP repeats in headers.
 
-use mcp_core::Param;
+use mcp_core::param::Param;
 use serde_json::Value;
 
 /// An argument that is repeated in a header.

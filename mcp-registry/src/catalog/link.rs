@@ -1,6 +1,6 @@
 //! Crates whose tools must be linked.
 
-use mcp_core::__private::inventory;
+use mcp_core::support::inventory;
 
 /// A crate that was named with [`link_tools!`](crate::link_tools): it must bring tools.
 #[derive(Debug)]

@@ -16,10 +16,10 @@ use std::collections::{BTreeSet, HashSet};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-use mcp_core::{
-    __private::nearest, Conflict, Error, MAX_NAME_LENGTH, NamePolicy, Origin, RegistrationError, RegistrationProblem,
-    ToolEntry, ToolNotFoundError,
-};
+use mcp_core::entry::ToolEntry;
+use mcp_core::error::{Conflict, Origin, RegistrationProblem, ToolNotFoundError};
+use mcp_core::name::MAX_NAME_LENGTH;
+use mcp_core::{Error, NamePolicy, RegistrationError, support::nearest};
 
 use crate::catalog::assemble::Assembly;
 pub use crate::catalog::dynamic::{IntoToolResult, Tool};

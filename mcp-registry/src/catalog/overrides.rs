@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_core::RegistrationProblem;
+use mcp_core::error::RegistrationProblem;
 
 use crate::catalog::definition::Definition;
 use crate::catalog::definition_site;

@@ -5,10 +5,14 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use mcp_core::{
-    Contender, Hints, JsonObject, NameError, NamePolicy, Origin, OutputSchema, Param, StateType, Timeout, ToolEntry,
-    ToolName,
-};
+use mcp_core::NamePolicy;
+use mcp_core::context::StateType;
+use mcp_core::entry::{Hints, Timeout, ToolEntry};
+use mcp_core::error::{Contender, Origin};
+use mcp_core::message::JsonObject;
+use mcp_core::name::{NameError, ToolName};
+use mcp_core::output::OutputSchema;
+use mcp_core::param::Param;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 

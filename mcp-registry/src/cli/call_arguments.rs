@@ -1,6 +1,6 @@
 //! The arguments of a call, as typed on the command line.
 
-use mcp_core::JsonObject;
+use mcp_core::message::JsonObject;
 use serde_json::Value;
 
 use crate::catalog::tool::RegisteredTool;

@@ -51,7 +51,8 @@ use std::process::ExitCode;
 
 pub use clap;
 use clap::{ArgMatches, FromArgMatches as _};
-use mcp_core::{BoxError, TrustLevel};
+use mcp_core::TrustLevel;
+use mcp_core::error::BoxError;
 use tokio::runtime;
 
 use self::args::{Arguments, Command};

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use mcp_core::{BoxError, ToolEvent};
+use mcp_core::context::ToolEvent;
+use mcp_core::error::BoxError;
 
 use super::style::{Styles, styled};
 

@@ -6,9 +6,9 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-#[cfg(feature = "http")]
-use mcp_core::TransportError;
 use mcp_core::TrustLevel;
+#[cfg(feature = "http")]
+use mcp_core::error::TransportError;
 
 #[cfg(feature = "http")]
 use super::args::HttpArguments;

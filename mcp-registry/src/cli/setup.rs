@@ -3,7 +3,8 @@
 use std::fmt;
 use std::panic::Location;
 
-use mcp_core::{BoxError, RegistrationError, TrustLevel};
+use mcp_core::error::BoxError;
+use mcp_core::{RegistrationError, TrustLevel};
 
 use super::SetupFuture;
 use crate::catalog::Catalog;

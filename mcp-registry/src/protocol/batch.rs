@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_core::{BoxFuture, Dialect, Id, ProtocolVersion, RpcMessage};
+use mcp_core::context::BoxFuture;
+use mcp_core::mcp::{Dialect, ProtocolVersion};
+use mcp_core::rpc::{Id, RpcMessage};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

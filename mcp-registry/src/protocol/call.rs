@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use mcp_core::{
-    BoxFuture, CallOptions, CallToolResult, Dialect, Error, Id, JsonObject, LogLevel, ProtocolVersion, RpcError,
-    RpcResponse, ToolEvent, ToolResult, code,
-};
+use mcp_core::context::{BoxFuture, ToolEvent};
+use mcp_core::mcp::{CallToolResult, Dialect, ProtocolVersion};
+use mcp_core::message::JsonObject;
+use mcp_core::rpc::{Id, RpcError, RpcResponse, code};
+use mcp_core::{CallOptions, Error, LogLevel, ToolResult};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

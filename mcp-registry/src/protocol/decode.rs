@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use mcp_core::__private::cut;
-use mcp_core::{Id, ProtocolVersion, RpcError, RpcRequest};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::rpc::{Id, RpcError, RpcRequest};
+use mcp_core::support::cut;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};

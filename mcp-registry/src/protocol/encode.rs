@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use mcp_core::{
-    CallToolResult, Content, Dialect, Id, ProtocolVersion, RpcError, RpcNotification, RpcResponse, ToolResult,
-};
+use mcp_core::mcp::{CallToolResult, Dialect, ProtocolVersion};
+use mcp_core::rpc::{Id, RpcError, RpcNotification, RpcResponse};
+use mcp_core::{Content, ToolResult};
 use serde::Serialize;
 
 use super::reply::{ReplyKind, Step};

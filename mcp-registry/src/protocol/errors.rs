@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use mcp_core::__private::cut;
-use mcp_core::{
-    CallOptions, CodeProfile, Error, ErrorType, LogLevel, ProtocolVersion, RpcError, ToolError, ToolNotFoundError, code,
-};
+use mcp_core::error::{CodeProfile, ToolNotFoundError};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::rpc::{RpcError, code};
+use mcp_core::support::cut;
+use mcp_core::{CallOptions, Error, ErrorType, LogLevel, ToolError};
 use serde_json::json;
 
 use crate::call::correlation_id::correlation_id;

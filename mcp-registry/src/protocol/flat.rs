@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_core::{Dialect, ToolCall, ToolResult, ValidationError};
+use mcp_core::error::ValidationError;
+use mcp_core::mcp::Dialect;
+use mcp_core::{ToolCall, ToolResult};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

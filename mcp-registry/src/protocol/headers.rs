@@ -1,6 +1,7 @@
 //! What a transport says about a message beside the message itself: the headers of HTTP.
 
-use mcp_core::{ProtocolVersion, RpcError};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::rpc::RpcError;
 use serde_json::value::RawValue;
 
 use super::decode::Params;

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcp_core::{CancelToken, Id};
+use mcp_core::CancelToken;
+use mcp_core::rpc::Id;
 
 use super::peer::Peer;
 

@@ -1,6 +1,9 @@
 //! The methods that set up a connection: `initialize`, `server/discover`, `logging/setLevel`.
 
-use mcp_core::{JsonObject, LogLevel, ProtocolVersion, RpcError};
+use mcp_core::LogLevel;
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::message::JsonObject;
+use mcp_core::rpc::RpcError;
 use serde_json::{Value, json};
 
 use super::Server;

@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use mcp_core::{Id, JsonObject, ProtocolVersion, RpcError};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::message::JsonObject;
+use mcp_core::rpc::{Id, RpcError};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -23,7 +23,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mcp_core::{Dialect, Id, Incoming, RpcError, RpcMessage, RpcNotification, RpcRejection, Strictness};
+use mcp_core::mcp::{Dialect, Incoming};
+use mcp_core::message::Strictness;
+use mcp_core::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -75,7 +77,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// ```standalone_crate
 /// use mcp_registry::testing::block_on;
-/// use mcp_registry::{Peer, Registry, Server, mcp_tool};
+/// use mcp_registry::{Registry, Server, mcp_tool};
+/// use mcp_registry::protocol::Peer;
 ///
 /// /// Adds two numbers.
 /// #[mcp_tool(module = "calc", inline)]

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mcp_core::{CallOptions, CancelToken, Id, LogLevel, ProtocolVersion};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::rpc::Id;
+use mcp_core::{CallOptions, CancelToken, LogLevel};
 
 use super::in_flight::{InFlight, NotStarted, Requests, Subscription};
 use crate::util::lock::lock;
@@ -16,7 +18,8 @@ type NotificationHandler = Box<dyn Fn(Vec<u8>) + Send + Sync>;
 /// the connection.
 ///
 /// ```
-/// use mcp_registry::{Peer, TrustLevel, CallOptions};
+/// use mcp_registry::{TrustLevel, CallOptions};
+/// use mcp_registry::protocol::Peer;
 ///
 /// let peer = Peer::builder()
 ///     .on_notification(|message| println!("{}", String::from_utf8_lossy(&message)))
@@ -329,7 +332,7 @@ impl fmt::Debug for PeerBuilder {
 
 #[cfg(test)]
 mod tests {
-    use mcp_core::Id;
+    use mcp_core::rpc::Id;
 
     use super::Peer;
     use crate::protocol::in_flight::{InFlight, NotStarted};

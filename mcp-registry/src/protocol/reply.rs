@@ -5,7 +5,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcp_core::{BoxFuture, Dialect, LogLevel, ProtocolVersion};
+use mcp_core::LogLevel;
+use mcp_core::context::BoxFuture;
+use mcp_core::mcp::{Dialect, ProtocolVersion};
 
 /// The reply to a message.
 pub(crate) struct Reply {

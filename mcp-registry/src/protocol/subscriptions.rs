@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use mcp_core::{CancelToken, Dialect, Id, RpcError, code};
+use mcp_core::CancelToken;
+use mcp_core::mcp::Dialect;
+use mcp_core::rpc::{Id, RpcError, code};
 use serde::Deserialize;
 use serde_json::json;
 

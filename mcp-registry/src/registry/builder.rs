@@ -6,9 +6,10 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_core::{
-    Extensions, NamePolicy, RegistrationError, RegistrationProblem, StateType, Timeout, ToolEntry, TrustLevel,
-};
+use mcp_core::context::{Extensions, StateType};
+use mcp_core::entry::{Timeout, ToolEntry};
+use mcp_core::error::RegistrationProblem;
+use mcp_core::{NamePolicy, RegistrationError, TrustLevel};
 
 use crate::call::callable::Callable;
 use crate::call::gate::Gate;
@@ -161,7 +162,7 @@ impl RegistryBuilder {
     }
 
     /// Sets how many bytes a tool without its own limit may return (default: 4 MiB). A larger result is a
-    /// [`ResultTooLargeError`](mcp_core::ResultTooLargeError), which tells the model to ask for less.
+    /// [`ResultTooLargeError`](mcp_core::error::ResultTooLargeError), which tells the model to ask for less.
     ///
     /// What counts is the JSON of what the tool returns: of the value, of the content blocks, or of a whole
     /// [`ToolResult`](mcp_core::ToolResult). With the default, a message stays below the 10 MiB at which some clients close

@@ -6,9 +6,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use mcp_core::{
-    BoxFuture, CallOptions, Error, Extensions, Input, Returned, ToolCall, ToolContext, ToolResult, ValidationError,
-};
+use mcp_core::context::{BoxFuture, Extensions};
+use mcp_core::entry::Input;
+use mcp_core::error::ValidationError;
+use mcp_core::output::Returned;
+use mcp_core::{CallOptions, Error, ToolCall, ToolContext, ToolResult};
 
 use super::Registry;
 use crate::call::buffered::buffered;

@@ -8,7 +8,9 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, Weak};
 
 use arc_swap::ArcSwap;
-use mcp_core::{RegistrationError, ToolEntry, ToolNotFoundError};
+use mcp_core::RegistrationError;
+use mcp_core::entry::ToolEntry;
+use mcp_core::error::ToolNotFoundError;
 
 use crate::call::callable::Callable;
 pub use crate::call::settings::OutputCheck;

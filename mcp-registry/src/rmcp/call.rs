@@ -8,7 +8,9 @@ use std::time::Duration;
 use ::rmcp::model::CallToolResponse;
 use ::rmcp::service::RequestContext;
 use ::rmcp::{ErrorData, RoleServer};
-use mcp_core::{CallOptions, CancelToken, JsonObject, LogLevel, ProtocolVersion, ToolCall};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::message::JsonObject;
+use mcp_core::{CallOptions, CancelToken, LogLevel, ToolCall};
 use tokio::time::timeout;
 
 use super::events::{EventSender, Requested, forward, log_level};

@@ -2,7 +2,10 @@
 
 use ::rmcp::ErrorData;
 use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, Tool};
-use mcp_core::{CallOptions, Content, Error, JsonObject, ProtocolVersion, RpcError, ToolResult};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::message::JsonObject;
+use mcp_core::rpc::RpcError;
+use mcp_core::{CallOptions, Content, Error, ToolResult};
 use serde_json::{Value, json};
 
 use crate::catalog::tool::RegisteredTool;
@@ -31,9 +34,9 @@ fn object(value: Value) -> JsonObject {
 /// A result, for clients that know `structuredContent` or for older ones.
 pub(super) fn result(result: ToolResult, structured: bool) -> CallToolResult {
     let mcp = if structured {
-        mcp_core::CallToolResult::from(result)
+        mcp_core::mcp::CallToolResult::from(result)
     } else {
-        mcp_core::CallToolResult::without_structure(result)
+        mcp_core::mcp::CallToolResult::without_structure(result)
     };
     let mut result = CallToolResult::success(mcp.content.iter().map(block).collect());
     result.structured_content = mcp.structured_content;

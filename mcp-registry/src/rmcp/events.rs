@@ -10,7 +10,8 @@ use ::rmcp::model::{
     ServerNotification,
 };
 use ::rmcp::service::Peer;
-use mcp_core::{LogLevel, ToolEvent};
+use mcp_core::LogLevel;
+use mcp_core::context::ToolEvent;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::util::lock::lock;

@@ -14,7 +14,8 @@ use ::rmcp::model::{
 use ::rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use ::rmcp::{ErrorData, RoleServer, ServerHandler};
 use arc_swap::ArcSwapOption;
-use mcp_core::{LogLevel, ProtocolVersion};
+use mcp_core::LogLevel;
+use mcp_core::mcp::ProtocolVersion;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 

@@ -6,7 +6,7 @@ use std::fmt;
 
 use ::rmcp::handler::server::router::tool::ToolRouter;
 use ::rmcp::service::MaybeSend;
-use mcp_core::Contender;
+use mcp_core::error::Contender;
 
 use super::{Tools, routes};
 

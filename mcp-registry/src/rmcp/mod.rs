@@ -48,7 +48,8 @@ use ::rmcp::RoleServer;
 use ::rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
 use ::rmcp::handler::server::tool::ToolCallContext;
 use ::rmcp::service::{MaybeSend, RequestContext};
-use mcp_core::{CallOptions, ProtocolVersion};
+use mcp_core::CallOptions;
+use mcp_core::mcp::ProtocolVersion;
 
 pub use self::handler::Handler;
 pub use self::merge::{MergeConflict, MergeError, merge};

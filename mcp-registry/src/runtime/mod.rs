@@ -13,7 +13,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use mcp_core::BoxFuture;
+use mcp_core::context::BoxFuture;
 
 pub use self::threads::ThreadRuntime;
 #[cfg(feature = "tokio")]
@@ -31,7 +31,8 @@ pub type Job = Box<dyn FnOnce() + Send + 'static>;
 /// ```
 /// use std::time::Instant;
 ///
-/// use mcp_registry::{BoxFuture, Job, Runtime, RuntimeError, ThreadRuntime};
+/// use mcp_registry::context::BoxFuture;
+/// use mcp_registry::runtime::{Job, Runtime, RuntimeError, ThreadRuntime};
 ///
 /// /// Gives every call twice the time.
 /// struct Patient(ThreadRuntime);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use mcp_core::BoxFuture;
+use mcp_core::context::BoxFuture;
 
 use super::pool::{Pool, start_thread};
 use super::timer::Timer;
@@ -23,13 +23,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// the runtime still completes at its deadline.
 ///
 /// ```
-/// use mcp_registry::{Runtime, ThreadRuntime};
+/// use mcp_registry::runtime::{Runtime, ThreadRuntime};
 ///
 /// let runtime = ThreadRuntime::new().max_threads(8);
 /// let (send, receive) = std::sync::mpsc::channel();
 /// runtime.spawn_blocking(Box::new(move || send.send("done").unwrap()))?;
 /// assert_eq!(receive.recv(), Ok("done"));
-/// # Ok::<(), mcp_registry::RuntimeError>(())
+/// # Ok::<(), mcp_registry::runtime::RuntimeError>(())
 /// ```
 #[derive(Debug)]
 pub struct ThreadRuntime {
@@ -87,7 +87,7 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use mcp_core::__private::block_on;
+    use mcp_core::support::block_on;
 
     use super::ThreadRuntime;
     use crate::runtime::Runtime;

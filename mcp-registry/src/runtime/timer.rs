@@ -176,7 +176,7 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use mcp_core::__private::block_on;
+    use mcp_core::support::block_on;
 
     use super::{Sleep, Timer};
     use crate::runtime::pool::{Start, start_thread};

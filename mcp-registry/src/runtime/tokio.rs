@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ::tokio::runtime::Handle;
 use ::tokio::time::{self, Sleep};
-use mcp_core::BoxFuture;
+use mcp_core::context::BoxFuture;
 
 use super::{Job, Runtime, RuntimeError, ThreadRuntime, discard, guarded};
 use crate::util::lock::lock;
@@ -26,7 +26,7 @@ const MAX_SLEEP: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 10);
 /// shuts down, jobs that it has not started are dropped.
 ///
 /// ```
-/// use mcp_registry::{Runtime, TokioRuntime};
+/// use mcp_registry::runtime::{Runtime, TokioRuntime};
 ///
 /// let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
 /// let runtime = TokioRuntime::new(tokio.handle().clone())?;
@@ -139,7 +139,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use ::tokio::runtime::{self, Builder};
-    use mcp_core::__private::block_on;
+    use mcp_core::support::block_on;
 
     use super::TokioRuntime;
     use crate::runtime::{Job, Runtime, RuntimeError};

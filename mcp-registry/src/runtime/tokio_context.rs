@@ -31,7 +31,7 @@ mod imp {
         }
 
         let _restore = Restore(IS_BLOCKED.replace(true));
-        mcp_core::__private::block_on(future)
+        mcp_core::support::block_on(future)
     }
 
     /// Runs the function inside tokio: in the tokio runtime of this thread if it makes progress, else in that of the given
@@ -145,7 +145,7 @@ mod imp {
 
 #[cfg(not(feature = "tokio"))]
 mod imp {
-    pub(crate) use mcp_core::__private::block_on;
+    pub(crate) use mcp_core::support::block_on;
 
     use crate::runtime::Runtime;
 

@@ -1,7 +1,9 @@
 //! Assertions on results, which show where a result differs.
 
-use mcp_core::__private::{cut, shortened};
-use mcp_core::{CallToolResult, Content, ErrorDetail, ErrorType, ToolEvent, ToolResult};
+use mcp_core::context::ToolEvent;
+use mcp_core::mcp::CallToolResult;
+use mcp_core::support::{cut, shortened};
+use mcp_core::{Content, ErrorDetail, ErrorType, ToolResult};
 use serde_json::{Value, json};
 
 use super::diff::{differences, limited, shown};
@@ -144,7 +146,8 @@ mod tests {
     use std::panic::{Location, UnwindSafe, catch_unwind, set_hook, take_hook};
     use std::sync::Once;
 
-    use mcp_core::{Content, Error, Fault, SchemaError, ToolError, ToolResult};
+    use mcp_core::error::{Fault, SchemaError};
+    use mcp_core::{Content, Error, ToolError, ToolResult};
     use serde_json::{Value, json};
 
     use super::{assert_data, assert_failure, assert_fault, assert_json_eq, assert_text};

@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_core::{CallOptions, CallToolResult, ProtocolVersion, RpcError, ToolEvent, code};
+use mcp_core::CallOptions;
+use mcp_core::context::ToolEvent;
+use mcp_core::mcp::{CallToolResult, ProtocolVersion};
+use mcp_core::rpc::{RpcError, code};
 use serde_json::{Value, json};
 
 use crate::protocol::{Peer, Server};
@@ -14,7 +17,8 @@ use crate::util::lock::lock;
 /// ```standalone_crate
 /// use mcp_registry::serde_json::json;
 /// use mcp_registry::testing::{Client, assert_progress, block_on};
-/// use mcp_registry::{ProtocolVersion, Registry, Server, ToolContext, mcp_tool};
+/// use mcp_registry::{Registry, Server, ToolContext, mcp_tool};
+/// use mcp_registry::mcp::ProtocolVersion;
 ///
 /// /// Counts.
 /// #[mcp_tool(module = "calc")]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_core::__private::cut;
+use mcp_core::support::cut;
 use serde_json::Value;
 
 /// The most differences that are listed.

@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use mcp_core::{CallOptions, RegistrationError, ToolCall, ToolEntry, ToolEvent, ToolResult, TrustLevel};
+use mcp_core::context::ToolEvent;
+use mcp_core::entry::ToolEntry;
+use mcp_core::{CallOptions, RegistrationError, ToolCall, ToolResult, TrustLevel};
 use serde_json::Value;
 
 use crate::call::settings::OutputCheck;

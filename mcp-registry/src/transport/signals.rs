@@ -49,7 +49,7 @@ mod imp {
     use std::io;
     use std::task::{Context, Poll};
 
-    use mcp_core::BoxFuture;
+    use mcp_core::context::BoxFuture;
     use tokio::signal::ctrl_c;
 
     pub(crate) struct Signals(Option<BoxFuture<'static, io::Result<()>>>);

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mcp_core::__private::cut;
-pub(crate) use mcp_core::__private::discard;
+use mcp_core::support::cut;
+pub(crate) use mcp_core::support::discard;
 use mcp_core::{Error, ToolError};
 
 /// The most bytes of a panic's message that errors show.

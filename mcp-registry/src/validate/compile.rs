@@ -1,9 +1,12 @@
 //! Compiles schemas to validators.
 
 use jsonschema::{Draft, Validator};
-use mcp_core::__private::cut;
-use mcp_core::__private::words::listed;
-use mcp_core::{Constraint, JsonObject, Param, RegistrationProblem, schema};
+use mcp_core::error::RegistrationProblem;
+use mcp_core::message::JsonObject;
+use mcp_core::param::{Constraint, Param};
+use mcp_core::schema;
+use mcp_core::support::cut;
+use mcp_core::support::faults::listed;
 use serde_json::{Value, json};
 
 use super::{DEFINITIONS, Subject};

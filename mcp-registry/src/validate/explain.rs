@@ -7,10 +7,12 @@ use std::collections::HashSet;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
-use mcp_core::__private::words::{
+use mcp_core::error::Fault;
+use mcp_core::message::JsonObject;
+use mcp_core::param::{Bound, Constraint, Param};
+use mcp_core::support::faults::{
     ALTERNATIVES, ARGUMENTS, Document, RESULT, counted, escaped, formatted, listed, matching,
 };
-use mcp_core::{Bound, Constraint, Fault, JsonObject, Param};
 use serde_json::Value;
 
 use super::Subject;

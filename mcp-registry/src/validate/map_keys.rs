@@ -3,8 +3,9 @@
 //! The type itself reveals most of them. If serde buffers a value before it knows the type (`flatten`, `untagged`, tags),
 //! integers and booleans cannot be keys either: to find these, a value with one key is parsed for each map of the schema.
 
+use mcp_core::message::JsonObject;
+use mcp_core::param::Param;
 use mcp_core::schema::KeyFault;
-use mcp_core::{JsonObject, Param};
 use serde_json::{Value, json};
 
 use crate::util::panic::guard;

@@ -19,8 +19,10 @@ mod walk;
 
 use std::sync::OnceLock;
 
-use mcp_core::__private::parse_arguments;
-use mcp_core::{Error, Fault, Origin, RegistrationProblem, SchemaError, ToolEntry, ValidationError};
+use mcp_core::Error;
+use mcp_core::entry::ToolEntry;
+use mcp_core::error::{Fault, Origin, RegistrationProblem, SchemaError, ValidationError};
+use mcp_core::support::parse_arguments;
 use serde_json::Value;
 
 pub(crate) use self::recursion::{recursive_type, slow_type};

@@ -1,6 +1,6 @@
 //! Values for a schema: a small valid one, and ones that violate a single keyword.
 
-use mcp_core::JsonObject;
+use mcp_core::message::JsonObject;
 use serde_json::{Number, Value, json};
 
 /// How deeply values are nested.

@@ -13,8 +13,9 @@ use std::net::IpAddr;
 use std::num::{NonZeroI32, NonZeroU8};
 use std::path::PathBuf;
 
+use mcp_core::entry::ToolEntry;
 use mcp_core::schemars::{self, JsonSchema, Schema, SchemaGenerator, json_schema};
-use mcp_core::{ToolEntry, tools};
+use mcp_core::tools;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
@@ -381,7 +382,8 @@ fn allowing_an_unknown_tool_is_rejected() {
 
 #[cfg(not(feature = "validate"))]
 mod without_the_feature {
-    use mcp_core::{RegistrationProblem, tools};
+    use mcp_core::error::RegistrationProblem;
+    use mcp_core::tools;
 
     use super::*;
 

@@ -6,8 +6,10 @@
 
 use std::collections::HashSet;
 
-use mcp_core::__private::words::escaped;
-use mcp_core::{Constraint, JsonObject, ToolEntry};
+use mcp_core::entry::ToolEntry;
+use mcp_core::message::JsonObject;
+use mcp_core::param::Constraint;
+use mcp_core::support::faults::escaped;
 use serde_json::{Value, json};
 
 use super::Subject;

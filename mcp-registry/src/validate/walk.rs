@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 
 use jsonschema::Validator;
-use mcp_core::__private::words::{Document, escaped};
-use mcp_core::{Fault, JsonObject};
+use mcp_core::error::Fault;
+use mcp_core::message::JsonObject;
+use mcp_core::support::faults::{Document, escaped};
 use serde_json::Value;
 
 use super::compile::{Checked, compile, each_reference, validator};

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::rmcp::Handler;
-use mcp_registry::{ProtocolVersion, Tool, ToolResult};
+use mcp_registry::{Tool, ToolResult};
 use rmcp::model::{ErrorCode, ServerNotification, SubscriptionFilter};
 use serde_json::{Value, json};
 use support::{LONG, wait_until};

@@ -18,11 +18,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::rmcp::{Handler, MergeError, Tools, merge, tool_router};
 use mcp_registry::testing::Client as InMemory;
 use mcp_registry::{
-    AuditLog, CallOptions, Content, LogLevel, ProtocolVersion, Registry, RegistryBuilder, Server, Tool, ToolContext,
-    ToolError, ToolResult, mcp_tool, tools,
+    AuditLog, CallOptions, Content, LogLevel, Registry, RegistryBuilder, Server, Tool, ToolContext, ToolError,
+    ToolResult, mcp_tool, tools,
 };
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::{
@@ -60,7 +61,7 @@ async fn point(x: f64) -> Point {
 
 /// Fails.
 #[mcp_tool(module = "t")]
-fn fail(how: &str) -> Result<(), mcp_registry::BoxError> {
+fn fail(how: &str) -> Result<(), mcp_registry::error::BoxError> {
     match how {
         "panic" => panic!("on purpose"),
         "client" => Err(ToolError::client_lacks(json!({ "sampling": {} })).into()),

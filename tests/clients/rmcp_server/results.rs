@@ -1,7 +1,8 @@
 //! Results that are empty or large, as rmcp's client sees them.
 
+use mcp_registry::mcp::CallToolResult as OurResult;
 use mcp_registry::rmcp::Handler;
-use mcp_registry::{CallToolResult as OurResult, Registry, mcp_tool, tools};
+use mcp_registry::{Registry, mcp_tool, tools};
 use rmcp::model::{CallToolResult, ClientCapabilities, ClientInfo, Implementation, ProtocolVersion};
 use rmcp::{ClientHandler, ServiceExt as _};
 use serde_json::json;

@@ -7,9 +7,11 @@ mod map_keys;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use mcp_core::entry::{Call, ToolEntry, entries};
+use mcp_core::error::{CallError, Fault};
 use mcp_core::schemars::{self, JsonSchema};
 use mcp_core::serde_json::{self, Value, json};
-use mcp_core::{Call, CallError, Fault, ToolContext, ToolEntry, entries, mcp_tool};
+use mcp_core::{ToolContext, mcp_tool};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde::{Deserialize, Serialize};
@@ -113,7 +115,7 @@ fn entry(name: &str) -> &'static ToolEntry {
 fn call(name: &str, arguments: &str) -> Result<Value, Vec<Fault>> {
     let Call::Sync(function) = entry(name).call else { panic!("{name} is async") };
     let mut out = Vec::new();
-    match function(&ToolContext::for_test(), mcp_core::Input::new(arguments), &mut out) {
+    match function(&ToolContext::for_test(), mcp_core::entry::Input::new(arguments), &mut out) {
         Ok(_) if out.is_empty() => Ok(Value::Null),
         Ok(_) => Ok(serde_json::from_slice(&out).expect("a result is JSON")),
         Err(CallError::Arguments(faults)) => {
@@ -570,11 +572,11 @@ fn open_struct(#[arg(flatten)] open: Open) -> i64 {
 #[test]
 fn c26_a_flattened_struct_takes_what_its_schema_says() {
     let call = |name: &str, json: &str| {
-        let entry = mcp_core::entries().find(|entry| entry.name == name).unwrap();
-        let mcp_core::Call::Sync(run) = entry.call else { panic!("not sync") };
+        let entry = mcp_core::entry::entries().find(|entry| entry.name == name).unwrap();
+        let mcp_core::entry::Call::Sync(run) = entry.call else { panic!("not sync") };
         let closed = entry.generate_input_schema()["additionalProperties"] == false;
         let mut out = Vec::new();
-        let result = run(&mcp_core::ToolContext::for_test(), mcp_core::Input::new(json), &mut out);
+        let result = run(&mcp_core::ToolContext::for_test(), mcp_core::entry::Input::new(json), &mut out);
         (closed, result.map(|_| String::from_utf8(out).unwrap()).map_err(|error| error.into_error(name).to_string()))
     };
     assert_eq!(call("flattened.plain_struct", r#"{"a":1}"#), (true, Ok("1".to_owned())));

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use chrono::{DateTime, NaiveDate, Utc};
+use mcp_registry::entry::ToolEntry;
+use mcp_registry::error::RegistrationProblem;
 use mcp_registry::serde_json::json;
-use mcp_registry::{RegistrationProblem, Registry, ToolCall, ToolEntry, mcp_tool, tools};
+use mcp_registry::{Registry, ToolCall, mcp_tool, tools};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -7,8 +7,10 @@ mod state;
 
 use std::collections::BTreeMap;
 
+use mcp_registry::entry::{ToolEntry, entries};
+use mcp_registry::error::RegistrationProblem;
 use mcp_registry::serde_json::json;
-use mcp_registry::{Catalog, RegistrationProblem, Registry, ToolEntry, entries, mcp_tool, tools};
+use mcp_registry::{Catalog, Registry, mcp_tool, tools};
 
 const LOW: i64 = -3;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_registry::{Registry, ToolContext, ToolEntry, mcp_tool, tools};
+use mcp_registry::entry::ToolEntry;
+use mcp_registry::{Registry, ToolContext, mcp_tool, tools};
 
 struct Database(u8);
 
@@ -52,9 +53,9 @@ fn state_that_differs_by_an_arc_is_named() {
 
 #[test]
 fn a_context_made_by_hand_names_it_too() {
-    let mcp_registry::Call::Sync(call) = tools![plain][0].call else { panic!("it is a plain function") };
+    let mcp_registry::entry::Call::Sync(call) = tools![plain][0].call else { panic!("it is a plain function") };
     let cx = ToolContext::for_test().with_state(Arc::new(Database(1)));
-    let error = call(&cx, mcp_registry::Input::new("{}"), &mut Vec::new()).unwrap_err();
+    let error = call(&cx, mcp_registry::entry::Input::new("{}"), &mut Vec::new()).unwrap_err();
     let error = error.into_error("state.plain").to_string();
     assert!(error.contains("take `&alloc::sync::Arc<macros::invalid_tools::state::Database>`"), "{error}");
 }

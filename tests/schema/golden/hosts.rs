@@ -5,8 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use mcp_core::entry::ToolEntry;
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::schema;
 use mcp_core::serde_json::{Map, Value, json};
-use mcp_core::{ProtocolVersion, ToolEntry, schema};
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{Registry, Server};
 

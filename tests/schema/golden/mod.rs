@@ -16,8 +16,11 @@ use std::path::PathBuf;
 
 use cases::{Case, cases};
 use jsonschema::Validator;
+use mcp_core::ToolContext;
+use mcp_core::entry::{Call, ToolEntry, entries};
+use mcp_core::error::CallError;
+use mcp_core::output::Returned;
 use mcp_core::serde_json::{self, Value, json};
-use mcp_core::{Call, CallError, Returned, ToolContext, ToolEntry, entries};
 
 /// The tools of this folder.
 fn golden_entries() -> impl Iterator<Item = &'static ToolEntry> {
@@ -33,7 +36,7 @@ pub(crate) fn entry(name: &str) -> &'static ToolEntry {
 pub(crate) fn call(entry: &ToolEntry, arguments: &Value) -> Result<Option<Value>, String> {
     let mut out = Vec::new();
     let Call::Sync(function) = entry.call else { panic!("{} is async", entry.name) };
-    match function(&ToolContext::for_test(), mcp_core::Input::new(&arguments.to_string()), &mut out) {
+    match function(&ToolContext::for_test(), mcp_core::entry::Input::new(&arguments.to_string()), &mut out) {
         Ok(Returned::Json) => Ok(Some(serde_json::from_slice(&out).expect("a result is JSON"))),
         Ok(_) => Ok(None),
         Err(CallError::Arguments(faults)) => Err(format!("{faults:?}")),

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use mcp_registry::lint::{Finding, Severity};
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Catalog, Finding, Registry, Severity, Tool, ToolCall, mcp_tool, tools};
+use mcp_registry::{Catalog, Registry, Tool, ToolCall, mcp_tool, tools};
 use serde::{Deserialize, Serialize};
 
 fn of(catalog: &Catalog, rule: &str) -> Vec<Finding> {

@@ -4,11 +4,11 @@
 
 use std::collections::HashMap;
 
+use mcp_registry::error::RegistrationProblem;
+use mcp_registry::lint::{LintPolicy, Severity};
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{
-    Catalog, Content, LintPolicy, NamePolicy, RegistrationProblem, Registry, Severity, Tool, mcp_tool, tools,
-};
+use mcp_registry::{Catalog, Content, NamePolicy, Registry, Tool, mcp_tool, tools};
 use serde::Deserialize;
 
 mod hosts;

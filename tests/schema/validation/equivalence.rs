@@ -189,7 +189,7 @@ fn replace(value: &mut Value, dice: &mut Dice) {
 /// Whether the call takes the arguments.
 fn takes(registry: &Registry, tool: &RegisteredTool, arguments: &Value) -> bool {
     let call = ToolCall::new(tool.name(), arguments.clone());
-    let called = mcp_registry::__private::block_on(registry.try_call(&call));
+    let called = mcp_core::support::block_on(registry.try_call(&call));
     !matches!(called, Err(Error::Schema(_)))
 }
 
@@ -286,7 +286,7 @@ fn registry() -> Registry {
         "dependentRequired": { "size": ["tags"] },
     });
     let made = Tool::new("equal.made", schema, |_, _| async {});
-    let entries = mcp_registry::entries().filter(|entry| entry.name.starts_with("equal."));
+    let entries = mcp_registry::entry::entries().filter(|entry| entry.name.starts_with("equal."));
     Registry::builder_of(entries).tool(made).build().unwrap()
 }
 

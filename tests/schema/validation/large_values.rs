@@ -1,8 +1,9 @@
 //! Values of many parts: the first faults are told, the others counted.
 
+use mcp_registry::error::SchemaError;
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{self, Value, json};
-use mcp_registry::{Error, Registry, SchemaError, Tool, ToolCall, mcp_tool, tools};
+use mcp_registry::{Error, Registry, Tool, ToolCall, mcp_tool, tools};
 use serde::Deserialize;
 
 /// Takes words.

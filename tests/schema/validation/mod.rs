@@ -7,9 +7,11 @@ mod large_values;
 mod tools;
 mod untrusted_input;
 
+use mcp_registry::entry::ToolEntry;
+use mcp_registry::error::{Fault, RegistrationProblem};
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Error, Fault, RegistrationProblem, Registry, Tool, ToolCall, ToolEntry, mcp_tool, tools};
+use mcp_registry::{Error, Registry, Tool, ToolCall, mcp_tool, tools};
 use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema)]
@@ -68,7 +70,7 @@ fn a_one_of_whose_alternatives_may_both_fit_is_published_and_enforced_as_it_is()
     assert_eq!(key["oneOf"], json!([{ "required": ["id"] }, { "required": ["name"] }]), "{key}");
     let call = |key: Value| {
         let call = ToolCall::new("check.either", json!({ "key": key }));
-        mcp_registry::__private::block_on(registry.try_call(&call))
+        mcp_core::support::block_on(registry.try_call(&call))
     };
     assert!(call(json!({ "id": 1 })).is_ok() && call(json!({ "name": "a" })).is_ok());
     for wrong in [json!({}), json!({ "id": 1, "name": "a" })] {
@@ -164,13 +166,13 @@ fn registry() -> Registry {
         "additionalProperties": false,
     });
     let made = Tool::new("check.made", schema, |_, arguments| async move { arguments });
-    let entries = mcp_registry::entries().filter(|entry| entry.name.starts_with("check."));
+    let entries = mcp_registry::entry::entries().filter(|entry| entry.name.starts_with("check."));
     Registry::builder_of(entries).tool(made).build().unwrap()
 }
 
 fn called(tool: &str, arguments: Value) -> Result<(), Vec<Fault>> {
     let call = ToolCall::new(format!("check.{tool}"), arguments);
-    match mcp_registry::__private::block_on(registry().try_call(&call)) {
+    match mcp_core::support::block_on(registry().try_call(&call)) {
         Err(Error::Schema(error)) => {
             assert!(!error.faults.is_empty() && error.faults.len() <= 20);
             for fault in &error.faults {

@@ -1,6 +1,7 @@
 //! Who is let in, by host, origin and token; and which addresses are served at all.
 
-use mcp_registry::{Http, Server, TransportError, serve_http};
+use mcp_registry::error::TransportError;
+use mcp_registry::{Http, Server, serve_http};
 use serde_json::json;
 use tokio::net::TcpListener;
 

@@ -7,8 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use mcp_registry::observe::{CallRecord, Observer};
 use mcp_registry::serde_json::json;
-use mcp_registry::{CallRecord, CancelToken, Http, Observer, Registry, Server, mcp_tool, tools};
+use mcp_registry::{CancelToken, Http, Registry, Server, mcp_tool, tools};
 use support::wait_until_blocking;
 use tokio::net::TcpListener;
 

@@ -4,9 +4,12 @@ use std::io;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use mcp_registry::error::{BoxError, SerializationError};
+use mcp_registry::mcp::CallToolResult;
+use mcp_registry::protocol::Peer;
+use mcp_registry::stdio::serve_lines;
 use mcp_registry::{
-    BoxError, CallOptions, CallToolResult, Http, Json, Peer, Registry, SerializationError, Server, ToolCall, ToolError,
-    ToolResult, mcp_tool, schemars, serve_lines, tools,
+    CallOptions, Http, Json, Registry, Server, ToolCall, ToolError, ToolResult, mcp_tool, schemars, tools,
 };
 use serde_json::{Value, json};
 

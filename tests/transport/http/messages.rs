@@ -1,6 +1,7 @@
 //! What becomes of each kind of message, in each version.
 
-use mcp_registry::{CallOptions, Server, serve_lines};
+use mcp_registry::stdio::serve_lines;
+use mcp_registry::{CallOptions, Server};
 use serde_json::{Value, json};
 
 use super::served::{Log, Served, builder, initialize, new_tool};

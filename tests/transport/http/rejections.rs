@@ -7,9 +7,9 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use mcp_registry::{
-    AuditLog, CallOptions, CallRecord, Http, HttpService, Observer, Rejection, RejectionReason, Server,
-};
+use mcp_registry::http::HttpService;
+use mcp_registry::observe::{CallRecord, Observer, Rejection, RejectionReason};
+use mcp_registry::{AuditLog, CallOptions, Http, Server};
 use serde_json::{Value, json};
 use support::wait_until_blocking;
 use tokio::time::Instant;

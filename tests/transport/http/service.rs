@@ -10,7 +10,8 @@ use axum::extract::Request;
 use axum::http::{Response, StatusCode};
 use axum::middleware::{Next, from_fn};
 use hyper::body::Frame;
-use mcp_registry::{CallOptions, CancelToken, Http, HttpService, Server, TrustLevel, router};
+use mcp_registry::http::HttpService;
+use mcp_registry::{CallOptions, CancelToken, Http, Server, TrustLevel, router};
 use serde_json::{Value, json};
 use tower_service::Service;
 
@@ -207,7 +208,7 @@ async fn a_server_of_ones_own_that_ends_says_so() {
 }
 
 /// A stream, its first comment or message read.
-async fn opened(service: &mut HttpService, what: &Ask) -> mcp_registry::HttpBody {
+async fn opened(service: &mut HttpService, what: &Ask) -> mcp_registry::http::HttpBody {
     let response = ask(service, what).await;
     assert_eq!(response.status(), StatusCode::OK);
     let mut body = response.into_body();

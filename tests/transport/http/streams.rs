@@ -1,6 +1,7 @@
 //! Events: what is told while a request is under way, and to those who listen.
 
-use mcp_registry::{OutputCheck, Server};
+use mcp_registry::Server;
+use mcp_registry::registry::OutputCheck;
 use serde_json::{Value, json};
 
 use super::served::{Log, Served, builder, new_tool};

@@ -6,7 +6,8 @@ use std::task::Poll;
 
 use axum::body::{Body, HttpBody as _};
 use axum::extract::Request;
-use mcp_registry::{Http, HttpBody, HttpService, Registry, Server};
+use mcp_registry::http::{HttpBody, HttpService};
+use mcp_registry::{Http, Registry, Server};
 use serde_json::{Value, json};
 use tower_service::Service as _;
 

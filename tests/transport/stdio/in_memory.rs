@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_registry::{
-    CallOptions, OutputCheck, Registry, Server, Tool, ToolContext, TransportError, mcp_tool, serve_lines, tools,
-};
+use mcp_registry::error::TransportError;
+use mcp_registry::registry::OutputCheck;
+use mcp_registry::stdio::serve_lines;
+use mcp_registry::{CallOptions, Registry, Server, Tool, ToolContext, mcp_tool, tools};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, duplex};
 

@@ -219,7 +219,8 @@ fn random_key() -> [u8; 16] {
 /// Names and IDs of more than 256 bytes are cut, and end in `…`.
 ///
 /// ```
-/// use mcp_registry::{AuditLog, CallOutcome};
+/// use mcp_registry::AuditLog;
+/// use mcp_registry::observe::CallOutcome;
 ///
 /// fn denied(log: &AuditLog) -> Vec<String> {
 ///     let records = log.records();

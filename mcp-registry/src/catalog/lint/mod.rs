@@ -4,7 +4,9 @@ mod schemas;
 
 use std::fmt;
 
-use mcp_core::{Hints, NamePolicy, Origin, RegistrationProblem};
+use mcp_core::NamePolicy;
+use mcp_core::entry::Hints;
+use mcp_core::error::{Origin, RegistrationProblem};
 
 use crate::catalog::Catalog;
 use crate::catalog::tool::RegisteredTool;

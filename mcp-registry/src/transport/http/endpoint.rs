@@ -10,7 +10,9 @@ use axum::http::header::{ALLOW, CONNECTION, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Body;
-use mcp_core::{BoxError, CallOptions, CancelToken, ProtocolVersion};
+use mcp_core::error::BoxError;
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::{CallOptions, CancelToken};
 
 use super::access::{Access, Denied};
 use super::cors;

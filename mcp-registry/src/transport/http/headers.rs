@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use mcp_core::__private::cut;
-use mcp_core::{ProtocolVersion, RpcError};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::rpc::RpcError;
+use mcp_core::support::cut;
 use serde_json::Value;
 
 use crate::catalog::header::HeaderArgument;
@@ -204,7 +205,8 @@ fn check_equal(header: &str, value: &str, what: &str, expected: &str) -> Result<
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderMap, HeaderValue};
-    use mcp_core::{ProtocolVersion, code};
+    use mcp_core::mcp::ProtocolVersion;
+    use mcp_core::rpc::code;
     use serde_json::{Value, json};
 
     use super::{HeaderArgument, McpHeaders, VersionHeader, decode};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-use mcp_core::BoxFuture;
+use mcp_core::context::BoxFuture;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::endpoint::Endpoint;

@@ -25,7 +25,8 @@ use std::net::SocketAddr;
 
 use axum::Router;
 use axum::http::request::Parts;
-use mcp_core::{CallOptions, CancelToken, TransportError};
+use mcp_core::error::TransportError;
+use mcp_core::{CallOptions, CancelToken};
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
 use self::access::Access;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-use mcp_core::__private::cut;
+use mcp_core::support::cut;
 use tokio::time::{Instant, sleep};
 
 use crate::call::observe::{Rejection, RejectionReason};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::http::header::{CONNECTION, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use hyper::body::{Body, Buf, Bytes, Frame};
-use mcp_core::BoxError;
+use mcp_core::error::BoxError;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 

@@ -2,8 +2,9 @@
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
-use mcp_core::__private::cut;
-use mcp_core::{ErrorType, RpcError, code};
+use mcp_core::ErrorType;
+use mcp_core::rpc::{RpcError, code};
+use mcp_core::support::cut;
 use serde_json::json;
 
 use super::access::Denied;

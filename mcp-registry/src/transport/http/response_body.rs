@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use mcp_core::{Cancelled, Dialect};
+use mcp_core::context::Cancelled;
+use mcp_core::mcp::Dialect;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};

@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 use axum::http::header::{ALLOW, CONNECTION};
 use axum::http::{HeaderValue, Method, Request, StatusCode};
 use hyper::body::Body;
-use mcp_core::{BoxError, BoxFuture};
+use mcp_core::context::BoxFuture;
+use mcp_core::error::BoxError;
 use tower_service::Service;
 
 use super::cors;

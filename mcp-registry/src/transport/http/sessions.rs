@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcp_core::{CancelToken, LogLevel, ProtocolVersion};
+use mcp_core::mcp::ProtocolVersion;
+use mcp_core::{CancelToken, LogLevel};
 
 use crate::protocol::{Peer, PeerBuilder, WeakPeer};
 use crate::util::lock::lock;
@@ -276,7 +277,8 @@ impl Session {
 mod tests {
     use std::time::Instant;
 
-    use mcp_core::{CancelToken, LogLevel, ProtocolVersion};
+    use mcp_core::mcp::ProtocolVersion;
+    use mcp_core::{CancelToken, LogLevel};
 
     use super::{Caller, IDLE_TIMEOUT, MAX_EXPIRED_PER_INSERT, MAX_SESSIONS, SessionError, Sessions};
     use crate::protocol::Peer;

@@ -5,7 +5,8 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-use mcp_core::{CallOptions, TransportError};
+use mcp_core::CallOptions;
+use mcp_core::error::TransportError;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connection::{CloseOnDrop, Connection};
@@ -23,7 +24,8 @@ use crate::protocol::Server;
 /// dropping the future cancels the requests in flight. Needs a tokio runtime.
 ///
 /// ```standalone_crate
-/// use mcp_registry::{CallOptions, Registry, Server, mcp_tool, serve_lines};
+/// use mcp_registry::{CallOptions, Registry, Server, mcp_tool};
+/// use mcp_registry::stdio::serve_lines;
 ///
 /// /// Adds two numbers.
 /// #[mcp_tool(module = "calc", inline)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use mcp_core::__private::cut;
-use mcp_core::BoxFuture;
+use mcp_core::context::BoxFuture;
+use mcp_core::support::cut;
 
 use super::connection::Connection;
 use crate::call::trace;

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
 
-use mcp_core::{CallOptions, TransportError};
+use mcp_core::CallOptions;
+use mcp_core::error::TransportError;
 use tokio::runtime::Handle;
 
 use self::connection::{CloseOnDrop, Connection};

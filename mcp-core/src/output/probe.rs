@@ -1,4 +1,4 @@
-//! What a tool returns, on its way to a result.
+//! How the expansion finds out what a function returns: the types decide, not their spelling.
 
 #![allow(
     clippy::unused_self,
@@ -10,93 +10,12 @@
 use std::future::Future;
 use std::marker::PhantomData;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::error::{BoxError, CallError, SerializationError, ToolError};
-use crate::message::Content;
-use crate::message::ToolResult;
+use super::{Json, JsonOutput, OutputSchema, Returned, ToolFailure, ToolOutput};
+use crate::error::{CallError, SerializationError, ToolError};
+use crate::message::{Content, ToolResult};
 use crate::schema::{self, Shape, output_shape};
-
-/// What a call left behind.
-#[derive(Debug)]
-pub enum Returned {
-    /// A value, as JSON at the end of the buffer.
-    Json,
-    /// Nothing.
-    Nothing,
-    /// Content blocks.
-    Content(Vec<Content>),
-    /// A whole result.
-    Result(Box<ToolResult>),
-}
-
-/// What a tool returns, for those who read it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputSchema {
-    /// The schema of the data.
-    pub schema: Value,
-    /// Whether the data is `{"result": …}` around what the tool returns.
-    pub wraps: bool,
-}
-
-impl OutputSchema {
-    /// A schema that was written out; it is of the data as it is.
-    pub fn explicit(schema: impl Into<Value>) -> Self {
-        Self { schema: schema.into(), wraps: false }
-    }
-}
-
-/// A structured value without an output schema, for what has no `JsonSchema`.
-///
-/// ```
-/// use mcp_core::Json;
-/// use mcp_core::serde_json::{Value, json};
-///
-/// fn anything() -> Json<Value> {
-///     Json(json!({ "free": "form" }))
-/// }
-/// # assert_eq!(anything().0["free"], "form");
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Json<T>(pub T);
-
-/// A type that a tool can return.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be returned by a tool",
-    label = "needs `Serialize` and `JsonSchema`",
-    note = "derive both: `#[derive(serde::Serialize, schemars::JsonSchema)]`",
-    note = "for a type of `chrono`, `uuid`, `url` or another crate that schemars supports: enable the feature of that name, as in `mcp-core = {{ features = [\"chrono\"] }}`, and `serde` of that crate",
-    note = "or return `Json<T>` for a value without a schema, `Content`, `ToolResult` or `()`"
-)]
-pub trait ToolOutput: Serialize + JsonSchema {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Serialize + JsonSchema> ToolOutput for T {}
-
-/// A type that a tool can return as [`Json`].
-#[diagnostic::on_unimplemented(
-    message = "`Json<{Self}>` cannot be returned by a tool",
-    label = "`{Self}` needs `Serialize`",
-    note = "`#[derive(serde::Serialize)]` on the type"
-)]
-pub trait JsonOutput: Serialize {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Serialize> JsonOutput for T {}
-
-/// A type that a tool can fail with.
-#[diagnostic::on_unimplemented(
-    message = "a tool cannot fail with `{Self}`",
-    label = "is neither `Into<ToolError>` nor an error that is `Send` and `Sync`",
-    note = "for a type of your own: implement `std::error::Error` for it, or `From` it for `ToolError`; `String` and `ToolError` are fine too",
-    note = "for `Box<dyn Error>`: write `Box<dyn Error + Send + Sync>`, or return `mcp_registry::Result<T>`"
-)]
-pub trait ToolFailure: Into<BoxError> {}
-
-#[diagnostic::do_not_recommend]
-impl<E: Into<BoxError>> ToolFailure for E {}
 
 // The types decide by what the compiler finds first: an inherent method before one of a trait. Each step is taken in the
 // expansion, where the types are known.
