@@ -24,29 +24,26 @@ pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream)
     let Some(tool) = Tool::build(keys, &function, &mut errors) else {
         return quote!(#function #errors);
     };
-    add_attributes(&tool, &mut function);
+    function.added = added_attributes(&tool);
     let entry = entry(&tool, &function, krate);
     quote!(#function #entry)
 }
 
-/// Adds the descriptions of the parameters to the function's page, and permits any number of parameters.
-fn add_attributes(tool: &Tool, function: &mut Function) {
-    let mut lines = tool.args.iter().filter(|arg| !arg.description.is_empty()).map(|arg| {
+/// The descriptions of the parameters, for the function's page, and the permission for any number of parameters.
+fn added_attributes(tool: &Tool) -> TokenStream {
+    let described = tool.args.iter().filter(|arg| !arg.description.is_empty() && tool.docs.arguments.is_empty());
+    let mut lines = described.map(|arg| {
         let name = format!(" - `{}`: ", arg.ident);
         match &arg.description {
             Text::Written(text) => (name + &text.replace('\n', "\n   ")).to_token_stream(),
             Text::Macro(text) => quote!(::core::concat!(#name, #text)),
         }
     });
-    if let (Some(first), true) = (lines.next(), tool.docs.arguments.is_empty()) {
-        let attrs: Vec<_> = syn::parse_quote! {
-            #[doc = ""] #[doc = " # Arguments"] #[doc = ""] #[doc = #first] #(#[doc = #lines])*
-        };
-        function.attrs.extend(attrs);
-    }
-    if tool.params.len() > 7 {
-        function.attrs.push(syn::parse_quote!(#[allow(clippy::too_many_arguments)]));
-    }
+    let docs = lines
+        .next()
+        .map(|first| quote!(#[doc = ""] #[doc = " # Arguments"] #[doc = ""] #[doc = #first] #(#[doc = #lines])*));
+    let many = (tool.params.len() > 7).then(|| quote!(#[allow(clippy::too_many_arguments)]));
+    quote!(#docs #many)
 }
 
 fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {

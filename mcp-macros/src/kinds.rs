@@ -9,7 +9,7 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
 use syn::parse::Parse;
 use syn::punctuated::Punctuated;
-use syn::{Expr, Lit, LitBool, LitInt, LitStr, Meta, Path, Token};
+use syn::{Lit, LitBool, LitInt, LitStr, Meta, Path, Token};
 
 use crate::errors::{error, reworded};
 use crate::keys::{duplicate, parse_list};
@@ -42,9 +42,9 @@ impl Kind {
     pub(crate) const PAIRS: Self = Self { form: "{}(owner = \"…\", level = 3, checked = true)", read: pairs };
     pub(crate) const PATH: Self =
         Self { form: "{} = path::to::it", read: |meta| Ok(value::<Path>(meta)?.to_token_stream()) };
-    pub(crate) const EXPR: Self = Self { form: "{} = …", read: |meta| Ok(value::<Expr>(meta)?.to_token_stream()) };
+    pub(crate) const EXPR: Self = Self { form: "{} = …", read: expr };
     pub(crate) const OPTIONAL_EXPR: Self =
-        Self { form: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| (Self::EXPR.read)(meta)) };
+        Self { form: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| expr(meta)) };
 
     pub(crate) fn read(&self, meta: &Meta) -> syn::Result<TokenStream> {
         (self.read)(meta).map_err(|error| error.unwrap_or_else(|| at_value(meta, self.wrong(meta))))
@@ -68,10 +68,14 @@ fn flag(meta: &Meta) -> ReadResult<TokenStream> {
     if let Meta::Path(_) = meta { Ok(quote!(true)) } else { Err(None) }
 }
 
+/// `key = expression`.
+fn expr(meta: &Meta) -> ReadResult<TokenStream> {
+    if let Meta::NameValue(pair) = meta { Ok(pair.value.to_token_stream()) } else { Err(None) }
+}
+
 /// `key = value`.
 pub(crate) fn value<T: Parse>(meta: &Meta) -> ReadResult<T> {
-    let Meta::NameValue(pair) = meta else { return Err(None) };
-    syn::parse2(pair.value.to_token_stream()).map_err(|_| None)
+    syn::parse2(expr(meta)?).map_err(|_| None)
 }
 
 pub(crate) fn bool(meta: &Meta) -> ReadResult<bool> {
