@@ -255,7 +255,8 @@ fn problems(page: &str, crates: &[(&str, &[&str], usize)], exists: impl Fn(&str)
         for path in line.split(|character| !is_of_path(character)).map(|path| path.trim_end_matches('.')) {
             // Not `tools/call`, which is a method.
             let is_below = |(folder, _): (&str, &str)| !folder.is_empty() && exists(folder);
-            let is_path = path.split_once('/').is_some_and(is_below) || path.ends_with(".rs") || path.ends_with(".md");
+            let is_file = Path::new(path).extension().is_some_and(|extension| extension == "rs" || extension == "md");
+            let is_path = is_file || path.split_once('/').is_some_and(is_below);
             if is_path && !exists(path) && !exists(&format!("{section}/{path}")) {
                 problems.push(format!("`{path}` does not exist"));
             }
