@@ -182,7 +182,7 @@ fn a_call_that_is_dropped_drops_its_tool() {
 }
 
 #[test]
-fn c17_the_time_is_the_tools_own_then_the_registrys_then_30_seconds() {
+fn c17_the_timeout_is_that_of_the_tool_or_the_registry_or_30_seconds() {
     let left = |registry: &Registry, options: &CallOptions| {
         let result = block_on(registry.call_with(&ToolCall::new("time.seconds_left", json!({})), options));
         result.data.unwrap()["result"].as_f64()

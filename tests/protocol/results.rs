@@ -208,7 +208,7 @@ fn the_error_tells_size_and_limit_and_how_to_ask_for_less() {
 }
 
 #[test]
-fn the_limit_is_the_tools_own_or_the_registrys_and_counts_the_json_of_what_is_returned() {
+fn the_limit_is_that_of_the_tool_or_the_registry_and_counts_the_json_of_the_result() {
     let fits = |registry: &Registry, name: &str, n: usize| {
         !registry.call_blocking(&ToolCall::new(name, json!({ "n": n }))).is_failure()
     };
