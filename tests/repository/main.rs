@@ -1,4 +1,5 @@
-//! The repository itself: its floors, and its list of requirements.
+//! The repository itself: its floors, its budget, and its list of requirements.
 
 mod architecture;
+mod budget;
 mod requirements;
