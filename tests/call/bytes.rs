@@ -8,7 +8,7 @@ use mcp_registry::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{build, of};
+use crate::{build, with_tools};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Point {
@@ -42,7 +42,7 @@ both_ways! {
 
 fn registry(check: OutputCheck) -> Registry {
     build(
-        of(tools![
+        with_tools(tools![
             add,
             add_inline,
             point,

@@ -10,7 +10,7 @@ use mcp_registry::{
 };
 use serde_json::{Value, json};
 
-use crate::{build, of};
+use crate::{build, with_tools};
 
 /// Tells what it knows.
 #[mcp_tool(module = "context")]
@@ -75,7 +75,7 @@ fn recorded() -> (Arc<Mutex<Vec<ToolEvent>>>, impl Fn(ToolEvent) + Send + Sync +
 
 #[test]
 fn a_tool_learns_what_came_with_the_call() {
-    let registry = build(of(tools![know, greet]));
+    let registry = build(with_tools(tools![know, greet]));
     let meta = json!({ "traceparent": "00-1-2-01" });
     let options = CallOptions::new()
         .request_id("7")
@@ -108,7 +108,7 @@ fn a_tool_learns_what_came_with_the_call() {
 
 #[test]
 fn a_tool_tells_of_its_progress() {
-    let registry = build(of(tools![steps]));
+    let registry = build(with_tools(tools![steps]));
     let (events, sink) = recorded();
     let result =
         block_on(registry.call_with(&ToolCall::new("context.steps", json!({})), &CallOptions::new().on_event(sink)));
@@ -133,7 +133,7 @@ fn a_tool_tells_of_its_progress() {
 
 #[test]
 fn nobody_is_told_when_the_call_is_over() {
-    let registry = build(of(tools![tells_too_late]));
+    let registry = build(with_tools(tools![tells_too_late]));
     let (events, sink) = recorded();
     let barrier = Arc::new(std::sync::Barrier::new(2));
     let options = CallOptions::new().on_event(sink).extension(Arc::clone(&barrier));
@@ -155,7 +155,7 @@ async fn leaves_behind(#[ctx] cx: ToolContext) {
 #[test]
 fn nobody_is_told_when_the_tool_has_returned() {
     let (events, sink) = recorded();
-    let registry = build(of(tools![leaves_behind]));
+    let registry = build(with_tools(tools![leaves_behind]));
     let options = CallOptions::new().on_event(sink);
     let result = block_on(registry.call_with(&ToolCall::new("context.leaves_behind", json!({})), &options));
     assert!(!result.is_failure());
@@ -186,7 +186,7 @@ fn a_context_can_go_anywhere() {
     fn goes_anywhere<T: Clone + Send + Sync + 'static>() {}
     fn is_send<T: Send>(_: T) {}
     goes_anywhere::<ToolContext>();
-    let registry = build(of(tools![know]));
+    let registry = build(with_tools(tools![know]));
     is_send(registry.call(&ToolCall::new("x", json!({}))));
     is_send(registry.call_many(&[]));
     is_send(registry.call_bytes("x", b"{}", &CallOptions::new(), &mut Vec::new()));

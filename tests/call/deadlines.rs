@@ -12,7 +12,7 @@ use mcp_registry::{CallOptions, CancelToken, Error, Registry, Tool, ToolCall, To
 use serde_json::json;
 use support::wait_until_blocking;
 
-use crate::{build, call, failure, of, try_call};
+use crate::{build, call, failure, try_call, with_tools};
 
 /// Counts what is dropped.
 struct Dropped(Arc<AtomicUsize>);
@@ -99,7 +99,7 @@ fn seconds_left(#[ctx] cx: &ToolContext) -> Option<f64> {
 #[test]
 fn s3_17_an_async_tool_is_dropped_at_its_deadline() {
     let drops = Drops::default();
-    let registry = build(of(tools![wait_for_ever]).state(drops.clone()));
+    let registry = build(with_tools(tools![wait_for_ever]).state(drops.clone()));
     let error = try_call(&registry, "time.wait_for_ever", json!({})).unwrap_err();
     let Error::Timeout(error) = error else { panic!("{error}") };
     assert_eq!((error.tool.as_str(), error.limit), ("time.wait_for_ever", Duration::from_millis(50)));
@@ -113,7 +113,7 @@ fn s3_17_an_async_tool_is_dropped_at_its_deadline() {
 #[test]
 fn a_plain_function_that_never_returns_is_answered_at_its_deadline() {
     let door = Door::default();
-    let registry = build(of(tools![block]).state(door.clone()));
+    let registry = build(with_tools(tools![block]).state(door.clone()));
     let started = Instant::now();
     let result = call(&registry, "time.block", json!({}));
     assert_eq!(failure(&result).0, "TimeoutError");
@@ -125,7 +125,7 @@ fn a_plain_function_that_never_returns_is_answered_at_its_deadline() {
 #[test]
 fn abandoned_work_is_bounded_and_counted_until_it_returns() {
     let door = Door::default();
-    let registry = build(of(tools![block, quick, slow_async]).state(door.clone()).max_abandoned(3));
+    let registry = build(with_tools(tools![block, quick, slow_async]).state(door.clone()).max_abandoned(3));
     for _ in 0..3 {
         assert_eq!(failure(&call(&registry, "time.block", json!({}))).0, "TimeoutError");
     }
@@ -140,7 +140,7 @@ fn abandoned_work_is_bounded_and_counted_until_it_returns() {
 #[test]
 fn a_function_that_asks_leaves_when_nobody_waits() {
     let left = Left::default();
-    let registry = build(of(tools![polite]).state(left.clone()));
+    let registry = build(with_tools(tools![polite]).state(left.clone()));
     assert_eq!(failure(&call(&registry, "time.polite", json!({}))).0, "TimeoutError");
     wait_until_blocking("the function leaves", || left.0.load(Ordering::SeqCst));
 }
@@ -148,7 +148,7 @@ fn a_function_that_asks_leaves_when_nobody_waits() {
 #[test]
 fn a_call_is_cancelled_by_its_token() {
     let door = Door::default();
-    let registry = build(of(tools![block_long, slow_async]).state(door.clone()));
+    let registry = build(with_tools(tools![block_long, slow_async]).state(door.clone()));
     for name in ["time.block_long", "time.slow_async"] {
         let token = CancelToken::new();
         let options = CallOptions::new().cancel(token.clone());
@@ -171,7 +171,7 @@ fn a_call_that_is_dropped_drops_its_tool() {
     use std::task::{Context, Waker};
 
     let drops = Drops::default();
-    let registry = build(of(tools![wait_for_ever]).state(drops.clone()));
+    let registry = build(with_tools(tools![wait_for_ever]).state(drops.clone()));
     let tool_call = ToolCall::new("time.wait_for_ever", json!({}));
     {
         let mut under_way = pin!(registry.call(&tool_call));
@@ -189,12 +189,12 @@ fn c17_the_timeout_is_that_of_the_tool_or_the_registry_or_30_seconds() {
     };
     let is_about = |left: Option<f64>, seconds: f64| left.is_some_and(|left| left <= seconds && left > seconds - 5.0);
     let none = CallOptions::new();
-    assert!(is_about(left(&build(of(tools![seconds_left])), &none), 30.0));
-    let registry = build(of(tools![seconds_left]).timeout(Duration::from_secs(100)));
+    assert!(is_about(left(&build(with_tools(tools![seconds_left])), &none), 30.0));
+    let registry = build(with_tools(tools![seconds_left]).timeout(Duration::from_secs(100)));
     assert!(is_about(left(&registry, &none), 100.0));
     assert!(is_about(left(&registry, &CallOptions::new().timeout(Duration::from_secs(20))), 20.0));
     assert!(is_about(left(&registry, &CallOptions::new().timeout(Duration::from_secs(200))), 100.0));
-    assert_eq!(left(&build(of(tools![seconds_left]).no_timeout()), &none), None);
+    assert_eq!(left(&build(with_tools(tools![seconds_left]).no_timeout()), &none), None);
 }
 
 #[test]
@@ -202,20 +202,20 @@ fn a_tool_made_at_run_time_has_a_deadline_too() {
     let schema = json!({ "type": "object" });
     let tool = Tool::new("made.slow", schema, |_, _| pending::<()>());
     let tool = tool.timeout(Timeout::After(Duration::from_millis(20)));
-    let registry = build(of([]).tool(tool));
+    let registry = build(with_tools([]).tool(tool));
     assert_eq!(failure(&call(&registry, "made.slow", json!({}))).0, "TimeoutError");
 }
 
 #[test]
 fn a_time_without_end_is_no_deadline() {
-    let registry = build(of(tools![seconds_left]).timeout(Duration::MAX));
+    let registry = build(with_tools(tools![seconds_left]).timeout(Duration::MAX));
     assert_eq!(call(&registry, "time.seconds_left", json!({})).data.unwrap()["result"], json!(null));
 }
 
 #[test]
 fn s1_48_many_calls_are_answered_in_order_and_each_on_its_own() {
     let door = Door::default();
-    let registry = build(of(tools![block, quick]).state(door.clone()).concurrency(4));
+    let registry = build(with_tools(tools![block, quick]).state(door.clone()).concurrency(4));
     let calls: Vec<ToolCall> = (0..20)
         .map(|n| match n % 5 {
             0 => ToolCall::new("time.block", json!({})),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_registry::{Error, ErrorType, RateLimit, ToolError, mcp_tool, tools};
 use serde_json::json;
 
-use crate::{build, call, failure, of, try_call};
+use crate::{build, call, failure, try_call, with_tools};
 
 /// Reads a file.
 #[mcp_tool(module = "raises", read_only)]
@@ -51,7 +51,7 @@ fn pairs() -> mcp_registry::Json<std::collections::HashMap<(u8, u8), u8>> {
 fn s1_23_s1_50_the_standard_error_types_are_raised_by_their_causes() {
     let tools = tools![read, break_down, wait, destroy, ask];
     let limit = RateLimit::per_minute(1).burst(1);
-    let registry = build(of(tools).rate_limit_tool("raises.ask", limit));
+    let registry = build(with_tools(tools).rate_limit_tool("raises.ask", limit));
     assert!(!call(&registry, "raises.ask", json!({})).is_failure());
     for (name, arguments, error_type) in [
         ("raises.read", json!({ "path": 7 }), ErrorType::VALIDATION_ERROR),
@@ -73,14 +73,14 @@ fn s1_23_s1_50_the_standard_error_types_are_raised_by_their_causes() {
 #[test]
 fn s3_12_a_refused_connection_is_a_transport_error() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let registry = build(of(tools![connect]));
+    let registry = build(with_tools(tools![connect]));
     let error = try_call(&registry, "raises.connect", json!({ "port": port })).unwrap_err();
     assert_eq!(error.error_type(), ErrorType::TRANSPORT_ERROR, "{error}");
 }
 
 #[test]
 fn s3_13_to_s3_17_the_errors_of_a_call_are_raised_by_their_causes() {
-    let registry = build(of(tools![read, wait, pairs]));
+    let registry = build(with_tools(tools![read, wait, pairs]));
     let raised = |name: &str, arguments| try_call(&registry, name, arguments).unwrap_err();
     let Error::ToolNotFound(error) = raised("raises.raed", json!({})) else { panic!() };
     assert_eq!(error.did_you_mean[0], "raises.read");

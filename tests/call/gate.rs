@@ -9,7 +9,7 @@ use mcp_registry::observe::CallOutcome;
 use mcp_registry::{AuditLog, CallOptions, CancelToken, Error, RateLimit, ToolCall, TrustLevel, mcp_tool, tools};
 use serde_json::json;
 
-use crate::{build, call, failure, of, try_call};
+use crate::{build, call, failure, try_call, with_tools};
 
 /// Deletes everything.
 #[mcp_tool(module = "files", destructive)]
@@ -32,7 +32,7 @@ fn read(path: &str) -> String {
 #[test]
 fn s3_46_destructive_tools_are_refused_unless_trusted() {
     for level in [TrustLevel::Untrusted, TrustLevel::Verified] {
-        let registry = build(of(tools![delete, delete_inline, read]).trust(level));
+        let registry = build(with_tools(tools![delete, delete_inline, read]).trust(level));
         for name in ["files.delete", "files.delete_inline"] {
             let error = try_call(&registry, name, json!({})).unwrap_err();
             let Error::Tool(error) = error else { panic!("{error}") };
@@ -45,13 +45,13 @@ fn s3_46_destructive_tools_are_refused_unless_trusted() {
         }
         assert!(!call(&registry, "files.read", json!({ "path": "a" })).is_failure());
     }
-    let trusted = build(of(tools![delete, read]).trust(TrustLevel::Trusted));
+    let trusted = build(with_tools(tools![delete, read]).trust(TrustLevel::Trusted));
     assert!(!call(&trusted, "files.delete", json!({})).is_failure());
 }
 
 #[test]
 fn c30_trust_is_given_to_one_tool_or_to_one_request() {
-    let registry = build(of(tools![delete, delete_inline]).trust_tool("files_delete", TrustLevel::Trusted));
+    let registry = build(with_tools(tools![delete, delete_inline]).trust_tool("files_delete", TrustLevel::Trusted));
     assert!(!call(&registry, "files.delete", json!({})).is_failure());
     assert!(call(&registry, "files.delete_inline", json!({})).is_failure());
     let with = |trust| {
@@ -64,10 +64,11 @@ fn c30_trust_is_given_to_one_tool_or_to_one_request() {
 
 #[test]
 fn what_is_said_of_a_tool_that_is_not_there_is_found_at_build() {
-    let error = of(tools![delete]).trust_tool("files.delte", TrustLevel::Trusted).build().unwrap_err().to_string();
+    let error =
+        with_tools(tools![delete]).trust_tool("files.delte", TrustLevel::Trusted).build().unwrap_err().to_string();
     assert!(error.contains(".trust_tool(\"files.delte\", …)` concerns no tool"), "{error}");
     assert!(error.contains("did you mean `files.delete`") && error.contains("gate.rs:"), "{error}");
-    let twice = of(tools![delete])
+    let twice = with_tools(tools![delete])
         .rate_limit_tool("files.delete", RateLimit::per_second(1))
         .rate_limit_tool("files_delete", RateLimit::per_second(2));
     let error = twice.build().unwrap_err().to_string();
@@ -94,7 +95,7 @@ impl Gate for &'static Door {
 fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     let door: &Door = Box::leak(Box::default());
     let audit = AuditLog::new();
-    let registry = build(of(tools![delete, read]).gate(door).observer(audit.clone()));
+    let registry = build(with_tools(tools![delete, read]).gate(door).observer(audit.clone()));
     let ask = |name: &str, arguments, caller: &str| {
         block_on(registry.call_with(&ToolCall::new(name, arguments), &CallOptions::new().caller(caller)))
     };
@@ -132,7 +133,7 @@ impl Gate for Patient {
 #[test]
 fn what_the_gate_did_not_refuse_is_not_called_denied() {
     let audit = AuditLog::new();
-    let registry = build(of(tools![read]).gate(Patient).observer(audit.clone()));
+    let registry = build(with_tools(tools![read]).gate(Patient).observer(audit.clone()));
     let cancel = CancelToken::new();
     let options = CallOptions::new().cancel(cancel.clone());
     let call = ToolCall::new("files.read", json!({ "path": "a" }));
@@ -159,7 +160,7 @@ impl Gate for Talks {
 #[test]
 fn a_gate_that_logs_what_it_sees_logs_no_arguments() {
     let said: &Mutex<String> = Box::leak(Box::default());
-    let registry = build(of(tools![read]).gate(Talks(said)));
+    let registry = build(with_tools(tools![read]).gate(Talks(said)));
     assert!(!call(&registry, "files.read", json!({ "path": "hunter2" })).is_failure());
     let said = said.lock().unwrap();
     assert!(said.contains("files.read") && !said.contains("hunter2"), "{said}");
@@ -167,7 +168,8 @@ fn a_gate_that_logs_what_it_sees_logs_no_arguments() {
 
 #[test]
 fn s1_62_calls_are_limited_per_tool_and_altogether() {
-    let registry = build(of(tools![delete, read]).rate_limit_tool("files.read", RateLimit::per_minute(1).burst(2)));
+    let registry =
+        build(with_tools(tools![delete, read]).rate_limit_tool("files.read", RateLimit::per_minute(1).burst(2)));
     let read = || call(&registry, "files.read", json!({ "path": "a" }));
     assert!(!read().is_failure() && !read().is_failure());
     let third = read();
@@ -178,7 +180,7 @@ fn s1_62_calls_are_limited_per_tool_and_altogether() {
     assert!(details["error_details"]["retry_after_seconds"].as_f64().unwrap() > 1.0, "{details}");
     assert_eq!(failure(&call(&registry, "files.delete", json!({}))).0, "PermissionError", "others are not limited");
 
-    let all = build(of(tools![read_only_one, read_only_two]).rate_limit(RateLimit::per_minute(1).burst(3)));
+    let all = build(with_tools(tools![read_only_one, read_only_two]).rate_limit(RateLimit::per_minute(1).burst(3)));
     let names = ["limited.read_only_one", "limited.read_only_two"];
     let failures = (0..6).filter(|n| call(&all, names[n % 2], json!({})).is_failure()).count();
     assert_eq!(failures, 3);
@@ -186,7 +188,7 @@ fn s1_62_calls_are_limited_per_tool_and_altogether() {
 
 #[test]
 fn c28_there_is_no_limit_unless_one_is_set() {
-    let registry = build(of(tools![read_only_one]));
+    let registry = build(with_tools(tools![read_only_one]));
     let calls: Vec<ToolCall> = (0..1000).map(|_| ToolCall::new("limited.read_only_one", json!({}))).collect();
     assert!(block_on(registry.call_many(&calls)).iter().all(|result| !result.is_failure()));
 }

@@ -9,7 +9,7 @@ use mcp_registry::registry::OutputCheck;
 use mcp_registry::{CallOptions, Error, ErrorType, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools};
 use serde_json::json;
 
-use crate::{build, call, failure, of};
+use crate::{build, call, failure, with_tools};
 
 /// Doubles a number.
 #[mcp_tool(module = "layers", inline)]
@@ -39,7 +39,9 @@ impl Layer for Noting {
 fn layers_stand_around_the_call_in_order() {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let registry = build(
-        of(tools![double]).layer(Noting("first", Arc::clone(&notes))).layer(Noting("second", Arc::clone(&notes))),
+        with_tools(tools![double])
+            .layer(Noting("first", Arc::clone(&notes)))
+            .layer(Noting("second", Arc::clone(&notes))),
     );
     assert_eq!(call(&registry, "layers_double", json!({ "n": 2 })).data.unwrap()["result"], 4);
     let seen = std::mem::take(&mut *notes.lock().unwrap());
@@ -74,7 +76,7 @@ impl Layer for Mock {
 
 #[test]
 fn a_layer_answers_changes_and_refuses() {
-    let registry = build(of(tools![double, whoami]).layer(Mock).check_output(OutputCheck::Always));
+    let registry = build(with_tools(tools![double, whoami]).layer(Mock).check_output(OutputCheck::Always));
     let double = |n: i64| call(&registry, "layers.double", json!({ "n": n }));
     assert_eq!((double(0).data.unwrap(), double(0).meta["mocked"].clone()), (json!({ "result": 99 }), json!(true)));
     assert_eq!(failure(&double(1)), ("ApiLimitExceeded", "no more today"));
@@ -110,7 +112,7 @@ struct Tries(AtomicUsize);
 
 #[test]
 fn a_second_try_is_a_layer() {
-    let registry = build(of(tools![fail_once]).state(Tries::default()).layer(Retry));
+    let registry = build(with_tools(tools![fail_once]).state(Tries::default()).layer(Retry));
     assert_eq!(call(&registry, "layers.fail_once", json!({})).data.unwrap()["result"], 2);
 }
 
@@ -128,7 +130,7 @@ impl Layer for Quota {
 
 #[test]
 fn a_quota_is_a_layer() {
-    let registry = build(of(tools![double]).layer(Quota(AtomicUsize::new(2))));
+    let registry = build(with_tools(tools![double]).layer(Quota(AtomicUsize::new(2))));
     let calls: Vec<ToolCall> = (0..3).map(|n| ToolCall::new("layers.double", json!({ "n": n }))).collect();
     let results = block_on(registry.call_many(&calls));
     assert_eq!(results.iter().map(ToolResult::is_failure).collect::<Vec<_>>(), [false, false, true]);

@@ -27,7 +27,7 @@ use mcp_registry::{Error, Registry, RegistryBuilder, ToolCall, ToolResult};
 use serde_json::Value;
 
 /// A registry of these tools alone.
-fn of<const N: usize>(tools: [&'static ToolEntry; N]) -> RegistryBuilder {
+fn with_tools<const N: usize>(tools: [&'static ToolEntry; N]) -> RegistryBuilder {
     Registry::builder_of(tools)
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use CallOutcome::{Failure, Success};
 
-use crate::{build, call, failure, of};
+use crate::{build, call, failure, with_tools};
 
 /// Old, and known by an older name.
 #[mcp_tool(
@@ -93,7 +93,7 @@ impl Observer for Broken {
 #[test]
 fn every_call_is_told_once_whatever_comes_of_it() {
     let told = Told::default();
-    let registry = build(of(tools![old, new, fail, late]).observer(Broken).observer(told.clone()));
+    let registry = build(with_tools(tools![old, new, fail, late]).observer(Broken).observer(told.clone()));
     let mut outcomes = Vec::new();
     for (name, arguments) in [
         ("seen.new", json!({ "n": 1, "password": "hunter2" })),
@@ -139,7 +139,7 @@ fn every_call_is_told_once_whatever_comes_of_it() {
 #[test]
 fn notices_are_in_the_result_and_told() {
     let told = Told::default();
-    let registry = build(of(tools![old, new]).observer(told.clone()));
+    let registry = build(with_tools(tools![old, new]).observer(told.clone()));
     let notices = |name: &str| {
         let meta = call(&registry, name, json!({ "n": 1 })).meta;
         meta.get("mcp-registry/notices").cloned().unwrap_or_default()
@@ -163,9 +163,9 @@ fn notices_are_in_the_result_and_told() {
 #[test]
 fn errors_of_others_are_masked_where_the_policy_says() {
     let told = Told::default();
-    let shown = build(of(tools![fail]));
-    let masked = build(of(tools![fail]).mask_errors(true).observer(told.clone()));
-    let masked_inline = build(of(tools![fail_inline]).mask_errors(true));
+    let shown = build(with_tools(tools![fail]));
+    let masked = build(with_tools(tools![fail]).mask_errors(true).observer(told.clone()));
+    let masked_inline = build(with_tools(tools![fail_inline]).mask_errors(true));
     for how in ["io", "panic"] {
         let asked = ToolCall::new("seen.fail", json!({ "how": how }));
         assert!(failure(&shown.call_blocking(&asked)).1.contains("/srv/secret/path"));
@@ -181,7 +181,9 @@ fn errors_of_others_are_masked_where_the_policy_says() {
         let options = CallOptions::new().mask_errors(true);
         assert!(!block_on(shown.call_with(&asked, &options)).to_json().contains("/srv/secret"));
         assert!(
-            block_on(build(of(tools![fail]).mask_errors(false)).call_with(&asked, &options)).to_json().contains("srv")
+            block_on(build(with_tools(tools![fail]).mask_errors(false)).call_with(&asked, &options))
+                .to_json()
+                .contains("srv")
         );
     }
     let mut out = Vec::new();
@@ -196,7 +198,7 @@ fn errors_of_others_are_masked_where_the_policy_says() {
 fn what_is_masked_and_heard_by_nobody_is_on_stderr() {
     const NAME: &str = "observers::what_is_masked_and_heard_by_nobody_is_on_stderr";
     if let Ok(who) = std::env::var("CALLS_HEARD_BY") {
-        let builder = of(tools![fail_inline]).mask_errors(true);
+        let builder = with_tools(tools![fail_inline]).mask_errors(true);
         let registry = build(match who.as_str() {
             "nobody" => builder,
             // It keeps no messages.
@@ -243,7 +245,7 @@ impl io::Write for File {
 fn s1_61_calls_are_written_down() {
     let file = File::default();
     let audit = AuditLog::jsonl(file.clone());
-    let registry = build(of(tools![new, fail]).mask_errors(true).observer(audit.clone()));
+    let registry = build(with_tools(tools![new, fail]).mask_errors(true).observer(audit.clone()));
     let options = CallOptions::new().caller("ada").request_id("7");
     let secret = ToolCall::new("seen_new", json!({ "n": 1, "password": "hunter2" }));
     let same = ToolCall::new("seen_new", json!({ "password": "hunter2", "n": 1 }));
@@ -272,7 +274,7 @@ fn s1_61_calls_are_written_down() {
 
 #[test]
 fn s3_51_calls_errors_and_latencies_are_counted_per_tool() {
-    let registry = build(of(tools![new, fail, fail_inline]).check_output(mcp_registry::registry::OutputCheck::Never));
+    let registry = build(with_tools(tools![new, fail, fail_inline]).check_output(mcp_registry::registry::OutputCheck::Never));
     for n in 0..10 {
         let _ = call(&registry, "seen.new", json!({ "n": n }));
     }

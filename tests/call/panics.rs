@@ -12,7 +12,7 @@ use mcp_registry::{CallOptions, Server, Tool, mcp_tool, schemars, tools};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
-use crate::{build, call, failure, of};
+use crate::{build, call, failure, with_tools};
 
 /// Panics when it is dropped.
 struct Bomb;
@@ -127,7 +127,7 @@ fn while_writing() -> Unwritable {
 
 #[test]
 fn s3_43_a_panic_is_the_tools_failure() {
-    let registry = build(of(tools![with_text, inline, in_future, while_reading, while_writing]));
+    let registry = build(with_tools(tools![with_text, inline, in_future, while_reading, while_writing]));
     for name in ["panics.with_text", "panics.inline", "panics.in_future"] {
         let result = call(&registry, name, json!({ "n": 9 }));
         let (error_type, message) = failure(&result);
@@ -141,7 +141,7 @@ fn s3_43_a_panic_is_the_tools_failure() {
 
 #[test]
 fn a_panic_need_not_be_a_text_and_may_be_in_drop() {
-    let registry = build(of(tools![with_a_bomb, in_drop, in_drop_at_the_deadline]));
+    let registry = build(with_tools(tools![with_a_bomb, in_drop, in_drop_at_the_deadline]));
     let result = call(&registry, "panics.with_a_bomb", json!({}));
     assert!(failure(&result).1.contains("panicked: with a value that is no text;"), "{}", result.to_json());
     assert!(failure(&call(&registry, "panics.in_drop", json!({}))).1.contains("panicked"));
@@ -150,7 +150,7 @@ fn a_panic_need_not_be_a_text_and_may_be_in_drop() {
 
 #[test]
 fn a_panic_while_a_schema_is_tried_out_stays_in_the_call() {
-    let registry = build(of(tools![while_probed]));
+    let registry = build(with_tools(tools![while_probed]));
     for _ in 0..2 {
         let result = call(&registry, "panics.while_probed", json!({ "value": { "n": 1 } }));
         assert!(failure(&result).1.contains("panicked"), "{}", result.to_json());
@@ -180,7 +180,7 @@ fn when_described(value: Indescribable) {
 
 #[test]
 fn s2_9_a_schema_that_panics_is_an_internal_error_and_takes_no_server_down() {
-    let registry = build(of(tools![when_described, with_text]));
+    let registry = build(with_tools(tools![when_described, with_text]));
     let result = call(&registry, "panics.when_described", json!({ "value": 1 }));
     assert!(failure(&result).1.contains("nobody can describe this"), "{}", result.to_json());
     let server = Server::new(registry);
@@ -198,7 +198,7 @@ fn s2_9_a_schema_that_panics_is_an_internal_error_and_takes_no_server_down() {
 
 #[test]
 fn a_panic_leaves_no_half_result_in_the_buffer() {
-    let registry = build(of(tools![inline, while_writing, with_text]).check_output(OutputCheck::Never));
+    let registry = build(with_tools(tools![inline, while_writing, with_text]).check_output(OutputCheck::Never));
     let mut out = b"before".to_vec();
     for (name, arguments) in
         [("panics.inline", &br#"{"n": 9}"#[..]), ("panics.while_writing", b"{}"), ("panics.with_text", br#"{"n":9}"#)]
@@ -215,6 +215,6 @@ fn a_closure_that_panics_before_its_future_is_caught_too() {
         assert!(args.get("a").is_some(), "there is no a");
         async {}
     });
-    let registry = build(of([]).tool(tool));
+    let registry = build(with_tools([]).tool(tool));
     assert!(failure(&call(&registry, "made.bad", json!({}))).1.contains("there is no a"));
 }

@@ -6,7 +6,7 @@ use std::thread;
 use mcp_registry::{CallOptions, Error, Tool, ToolCall, mcp_tool, schemars, tools};
 use serde_json::{Value, json};
 
-use crate::{build, call, of, try_call};
+use crate::{build, call, try_call, with_tools};
 
 /// Is always there.
 #[mcp_tool(module = "coming", inline)]
@@ -37,7 +37,7 @@ fn numbered(name: usize, generation: usize) -> Tool {
 fn calls_go_on_while_tools_come_and_go() {
     const MADE: usize = 8;
     const CHANGES: usize = 3000;
-    let registry = build(of(tools![stays, stays_on_pool]).check_output(mcp_registry::registry::OutputCheck::Never));
+    let registry = build(with_tools(tools![stays, stays_on_pool]).check_output(mcp_registry::registry::OutputCheck::Never));
     let (over, found, missed) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         let caller = |first: usize| {
@@ -127,7 +127,7 @@ fn counted(number: Counted) {
 
 #[test]
 fn s3_8_the_schema_of_a_tool_is_made_once_and_kept() {
-    let registry = build(of(tools![counted]));
+    let registry = build(with_tools(tools![counted]));
     let first = registry.get_tool_schema("coming.counted").unwrap();
     let made = MADE.load(Ordering::Relaxed);
     for _ in 0..10 {

@@ -5,7 +5,7 @@ use mcp_registry::{Content, Json, Status, Tool, ToolError, ToolResult, mcp_tool,
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{build, call, failure, of};
+use crate::{build, call, failure, with_tools};
 
 /// Half of something.
 #[mcp_tool(module = "results")]
@@ -61,9 +61,9 @@ fn partial() -> ToolResult {
 #[test]
 fn s3_50_what_breaks_the_output_schema_is_a_failure() {
     let tools = tools![half, order, explicit];
-    let always = build(of(tools).check_output(OutputCheck::Always));
+    let always = build(with_tools(tools).check_output(OutputCheck::Always));
     // Tests are debug builds, where it is so by default.
-    for registry in [&always, &build(of(tools))] {
+    for registry in [&always, &build(with_tools(tools))] {
         let result = call(registry, "results.half", json!({ "n": 1.0 }));
         let (error_type, message) = failure(&result);
         assert_eq!(error_type, "ToolExecutionError");
@@ -74,7 +74,7 @@ fn s3_50_what_breaks_the_output_schema_is_a_failure() {
         assert_eq!(call(registry, "results.explicit", json!({ "n": 1 })).data, Some(json!({ "n": 1 })));
         assert_eq!(failure(&call(registry, "results.explicit", json!({ "n": "fail" }))).0, "OutOfStock");
     }
-    let never = build(of(tools).check_output(OutputCheck::Never));
+    let never = build(with_tools(tools).check_output(OutputCheck::Never));
     assert_eq!(call(&never, "results.order", json!({ "number": 0 })).data, Some(json!({ "number": 0 })));
 }
 
@@ -82,14 +82,14 @@ fn s3_50_what_breaks_the_output_schema_is_a_failure() {
 fn the_output_of_tools_made_at_run_time_is_checked_too() {
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
     let tool = Tool::new("made.echo", json!({ "type": "object" }), |_, args: Value| async move { args });
-    let registry = build(of([]).tool(tool.output_schema(schema)).check_output(OutputCheck::Always));
+    let registry = build(with_tools([]).tool(tool.output_schema(schema)).check_output(OutputCheck::Always));
     assert!(!call(&registry, "made.echo", json!({ "n": 1 })).is_failure());
     assert!(call(&registry, "made.echo", json!({ "n": "1" })).is_failure());
 }
 
 #[test]
 fn c24_every_kind_of_return_is_a_result() {
-    let registry = build(of(tools![text, blocks, free, partial]));
+    let registry = build(with_tools(tools![text, blocks, free, partial]));
     assert_eq!(call(&registry, "results.text", json!({})).data, Some(json!({ "result": "a text" })));
     assert_eq!(call(&registry, "results.blocks", json!({})).content.unwrap().len(), 2);
     assert_eq!(call(&registry, "results.free", json!({})).data, Some(json!({ "result": [1, 2] })));

@@ -7,7 +7,7 @@ use mcp_registry::runtime::{Job, Runtime, RuntimeError, ThreadRuntime, TokioRunt
 use mcp_registry::{Registry, ToolCall, mcp_tool, tools};
 use serde_json::json;
 
-use crate::{build, call, failure, of};
+use crate::{build, call, failure, with_tools};
 
 /// On which thread it runs.
 #[mcp_tool(module = "runtime")]
@@ -58,9 +58,9 @@ fn calls_run_on_tokio() {
     ] {
         runtime.block_on(async {
             let tools = tools![thread, here, block, sleep, has_runtime];
-            checked(&build(of(tools).runtime(TokioRuntime::current().unwrap()))).await;
+            checked(&build(with_tools(tools).runtime(TokioRuntime::current().unwrap()))).await;
             // And on std's threads beside it.
-            checked(&build(of(tools))).await;
+            checked(&build(with_tools(tools))).await;
         });
     }
 }
@@ -68,7 +68,8 @@ fn calls_run_on_tokio() {
 #[test]
 fn a_tokio_runtime_serves_calls_from_outside() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
-    let registry = build(of(tools![block, thread]).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
+    let registry =
+        build(with_tools(tools![block, thread]).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
     assert_eq!(failure(&call(&registry, "runtime.block", json!({}))).0, "TimeoutError");
     assert!(!call(&registry, "runtime.thread", json!({})).is_failure());
     runtime.shutdown_background();
@@ -84,7 +85,7 @@ fn a_deadline_rings_while_the_runtime_is_blocked() {
     ] {
         let result = runtime.block_on(async {
             let task = tokio::spawn(async {
-                let registry = build(of(tools![block]).runtime(TokioRuntime::current().unwrap()));
+                let registry = build(with_tools(tools![block]).runtime(TokioRuntime::current().unwrap()));
                 registry.call_blocking(&ToolCall::new("runtime.block", json!({})))
             });
             task.await.unwrap()
@@ -95,7 +96,7 @@ fn a_deadline_rings_while_the_runtime_is_blocked() {
 
 #[test]
 fn plain_functions_run_on_threads_of_the_pool() {
-    let registry = build(of(tools![thread]).runtime(ThreadRuntime::new()));
+    let registry = build(with_tools(tools![thread]).runtime(ThreadRuntime::new()));
     let name = call(&registry, "runtime.thread", json!({})).data.unwrap()["result"].as_str().unwrap().to_owned();
     assert!(name.starts_with("mcp-tool-"), "{name}");
 }
@@ -116,7 +117,7 @@ impl Runtime for Poor {
 
 #[test]
 fn a_job_that_the_runtime_loses_is_an_error_and_no_hang() {
-    let registry = build(of(tools![thread]).no_timeout().runtime(Poor(ThreadRuntime::shared())));
+    let registry = build(with_tools(tools![thread]).no_timeout().runtime(Poor(ThreadRuntime::shared())));
     let result = call(&registry, "runtime.thread", json!({}));
     assert!(failure(&result).1.contains("given up by the host"), "{}", result.to_json());
 }
@@ -141,7 +142,7 @@ impl Runtime for Broken {
 #[test]
 fn a_runtime_that_panics_is_an_error_of_the_call() {
     for (sleeps, message) in [(true, "no threads"), (false, "no time")] {
-        let registry = build(of(tools![block]).runtime(Broken { sleeps }));
+        let registry = build(with_tools(tools![block]).runtime(Broken { sleeps }));
         let result = call(&registry, "runtime.block", json!({}));
         assert_eq!(failure(&result).0, "ToolExecutionError");
         assert!(failure(&result).1.contains(message), "{}", result.to_json());

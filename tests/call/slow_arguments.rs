@@ -12,7 +12,7 @@ use mcp_registry::{CallOptions, Error, Registry, Tool, ToolCall, ToolContext, To
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{build, failure, of};
+use crate::{build, failure, with_tools};
 
 /// serde reads the whole of what is nested once for each variant, at every level.
 #[derive(Deserialize, JsonSchema)]
@@ -115,7 +115,7 @@ fn nested(levels: usize, leaf: &str) -> String {
 
 #[test]
 fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_nobody_up() {
-    let registry = build(of(tools![tree, tree_async, tree_inline, marked, quick]));
+    let registry = build(with_tools(tools![tree, tree_async, tree_inline, marked, quick]));
     for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline", "heavy.marked"] {
         let mut out = Vec::new();
         registry.call_bytes_blocking(tool, nested(0, "true").as_bytes(), &CallOptions::new(), &mut out).unwrap();
@@ -135,7 +135,7 @@ fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_n
 
 #[test]
 fn a_type_with_a_tag_is_read_and_checked_in_linear_time() {
-    let registry = build(of(tools![tagged]));
+    let registry = build(with_tools(tools![tagged]));
     let levels = 40;
     for end in [r#","kind":"A"}"#, r#","kind":"B"}"#] {
         let (start, end) = (r#"{"next":"#.repeat(levels), end.repeat(levels));
@@ -157,7 +157,7 @@ fn counted(node: Node) -> bool {
 
 #[test]
 fn a_tool_does_not_run_after_its_caller_was_answered_at_the_deadline() {
-    let registry = build(of(tools![counted]));
+    let registry = build(with_tools(tools![counted]));
     // It fits, and is read in the end.
     let levels = 16;
     let tree = format!(r#"{{"node": {}true{}}}"#, r#"{"next":"#.repeat(levels), r#","right":true}"#.repeat(levels));
@@ -173,7 +173,7 @@ fn a_tool_does_not_run_after_its_caller_was_answered_at_the_deadline() {
 
 #[test]
 fn arguments_that_such_a_type_refuses_are_explained() {
-    let registry = build(of(tools![tree, tree_async, tree_inline]));
+    let registry = build(with_tools(tools![tree, tree_async, tree_inline]));
     for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline"] {
         let result = registry.call_blocking(&ToolCall::new(tool, json!({ "node": 1 })));
         let (kind, message) = failure(&result);
@@ -188,7 +188,7 @@ fn big(letter: &str) -> Value {
 
 #[test]
 fn large_arguments_are_read_and_checked_as_small_ones_are() {
-    let registry = build(of(tools![words, words_async, words_inline]));
+    let registry = build(with_tools(tools![words, words_async, words_inline]));
     let made = Tool::new(
         "heavy.made",
         json!({ "type": "object", "properties": { "words": { "pattern": "^[a-z ]*$" } } }),
@@ -228,7 +228,7 @@ impl Layer for Sees {
 
 #[test]
 fn a_gate_and_a_layer_see_large_arguments() {
-    let registry: Registry = build(of(tools![words]).gate(Sees).layer(Sees));
+    let registry: Registry = build(with_tools(tools![words]).gate(Sees).layer(Sees));
     let mut out = Vec::new();
     let call = |letter: &str, out: &mut Vec<u8>| {
         registry.call_bytes_blocking("heavy.words", big(letter).to_string().as_bytes(), &CallOptions::new(), out)

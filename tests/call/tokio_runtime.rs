@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-use crate::{build, call, failure, of};
+use crate::{build, call, failure, with_tools};
 
 /// Sleeps on tokio's timer.
 #[mcp_tool(module = "on_tokio", timeout = "20s")]
@@ -129,21 +129,21 @@ fn ran_in(registry: &Registry) -> Vec<String> {
 
 #[test]
 fn blocking_calls_need_no_runtime() {
-    assert_eq!(ran_in(&build(of(all()))).len(), 1, "they share one");
+    assert_eq!(ran_in(&build(with_tools(all()))).len(), 1, "they share one");
     assert!(Handle::try_current().is_err(), "the thread is left as it was");
 }
 
 #[test]
 fn blocking_calls_from_a_plain_thread_use_the_tokio_runtime_of_the_registry() {
     let runtime = multi_thread(1);
-    let registry = build(of(all()).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
+    let registry = build(with_tools(all()).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
     assert_eq!(ran_in(&registry), [runtime.handle().id().to_string()]);
 }
 
 #[tokio::test]
 async fn blocking_calls_inside_a_current_thread_runtime_do_not_hang() {
     let own = Handle::current().id().to_string();
-    for registry in [build(of(all())), build(of(all()).runtime(TokioRuntime::current().unwrap()))] {
+    for registry in [build(with_tools(all())), build(with_tools(all()).runtime(TokioRuntime::current().unwrap()))] {
         assert!(!ran_in(&registry).contains(&own));
     }
 }
@@ -152,8 +152,8 @@ async fn blocking_calls_inside_a_current_thread_runtime_do_not_hang() {
 fn blocking_calls_inside_a_task_do_not_hang() {
     for runtime in [multi_thread(1), multi_thread(2), current_thread()] {
         let task = runtime.spawn(async {
-            ran_in(&build(of(all())));
-            ran_in(&build(of(all()).runtime(TokioRuntime::current().unwrap())));
+            ran_in(&build(with_tools(all())));
+            ran_in(&build(with_tools(all()).runtime(TokioRuntime::current().unwrap())));
         });
         runtime.block_on(task).unwrap();
     }
@@ -163,19 +163,19 @@ fn blocking_calls_inside_a_task_do_not_hang() {
 fn blocking_calls_beside_a_running_runtime_use_it() {
     let runtime = multi_thread(1);
     let own = runtime.handle().id().to_string();
-    assert_eq!(runtime.block_on(async { ran_in(&build(of(all()))) }), std::slice::from_ref(&own));
+    assert_eq!(runtime.block_on(async { ran_in(&build(with_tools(all()))) }), std::slice::from_ref(&own));
     let _entered = runtime.enter();
-    assert_eq!(ran_in(&build(of(all()))), [own]);
+    assert_eq!(ran_in(&build(with_tools(all()))), [own]);
 }
 
 #[test]
 fn blocking_calls_on_threads_that_may_block_use_the_runtime_of_the_thread() {
     for runtime in [multi_thread(1), multi_thread(2), current_thread()] {
         let own = runtime.handle().id().to_string();
-        let ran = runtime.block_on(runtime.spawn_blocking(|| ran_in(&build(of(all()))))).unwrap();
+        let ran = runtime.block_on(runtime.spawn_blocking(|| ran_in(&build(with_tools(all()))))).unwrap();
         assert_eq!(ran, std::slice::from_ref(&own), "spawn_blocking");
         if runtime.handle().runtime_flavor() == RuntimeFlavor::MultiThread {
-            let task = runtime.spawn(async { tokio::task::block_in_place(|| ran_in(&build(of(all())))) });
+            let task = runtime.spawn(async { tokio::task::block_in_place(|| ran_in(&build(with_tools(all())))) });
             assert_eq!(runtime.block_on(task).unwrap(), [own], "block_in_place");
         }
     }
@@ -185,7 +185,7 @@ fn blocking_calls_on_threads_that_may_block_use_the_runtime_of_the_thread() {
 fn awaited_calls_use_the_runtime_of_their_caller() {
     for runtime in [multi_thread(1), current_thread()] {
         runtime.block_on(async {
-            let registry = build(of(all()));
+            let registry = build(with_tools(all()));
             for name in ALL {
                 let result = registry.call(&ToolCall::new(name, json!({}))).await;
                 assert_eq!(result.data.unwrap()["result"], super::tokio_runtime::runtime(), "{name}");
@@ -196,12 +196,12 @@ fn awaited_calls_use_the_runtime_of_their_caller() {
 
 #[test]
 fn blocking_calls_may_be_nested() {
-    let inner = build(of(all()));
+    let inner = build(with_tools(all()));
     let outer = Tool::new("outer.tool", json!({ "type": "object" }), move |_, _| {
         let inner = inner.clone();
         async move { ToolResult::data(ran_in(&inner).len()) }
     });
-    let registry = build(of([]).tool(outer.description("Calls other tools.")));
+    let registry = build(with_tools([]).tool(outer.description("Calls other tools.")));
     assert_eq!(call(&registry, "outer.tool", json!({})).data.unwrap()["result"], 1);
     let result = current_thread().block_on(async { call(&registry, "outer.tool", json!({})) });
     assert_eq!(result.data.unwrap()["result"], 1);
@@ -211,7 +211,7 @@ fn blocking_calls_may_be_nested() {
 fn futures_are_dropped_in_the_runtime() {
     let (sender, spawned) = std::sync::mpsc::channel();
     let dropped = Dropped(Arc::new(Mutex::new(Some(sender))));
-    let registry = build(of(tools![spawn_on_drop]).state(dropped));
+    let registry = build(with_tools(tools![spawn_on_drop]).state(dropped));
     assert_eq!(failure(&call(&registry, "on_tokio.spawn_on_drop", json!({}))).0, "TimeoutError");
     spawned.recv_timeout(Duration::from_secs(20)).unwrap();
 }
@@ -228,7 +228,7 @@ impl Gate for Slow {
 
 #[test]
 fn gates_need_no_runtime() {
-    let registry = build(of(tools![sleep]).gate(Slow));
+    let registry = build(with_tools(tools![sleep]).gate(Slow));
     assert!(!call(&registry, "on_tokio.sleep", json!({})).is_failure());
 }
 
@@ -246,7 +246,7 @@ async fn wait_for_state(#[ctx] answer: &Answer) -> u8 {
 fn waiting() -> Registry {
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move { sender.send(1) });
-    build(of(tools![wait_for_state]).state(Answer(Arc::new(Mutex::new(Some(receiver))))))
+    build(with_tools(tools![wait_for_state]).state(Answer(Arc::new(Mutex::new(Some(receiver))))))
 }
 
 #[tokio::test]
@@ -266,7 +266,7 @@ async fn a_timeout_on_a_blocked_runtime_names_the_cause_and_the_fix() {
     let late = thread::spawn(|| {
         let (_sender, receiver) = oneshot::channel();
         let answer = Answer(Arc::new(Mutex::new(Some(receiver))));
-        call(&build(of(tools![wait_for_state]).state(answer)), "on_tokio.wait_for_state", json!({}))
+        call(&build(with_tools(tools![wait_for_state]).state(answer)), "on_tokio.wait_for_state", json!({}))
     });
     let late = late.join().unwrap();
     assert!(failure(&late).1.ends_with("try again later"), "{}", failure(&late).1);
@@ -276,7 +276,7 @@ async fn a_timeout_on_a_blocked_runtime_names_the_cause_and_the_fix() {
 fn a_timeout_names_the_blocked_runtime_only_where_the_call_blocks_it() {
     fn message() -> String {
         let (_sender, receiver) = oneshot::channel();
-        let registry = build(of(tools![wait_for_state]).state(Answer(Arc::new(Mutex::new(Some(receiver))))));
+        let registry = build(with_tools(tools![wait_for_state]).state(Answer(Arc::new(Mutex::new(Some(receiver))))));
         let late = call(&registry, "on_tokio.wait_for_state", json!({}));
         failure(&late).1.to_owned()
     }
@@ -306,7 +306,7 @@ impl Observer for Messages {
 #[test]
 fn a_tool_that_finds_no_runtime_says_what_to_do() {
     let messages = Messages::default();
-    let registry = build(of(tools![inline]).observer(messages.clone()));
+    let registry = build(with_tools(tools![inline]).observer(messages.clone()));
     let result = call(&registry, "on_tokio.inline", json!({}));
     let (error_type, message) = failure(&result);
     assert_eq!(error_type, "ToolExecutionError");
@@ -314,7 +314,7 @@ fn a_tool_that_finds_no_runtime_says_what_to_do() {
     assert!(message.contains("`inline`") && !message.contains("author"), "{message}");
     assert_eq!(*messages.0.lock().unwrap(), [format!("{error_type}: {message}")]);
 
-    let masked = build(of(tools![inline]).mask_errors(true).observer(messages.clone()));
+    let masked = build(with_tools(tools![inline]).mask_errors(true).observer(messages.clone()));
     let result = call(&masked, "on_tokio.inline", json!({}));
     assert!(!result.to_json().contains("tokio runtime"), "{}", result.to_json());
     assert_eq!(messages.0.lock().unwrap()[1], format!("{error_type}: {message}"), "the log says it all");
@@ -323,7 +323,7 @@ fn a_tool_that_finds_no_runtime_says_what_to_do() {
 #[test]
 fn a_runtime_that_was_shut_down_is_not_the_mistake_of_the_tool() {
     let runtime = multi_thread(1);
-    let registry = build(of(tools![sleep]).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
+    let registry = build(with_tools(tools![sleep]).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
     runtime.shutdown_background();
     let result = call(&registry, "on_tokio.sleep", json!({}));
     let message = failure(&result).1;
@@ -333,7 +333,7 @@ fn a_runtime_that_was_shut_down_is_not_the_mistake_of_the_tool() {
 #[test]
 fn a_runtime_without_timers_is_not_the_mistake_of_the_tool() {
     let runtime = Builder::new_current_thread().build().unwrap();
-    let registry = build(of(tools![sleep]));
+    let registry = build(with_tools(tools![sleep]));
     let result = runtime.block_on(registry.call(&ToolCall::new("on_tokio.sleep", json!({}))));
     let message = failure(&result).1;
     assert!(message.contains("enable_time") && !message.contains("author"), "{message}");

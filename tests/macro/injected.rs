@@ -84,8 +84,8 @@ fn what_is_injected_is_no_argument() {
 fn a_tool_says_what_state_it_needs() {
     let mut needs = Vec::new();
     entry("injected.everything").needs.iter().for_each(|add| add(&mut needs));
-    let wanted = [StateType::of::<Database>(), StateType::of::<Pool>(), StateType::of::<Pool>()];
-    assert_eq!(needs, wanted);
+    let expected = [StateType::of::<Database>(), StateType::of::<Pool>(), StateType::of::<Pool>()];
+    assert_eq!(needs, expected);
     assert!(entry("injected.context_alias").needs.len() <= 1);
 }
 

@@ -158,7 +158,7 @@ fn constrained(
 #[test]
 fn constraints_are_in_the_schema() {
     let schema = input("params.constrained");
-    let wanted = [
+    let expected = [
         ("whole", "minimum", json!(1)),
         ("whole", "maximum", json!(10)),
         ("share", "minimum", json!(-0.5)),
@@ -172,7 +172,7 @@ fn constraints_are_in_the_schema() {
         ("choice", "enum", json!(["a", "b"])),
         ("maybe", "minimum", json!(1)),
     ];
-    for (name, keyword, value) in wanted {
+    for (name, keyword, value) in expected {
         assert_eq!(schema["properties"][name][keyword], value, "{name} {keyword}");
     }
 }

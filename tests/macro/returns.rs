@@ -111,13 +111,13 @@ fn values_have_a_schema_and_are_json() {
         ("maybe", Value::Null),
         ("boxed", json!({ "sum": 4, "rest": 1 })),
     ];
-    for (name, wanted) in values {
+    for (name, expected) in values {
         let schema = (entry(&format!("returns.{name}")).output_schema)().expect("there is a schema").schema;
         assert_eq!(schema["type"], "object", "{name}");
-        assert_eq!(schema["properties"]["result"].is_object(), !wanted.is_object(), "{name}: {schema}");
+        assert_eq!(schema["properties"]["result"].is_object(), !expected.is_object(), "{name}: {schema}");
         for (name, returned, value) in forms(name) {
             assert!(matches!(returned, Returned::Json), "{name}");
-            assert_eq!(value, wanted, "{name}");
+            assert_eq!(value, expected, "{name}");
             assert_eq!((entry(&name).output_schema)().map(|output| output.schema).as_ref(), Some(&schema), "{name}");
         }
     }

@@ -13,9 +13,9 @@ fn text(result: &CallToolResult) -> &str {
 
 #[test]
 fn f1_f9_a_result_has_content_and_structure_in_each_version() {
-    for era in STRUCTURED {
+    for version in STRUCTURED {
         for server in [server(), short_server()] {
-            let client = block_on(Client::connect(server, era)).unwrap();
+            let client = block_on(Client::connect(server, version)).unwrap();
             let call = |name: &str, arguments: Value| block_on(client.call_tool(name, arguments)).unwrap();
             let sum = call("served_add", json!({ "a": 2, "b": 3 }));
             assert_eq!((text(&sum), sum.is_error), ("5", false));
@@ -34,7 +34,7 @@ fn f1_f9_a_result_has_content_and_structure_in_each_version() {
             assert_eq!(text(&call("served_hidden", json!({}))), "found", "hidden, but callable");
             let raw = block_on(client.request("tools/call", json!({ "name": "served_add", "arguments": { "a": 1 } })))
                 .unwrap();
-            assert_eq!(raw.get("resultType").is_some(), era.is_stateless());
+            assert_eq!(raw.get("resultType").is_some(), version.is_stateless());
             assert!(raw["isError"] == false && raw["content"].is_array());
         }
     }
@@ -57,27 +57,27 @@ fn the_short_way_and_the_long_way_say_the_same() {
         ("served_fail", json!({ "how": "panic" })),
     ];
     let (short, long) = (short_server(), server());
-    for era in ProtocolVersion::ALL {
+    for version in ProtocolVersion::ALL {
         for (name, arguments) in &calls {
             let mut params = json!({ "name": name, "arguments": arguments });
-            if era.is_stateless() {
+            if version.is_stateless() {
                 params["_meta"] = meta();
             }
             let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
             let mut out = Vec::new();
-            let client = block_on(Client::connect(long.clone(), era)).unwrap();
+            let client = block_on(Client::connect(long.clone(), version)).unwrap();
             assert!(short.begin(message.as_bytes(), client.peer(), &mut out).is_none(), "it is answered at once");
             let answered: Value = serde_json::from_slice(&out).unwrap();
-            assert_eq!(Some(answered), block_on(client.send(message.as_bytes())), "{era} {name} {arguments}");
+            assert_eq!(Some(answered), block_on(client.send(message.as_bytes())), "{version} {name} {arguments}");
         }
     }
 }
 
 #[test]
 fn c14_f2_f3_f4_f5_what_goes_wrong_is_told_where_it_belongs() {
-    for era in ProtocolVersion::ALL {
+    for version in ProtocolVersion::ALL {
         for server in [server(), short_server()] {
-            let client = block_on(Client::connect(server, era)).unwrap();
+            let client = block_on(Client::connect(server, version)).unwrap();
             let call = |params: Value| block_on(client.request("tools/call", params));
             let unknown = call(json!({ "name": "served_ad", "arguments": {} })).unwrap_err();
             assert_eq!((unknown.code, unknown.message.contains("did you mean `served_add`")), (-32602, true));
@@ -224,16 +224,16 @@ fn c1_a_flat_call_is_answered_with_a_flat_result() {
 
 #[test]
 fn an_old_name_is_told_in_the_result() {
-    for era in ProtocolVersion::ALL {
-        let result = block_on(client(era).call_tool("served.shout", json!({ "text": "a" }))).unwrap();
+    for version in ProtocolVersion::ALL {
+        let result = block_on(client(version).call_tool("served.shout", json!({ "text": "a" }))).unwrap();
         assert_eq!(result.meta["mcp-registry/notices"][0]["name"], "served.say_slowly");
     }
 }
 
 #[test]
 fn g13_a_tool_learns_of_the_request_and_the_connection() {
-    for era in STRUCTURED {
-        let client = block_on(Client::connect_with(server(), era, options())).unwrap();
+    for version in STRUCTURED {
+        let client = block_on(Client::connect_with(server(), version, options())).unwrap();
         let params = json!({ "name": "served_know", "_meta": { "traceparent": "00-1-2-01" } });
         let known = block_on(client.request("tools/call", params)).unwrap()["structuredContent"].clone();
         assert_eq!(

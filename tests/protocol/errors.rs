@@ -194,8 +194,8 @@ fn how_to_give_a_tool_more_time_is_told_to_observers_and_not_to_the_caller() {
 
 #[test]
 fn tools_are_suggested_over_mcp_by_the_names_in_the_list() {
-    for era in ProtocolVersion::ALL {
-        let client = block_on(Client::connect(Server::new(builder().build().unwrap()), era)).unwrap();
+    for version in ProtocolVersion::ALL {
+        let client = block_on(Client::connect(Server::new(builder().build().unwrap()), version)).unwrap();
         let error = block_on(client.call_tool("shop_ordr", json!({}))).unwrap_err();
         assert!(error.message.contains("did you mean `shop_order`"), "{error}");
         assert_eq!(error.data.unwrap()["details"]["did_you_mean"][0], "shop_order");

@@ -13,8 +13,8 @@ fn names(tools: &[Value]) -> Vec<&str> {
 
 #[test]
 fn e1_e19_a_tool_is_listed_as_each_version_wants_it() {
-    for era in STRUCTURED {
-        let tools = block_on(client(era).list_tools()).unwrap();
+    for version in STRUCTURED {
+        let tools = block_on(client(version).list_tools()).unwrap();
         let names = names(&tools);
         let mut sorted = names.clone();
         sorted.sort_unstable();
@@ -45,8 +45,8 @@ fn e5_the_newest_version_says_how_long_the_list_keeps() {
 #[test]
 fn e4_pages_follow_each_other_by_cursor() {
     let server = server().page_size(3);
-    for era in ProtocolVersion::ALL {
-        let client = block_on(Client::connect(server.clone(), era)).unwrap();
+    for version in ProtocolVersion::ALL {
+        let client = block_on(Client::connect(server.clone(), version)).unwrap();
         let all = block_on(client.list_tools()).unwrap();
         assert_eq!(names(&all).len(), 10);
         let first = block_on(client.request("tools/list", json!({ "cursor": "" }))).unwrap();
@@ -96,13 +96,13 @@ fn schemas_that_say_yes_or_no_are_objects_to_older_clients() {
     let schema = json!({ "type": "object", "properties": { "any": true, "deep": { "type": "object", "properties": { "none": false } } } });
     let registry = Registry::builder_of([]).tool(Tool::new("x.y", schema.clone(), |_, _| async {})).build().unwrap();
     let server = Server::new(registry);
-    let of = |era| {
-        let client = block_on(Client::connect(server.clone(), era)).unwrap();
+    let listed = |version| {
+        let client = block_on(Client::connect(server.clone(), version)).unwrap();
         block_on(client.list_tools()).unwrap()[0]["inputSchema"]["properties"].clone()
     };
-    assert_eq!(of(ProtocolVersion::V2026_07_28), schema["properties"]);
-    assert_eq!(of(ProtocolVersion::V2025_11_25)["any"], json!({}));
-    assert_eq!(of(ProtocolVersion::V2025_11_25)["deep"]["properties"]["none"], json!({ "not": {} }));
+    assert_eq!(listed(ProtocolVersion::V2026_07_28), schema["properties"]);
+    assert_eq!(listed(ProtocolVersion::V2025_11_25)["any"], json!({}));
+    assert_eq!(listed(ProtocolVersion::V2025_11_25)["deep"]["properties"]["none"], json!({ "not": {} }));
 }
 
 #[test]

@@ -158,8 +158,8 @@ fn short_server() -> Server {
         .info("served", "1.2.3")
 }
 
-fn client(era: ProtocolVersion) -> Client {
-    block_on(Client::connect(server(), era)).unwrap()
+fn client(version: ProtocolVersion) -> Client {
+    block_on(Client::connect(server(), version)).unwrap()
 }
 
 /// The answer to a message as it is, of a connection that has said nothing yet.

@@ -15,8 +15,8 @@ use crate::{LEGACY, client, meta, server};
 
 #[test]
 fn g6_progress_goes_to_whoever_asked_and_only_on() {
-    for era in ProtocolVersion::ALL.into_iter().filter(|era| *era >= ProtocolVersion::V2025_03_26) {
-        let client = client(era);
+    for version in ProtocolVersion::ALL.into_iter().filter(|version| *version >= ProtocolVersion::V2025_03_26) {
+        let client = client(version);
         block_on(client.call_tool("served_steps", json!({}))).unwrap();
         let told = client.notifications();
         let progress: Vec<&Value> = told.iter().filter(|it| it["method"] == "notifications/progress").collect();
@@ -47,8 +47,8 @@ fn g7_log_lines_go_to_whoever_asked() {
         });
         told.collect::<Vec<_>>()
     };
-    for era in LEGACY {
-        let client = client(era);
+    for version in LEGACY {
+        let client = client(version);
         block_on(client.call_tool("served_steps", json!({}))).unwrap();
         assert_eq!(levels(&client), ["warning"], "info and above, unless the client says otherwise");
         for (level, seen) in [("debug", 2), ("error", 0)] {
@@ -70,11 +70,11 @@ fn g7_log_lines_go_to_whoever_asked() {
 
 #[test]
 fn a_cancelled_request_is_stopped_and_not_answered() {
-    for era in ProtocolVersion::ALL {
+    for version in ProtocolVersion::ALL {
         for (id, other) in [(json!(77), json!("77")), (json!("77"), json!(77))] {
-            let client = client(era);
+            let client = client(version);
             let mut params = json!({ "name": "served_wait" });
-            if era.is_stateless() {
+            if version.is_stateless() {
                 params["_meta"] = meta();
             }
             let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string();
@@ -154,9 +154,9 @@ fn another() -> Tool {
 
 #[test]
 fn g1_clients_of_the_older_versions_are_told_of_changes() {
-    for era in LEGACY {
-        let client = client(era);
-        let silent = block_on(Client::connect(server(), era)).unwrap();
+    for version in LEGACY {
+        let client = client(version);
+        let silent = block_on(Client::connect(server(), version)).unwrap();
         let registry = client.server().registry().clone();
         registry.register(another()).unwrap();
         registry.register(another()).unwrap_err();

@@ -12,11 +12,11 @@ const OLDEST: [ProtocolVersion; 2] = [ProtocolVersion::V2025_03_26, ProtocolVers
 
 #[test]
 fn e7_e10_e16_e19_a_tool_is_listed_without_what_the_version_does_not_know() {
-    for era in OLDEST {
-        let tools = block_on(client(era).list_tools()).unwrap();
+    for version in OLDEST {
+        let tools = block_on(client(version).list_tools()).unwrap();
         let add = tools.iter().find(|tool| tool["name"] == "served_add").unwrap();
         let keys: Vec<&String> = add.as_object().unwrap().keys().collect();
-        if era == ProtocolVersion::V2024_11_05 {
+        if version == ProtocolVersion::V2024_11_05 {
             assert_eq!(keys, ["name", "description", "inputSchema"]);
         } else {
             assert_eq!(keys, ["name", "description", "inputSchema", "annotations"]);
@@ -30,9 +30,9 @@ fn e7_e10_e16_e19_a_tool_is_listed_without_what_the_version_does_not_know() {
 
 #[test]
 fn f6_f8_a_result_has_no_structured_content() {
-    for era in OLDEST {
+    for version in OLDEST {
         for server in [server(), short_server()] {
-            let client = block_on(Client::connect(server, era)).unwrap();
+            let client = block_on(Client::connect(server, version)).unwrap();
             for (tool, arguments, text) in [
                 ("served_add", json!({ "a": 2, "b": 3 }), "5"),
                 ("served_point", json!({ "x": 1.5, "label": "\"a\"" }), r#"{"x":1.5,"label":"\"a\""}"#),
@@ -42,7 +42,7 @@ fn f6_f8_a_result_has_no_structured_content() {
                 let params = json!({ "name": tool, "arguments": arguments });
                 let result = block_on(client.request("tools/call", params)).unwrap();
                 let content = json!([{ "type": "text", "text": text }]);
-                assert_eq!(result, json!({ "content": content, "isError": false }), "{era} {tool}");
+                assert_eq!(result, json!({ "content": content, "isError": false }), "{version} {tool}");
             }
             let params = json!({ "name": "served_fail", "arguments": { "how": "none left" } });
             let failed = block_on(client.request("tools/call", params)).unwrap();
@@ -73,9 +73,9 @@ fn bare() -> ToolResult {
     ToolResult::data(json!({ "a": 1 })).content([] as [Content; 0])
 }
 
-fn blocks(era: ProtocolVersion, tool: &str) -> Vec<Value> {
+fn blocks(version: ProtocolVersion, tool: &str) -> Vec<Value> {
     let server = Server::new(Registry::builder_of(tools![all, bare]).build().unwrap());
-    let client = block_on(Client::connect(server, era)).unwrap();
+    let client = block_on(Client::connect(server, version)).unwrap();
     let mut result = block_on(client.request("tools/call", json!({ "name": tool }))).unwrap();
     assert_eq!(result["isError"], false);
     result["content"].as_array_mut().map(std::mem::take).unwrap()
@@ -84,23 +84,23 @@ fn blocks(era: ProtocolVersion, tool: &str) -> Vec<Value> {
 #[test]
 fn f6_a_block_that_the_version_does_not_know_becomes_a_text() {
     let newer = blocks(ProtocolVersion::V2025_06_18, "blocks_all");
-    for era in OLDEST {
+    for version in OLDEST {
         let mut expected = newer.clone();
         expected[4] = json!({ "type": "text", "text": "b.txt: file:///b.txt (the other file)" });
         expected[5] = json!({ "type": "text", "text": r#"{"type":"hologram","depth":3}"# });
-        if era == ProtocolVersion::V2024_11_05 {
+        if version == ProtocolVersion::V2024_11_05 {
             let text = "[audio of type audio/wav, 7 bytes: MCP 2024-11-05 has no audio; use a newer client]";
             expected[3] = json!({ "type": "text", "text": text, "annotations": { "audience": ["user"] } });
         }
-        assert_eq!(blocks(era, "blocks_all"), expected, "{era}");
+        assert_eq!(blocks(version, "blocks_all"), expected, "{version}");
     }
 }
 
 #[test]
 fn f9_data_without_content_becomes_a_text() {
     assert_eq!(blocks(ProtocolVersion::V2025_06_18, "blocks_bare"), [] as [Value; 0]);
-    for era in OLDEST {
-        assert_eq!(blocks(era, "blocks_bare"), [json!({ "type": "text", "text": r#"{"a":1}"# })]);
+    for version in OLDEST {
+        assert_eq!(blocks(version, "blocks_bare"), [json!({ "type": "text", "text": r#"{"a":1}"# })]);
     }
 }
 
@@ -238,9 +238,9 @@ fn a_subscription_cannot_be_part_of_a_batch() {
 
 #[test]
 fn a4_other_versions_have_no_batches() {
-    for era in ProtocolVersion::ALL.into_iter().filter(|era| *era != ProtocolVersion::V2025_03_26) {
-        let answer = block_on(client(era).send(json!([add(1)]).to_string().as_bytes())).unwrap();
-        assert_eq!(answer["error"]["code"], -32600, "{era}");
+    for version in ProtocolVersion::ALL.into_iter().filter(|version| *version != ProtocolVersion::V2025_03_26) {
+        let answer = block_on(client(version).send(json!([add(1)]).to_string().as_bytes())).unwrap();
+        assert_eq!(answer["error"]["code"], -32600, "{version}");
     }
     let answer = block_on(server().handle(json!([add(1)]).to_string().as_bytes(), &Peer::new())).unwrap();
     assert!(answer.starts_with(b"{"), "nothing is agreed on yet");

@@ -241,13 +241,13 @@ fn a_result_at_the_default_limit_is_a_line_of_less_than_10_mib() {
 fn a_text_that_repeats_a_large_structure_is_shortened() {
     for name in ["large_quotes", "large_quotes_now"] {
         for (n, whole) in [(CallToolResult::MAX_REPEATED / 2 - 1, true), (CallToolResult::MAX_REPEATED + 1, false)] {
-            for era in ProtocolVersion::ALL {
-                let client = block_on(Client::connect(Server::new(registry()), era)).unwrap();
+            for version in ProtocolVersion::ALL {
+                let client = block_on(Client::connect(Server::new(registry()), version)).unwrap();
                 let result = block_on(client.call_tool(name, json!({ "limit": n }))).unwrap();
                 let quotes = "\"".repeat(n);
                 let text = result.content[0].as_text().unwrap();
-                if era < ProtocolVersion::V2025_06_18 {
-                    assert_eq!((result.structured_content.as_ref(), text == quotes), (None, true), "{era}");
+                if version < ProtocolVersion::V2025_06_18 {
+                    assert_eq!((result.structured_content.as_ref(), text == quotes), (None, true), "{version}");
                     continue;
                 }
                 assert_eq!(result.structured_content.as_ref().unwrap()["result"], quotes);
@@ -282,8 +282,8 @@ fn a_large_text_without_structure_is_whole() {
 #[test]
 fn nothing_is_a_short_text_over_mcp_and_null_in_the_flat_form() {
     for name in ["large.nothing", "large.nothing_now", "large.no_blocks"] {
-        for era in ProtocolVersion::ALL {
-            let client = block_on(Client::connect(Server::new(registry()), era)).unwrap();
+        for version in ProtocolVersion::ALL {
+            let client = block_on(Client::connect(Server::new(registry()), version)).unwrap();
             let result = block_on(client.call_tool(name, json!({}))).unwrap();
             assert_eq!((&*result.content, &result.structured_content), (&[Content::text("done")][..], &None));
             let flat = ToolResult::from(result);

@@ -78,8 +78,8 @@ fn b5_b6_b7_the_newest_version_is_discovered_and_carried_by_each_request() {
 
 #[test]
 fn b12_each_version_has_its_own_methods() {
-    for era in LEGACY {
-        let client = client(era);
+    for version in LEGACY {
+        let client = client(version);
         assert_eq!(block_on(client.request("ping", json!({}))).unwrap(), json!({}));
         assert_eq!(block_on(client.request("subscriptions/listen", json!({}))).unwrap_err().code, -32601);
         assert_eq!(block_on(client.request("logging/setLevel", json!({ "level": "error" }))).unwrap(), json!({}));

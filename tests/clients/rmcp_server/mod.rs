@@ -237,10 +237,10 @@ struct Connected {
     told: Told,
 }
 
-async fn connect(server: impl ServerHandler, era: ProtocolVersion) -> Connected {
+async fn connect(server: impl ServerHandler, version: ProtocolVersion) -> Connected {
     let (here, there) = duplex(1 << 16);
     tokio::spawn(async move { server.serve(there).await.unwrap().waiting().await });
-    let lifecycle = match era {
+    let lifecycle = match version {
         ProtocolVersion::V2026_07_28 => {
             ClientLifecycleMode::Discover { preferred_versions: vec![rmcp::model::ProtocolVersion::V_2026_07_28] }
         }
@@ -251,7 +251,7 @@ async fn connect(server: impl ServerHandler, era: ProtocolVersion) -> Connected 
     Connected { client, told }
 }
 
-const ERAS: [ProtocolVersion; 2] = [ProtocolVersion::V2026_07_28, ProtocolVersion::V2025_11_25];
+const VERSIONS: [ProtocolVersion; 2] = [ProtocolVersion::V2026_07_28, ProtocolVersion::V2025_11_25];
 
 fn params(tool: &'static str, arguments: &Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
@@ -280,24 +280,24 @@ impl Connected {
 }
 
 /// The list as our own server gives it.
-async fn own_list(registry: &Registry, era: ProtocolVersion) -> Vec<Value> {
-    InMemory::connect(Server::new(registry.clone()), era).await.unwrap().list_tools().await.unwrap()
+async fn own_list(registry: &Registry, version: ProtocolVersion) -> Vec<Value> {
+    InMemory::connect(Server::new(registry.clone()), version).await.unwrap().list_tools().await.unwrap()
 }
 
 #[tokio::test]
 async fn a_handler_lists_what_our_own_server_lists() {
     let registry = registry();
-    for era in ERAS {
+    for version in VERSIONS {
         let connected =
-            connect(Handler::new(&registry).info("embedded", "1.2.3").instructions("Help yourself."), era).await;
+            connect(Handler::new(&registry).info("embedded", "1.2.3").instructions("Help yourself."), version).await;
         let info = connected.client.peer_info().unwrap();
-        assert_eq!(info.protocol_version.as_str(), era.as_str());
+        assert_eq!(info.protocol_version.as_str(), version.as_str());
         assert_eq!(info.server_info.as_ref().unwrap().name, "embedded");
         assert_eq!(info.instructions.as_deref(), Some("Help yourself."));
         let listed = connected.list().await;
-        assert_eq!(listed, own_list(&registry, era).await);
+        assert_eq!(listed, own_list(&registry, version).await);
         let any = listed.iter().find(|tool| tool["name"] == "t_any").unwrap();
-        let expected = if era.is_stateless() { json!(true) } else { json!({}) };
+        let expected = if version.is_stateless() { json!(true) } else { json!({}) };
         assert_eq!(any["inputSchema"]["properties"]["any"], expected);
     }
 }
@@ -308,8 +308,8 @@ async fn a_router_lists_the_tools_beside_its_own() {
     let legacy = own_list(&registry, ProtocolVersion::V2025_11_25).await;
     let router: ToolRouter<Own> = tool_router(&registry);
     assert_eq!(router.list_all().iter().map(|tool| json!(tool)).collect::<Vec<_>>(), legacy);
-    for era in ERAS {
-        let mut listed = connect(Own::with(&registry), era).await.list().await;
+    for version in VERSIONS {
+        let mut listed = connect(Own::with(&registry), version).await.list().await;
         let greet = listed.remove(0);
         assert_eq!(greet["name"], "greet");
         assert_eq!(listed, legacy);
@@ -319,8 +319,9 @@ async fn a_router_lists_the_tools_beside_its_own() {
 #[tokio::test]
 async fn calls_are_answered() {
     let registry = registry();
-    for era in ERAS {
-        for connected in [connect(Handler::new(&registry), era).await, connect(Own::with(&registry), era).await] {
+    for version in VERSIONS {
+        for connected in [connect(Handler::new(&registry), version).await, connect(Own::with(&registry), version).await]
+        {
             let result = connected.call("t_add", json!({ "a": 2, "b": 3 })).await.unwrap();
             assert_eq!((result.structured_content, result.is_error), (Some(json!({ "result": 5 })), Some(false)));
             let result = connected.call("t_point", json!({ "x": 2.5 })).await.unwrap();
@@ -339,7 +340,7 @@ async fn calls_are_answered() {
             let error = connected.protocol_error("t_ad", json!({})).await;
             assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
         }
-        let connected = connect(Own::with(&registry), era).await;
+        let connected = connect(Own::with(&registry), version).await;
         assert_eq!(connected.call("greet", json!({})).await.unwrap().content[0].as_text().unwrap().text, "hello");
     }
 }
@@ -362,16 +363,16 @@ async fn a_handler_takes_every_name_and_knows_the_nearest() {
 #[tokio::test]
 async fn results_lose_nothing() {
     let registry = registry();
-    for era in ERAS {
-        let own = InMemory::connect(Server::new(registry.clone()), era).await.unwrap();
-        let connected = connect(Handler::new(&registry), era).await;
+    for version in VERSIONS {
+        let own = InMemory::connect(Server::new(registry.clone()), version).await.unwrap();
+        let connected = connect(Handler::new(&registry), version).await;
         for (tool, arguments) in
             [("t_everything", json!({})), ("t_add", json!({ "a": 1 })), ("t_fail", json!({ "how": "none left" }))]
         {
             let mut expected = own.call_tool(tool, arguments.clone()).await.unwrap().to_value();
             // Which server it was is for rmcp to say.
             let expected = expected.as_object_mut().unwrap();
-            if era.is_stateless() {
+            if version.is_stateless() {
                 expected["_meta"].as_object_mut().unwrap().shift_remove("io.modelcontextprotocol/serverInfo");
             }
             if expected.get("_meta") == Some(&json!({})) {
@@ -393,12 +394,12 @@ async fn results_lose_nothing() {
 
 #[tokio::test]
 async fn a_call_that_is_cancelled_reaches_the_tool() {
-    for era in ERAS {
+    for version in VERSIONS {
         let audit = AuditLog::new();
         let seen = Arc::new(Seen::default());
         let registry =
             Registry::builder_of(tools![wait]).state(Arc::clone(&seen)).observer(audit.clone()).build().unwrap();
-        let connected = connect(Own::with(&registry), era).await;
+        let connected = connect(Own::with(&registry), version).await;
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params("t_wait", &json!({}))));
         let options = PeerRequestOptions::no_options();
         let handle = connected.client.send_cancellable_request(request, options).await.unwrap();
@@ -414,8 +415,9 @@ async fn a_call_that_is_cancelled_reaches_the_tool() {
 #[tokio::test]
 async fn progress_is_told_to_who_asks() {
     let registry = registry();
-    for era in ERAS {
-        for connected in [connect(Handler::new(&registry), era).await, connect(Own::with(&registry), era).await] {
+    for version in VERSIONS {
+        for connected in [connect(Handler::new(&registry), version).await, connect(Own::with(&registry), version).await]
+        {
             connected.call("t_steps", json!({})).await.unwrap();
             let progress = &connected.told.progress;
             wait_until("two steps of progress", || progress.lock().unwrap().len() == 2).await;

@@ -10,7 +10,7 @@ use support::LONG;
 use tokio::io::duplex;
 use tokio::time::timeout;
 
-use super::{ERAS, connect, params};
+use super::{VERSIONS, connect, params};
 
 /// Letters.
 #[mcp_tool(module = "t")]
@@ -38,8 +38,8 @@ fn text(result: &CallToolResult) -> &str {
 
 #[tokio::test]
 async fn a_result_beyond_the_limit_is_an_error_and_a_large_text_is_shortened() {
-    for era in ERAS {
-        let connected = connect(Handler::new(registry()), era).await;
+    for version in VERSIONS {
+        let connected = connect(Handler::new(registry()), version).await;
         let result = connected.call("t_letters", json!({ "limit": 5 << 20 })).await.unwrap();
         assert_eq!(result.is_error, Some(true));
         assert!(text(&result).starts_with("ResultTooLargeError: the result of `t_letters` has 5242882 bytes"));
@@ -56,17 +56,17 @@ async fn a_result_beyond_the_limit_is_an_error_and_a_large_text_is_shortened() {
 
 #[tokio::test]
 async fn a_long_error_is_shortened() {
-    for era in ERAS {
+    for version in VERSIONS {
         let result =
-            connect(Handler::new(registry()), era).await.call("t_fail", json!({ "n": 2 << 20 })).await.unwrap();
+            connect(Handler::new(registry()), version).await.call("t_fail", json!({ "n": 2 << 20 })).await.unwrap();
         assert!((65_000..66_000).contains(&text(&result).len()), "{}", text(&result).len());
     }
 }
 
 #[tokio::test]
 async fn nothing_is_a_short_text() {
-    for era in ERAS {
-        let result = connect(Handler::new(registry()), era).await.call("t_nothing", json!({})).await.unwrap();
+    for version in VERSIONS {
+        let result = connect(Handler::new(registry()), version).await.call("t_nothing", json!({})).await.unwrap();
         assert_eq!((text(&result), &result.structured_content), ("done", &None));
     }
 }

@@ -161,7 +161,7 @@ fn refused(entry: &'static ToolEntry) -> String {
 #[test]
 fn a_parameter_with_a_map_whose_key_is_not_one_of_json_is_refused() {
     let all = tools![pairs, nested, tuple, structure, list, data, flat];
-    let wanted = [
+    let expected = [
         "the parameter `cells` of `keys.pairs` has a map whose key is a tuple of size 2",
         "the parameter `boards` of `keys.nested` has a map at `/*/rows/*/Cells/cells` whose key is a tuple of size 2",
         "the parameter `item` of `keys.tuple` has a map at `/*/*` whose key is a tuple of size 2",
@@ -170,16 +170,16 @@ fn a_parameter_with_a_map_whose_key_is_not_one_of_json_is_refused() {
         "the parameter `shapes` of `keys.data` has a map whose key is enum Shape, whose variants hold data",
         "the parameter `board` of `keys.flat` has a map at `/rows/*/Cells/cells` whose key is a tuple of size 2",
     ];
-    assert_eq!(all.map(refused), wanted);
+    assert_eq!(all.map(refused), expected);
 }
 
 #[test]
 fn a_map_whose_key_serde_does_not_read_in_a_buffer_is_refused() {
-    let wanted = [
+    let expected = [
         "the parameter `edits` of `keys.tagged` has a map at `/*/values` whose key is u32 inside of `flatten`, `untagged` or a tagged enum",
         "the parameter `edit` of `keys.adjacent` has a map at `/c/*` whose key is a tuple of size 2",
     ];
-    assert_eq!(tools![tagged, adjacent].map(refused), wanted);
+    assert_eq!(tools![tagged, adjacent].map(refused), expected);
     let error = Registry::builder_of(tools![flattened]).build().unwrap_err().to_string();
     for place in [
         "`/own` whose key is a tuple of size 2",
@@ -192,11 +192,11 @@ fn a_map_whose_key_serde_does_not_read_in_a_buffer_is_refused() {
 
 #[test]
 fn a_readable_result_with_a_map_whose_key_is_not_one_of_json_is_refused() {
-    let wanted = [
+    let expected = [
         "the result of `keys.returned` has a map whose key is a tuple of size 2",
         "the result of `keys.returned_nested` has a map at `/*/rows/*/Cells/cells` whose key is a tuple of size 2",
     ];
-    assert_eq!(tools![returned, returned_nested].map(refused), wanted);
+    assert_eq!(tools![returned, returned_nested].map(refused), expected);
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -109,13 +109,13 @@ fn a_constraint_that_does_not_fit_the_type_is_refused() {
 
 #[test]
 fn s2_16_s3_41_a_schema_that_is_empty_or_no_objects_is_refused() {
-    for (entry, wanted) in tools![empty, array, flat].into_iter().zip([
+    for (entry, expected) in tools![empty, array, flat].into_iter().zip([
         "is empty; write an object schema",
         "does not have `\"type\": \"object\"` at its root",
         "does not have `\"type\": \"object\"` at its root",
     ]) {
         let RegistrationProblem::Schema { which: "input", reason, .. } = problem(entry) else { panic!() };
-        assert!(reason.contains(wanted), "{reason}");
+        assert!(reason.contains(expected), "{reason}");
     }
 }
 

@@ -36,16 +36,16 @@ fn problem<const N: usize>(tools: [&'static ToolEntry; N], is_shared: bool) -> S
 fn state_that_differs_by_an_arc_is_named() {
     let arc = "alloc::sync::Arc<macros::invalid_tools::state::Database>";
     let error = problem(tools![plain], true);
-    let wanted = format!(
+    let expected = format!(
         "`state.plain` needs state of type `macros::invalid_tools::state::Database` and was given `{arc}`; take `&{arc}` in the tool, or give `.state(…)` a `macros::invalid_tools::state::Database`"
     );
-    assert!(error.contains(&wanted), "{error}");
+    assert!(error.contains(&expected), "{error}");
     for tool in [tools![shared], tools![cloned]] {
         let error = problem(tool, false);
-        let wanted = format!(
+        let expected = format!(
             "needs state of type `{arc}` and was given `macros::invalid_tools::state::Database`; take `&macros::invalid_tools::state::Database` in the tool, or give `.state(…)` a `{arc}`"
         );
-        assert!(error.contains(&wanted), "{error}");
+        assert!(error.contains(&expected), "{error}");
     }
     let built = Registry::builder_of(tools![plain, shared, cloned]).state(Database(1)).state(Arc::new(Database(2)));
     assert!(built.build().is_ok());

@@ -25,8 +25,8 @@ fn typed() -> impl Iterator<Item = &'static ToolEntry> {
 /// The tools as clients of each version see them.
 fn listed() -> Vec<Value> {
     let server = Server::new(Registry::builder_of(typed()).build().unwrap());
-    let list = |era: &ProtocolVersion| {
-        let client = block_on(Client::connect(server.clone(), *era)).unwrap();
+    let list = |version: &ProtocolVersion| {
+        let client = block_on(Client::connect(server.clone(), *version)).unwrap();
         block_on(client.list_tools()).unwrap()
     };
     let tools: Vec<Value> = ProtocolVersion::ALL.iter().flat_map(list).collect();

@@ -8,13 +8,13 @@ use mcp_registry::serde_json::{Value, json};
 use mcp_registry::{Catalog, Registry, Tool, ToolCall, mcp_tool, tools};
 use serde::{Deserialize, Serialize};
 
-fn of(catalog: &Catalog, rule: &str) -> Vec<Finding> {
+fn findings(catalog: &Catalog, rule: &str) -> Vec<Finding> {
     catalog.lint().into_iter().filter(|finding| finding.rule == rule).collect()
 }
 
 /// The only finding by a rule.
 fn only(catalog: &Catalog, rule: &str) -> Finding {
-    let mut found = of(catalog, rule);
+    let mut found = findings(catalog, rule);
     assert_eq!(found.len(), 1, "{rule}: {found:#?}");
     found.remove(0)
 }
@@ -39,7 +39,7 @@ fn keep(
 
 #[test]
 fn any_json_is_an_error_since_a_host_loses_all_tools() {
-    let found = of(&Catalog::from_entries(tools![keep]).unwrap(), "any-value");
+    let found = findings(&Catalog::from_entries(tools![keep]).unwrap(), "any-value");
     let names: Vec<bool> =
         ["value", "lists"].iter().zip(&found).map(|(name, it)| it.message.contains(&format!("`{name}`"))).collect();
     assert_eq!(names, [true, true], "{found:#?}");
@@ -56,12 +56,12 @@ fn any_json_is_an_error_since_a_host_loses_all_tools() {
         "c": { "enum": [1, "a"] },
         "d": { "anyOf": [{ "type": "string" }, { "const": 1 }] },
     });
-    assert!(of(&made(parts), "any-value").is_empty());
-    assert_eq!(of(&made(json!({ "a": { "anyOf": [{ "type": "string" }, {}] } })), "any-value").len(), 1);
+    assert!(findings(&made(parts), "any-value").is_empty());
+    assert_eq!(findings(&made(json!({ "a": { "anyOf": [{ "type": "string" }, {}] } })), "any-value").len(), 1);
     // What a tool returns, no converter reads.
     let tool = Tool::new("made.any", json!({ "type": "object", "properties": {} }), |_, _| async {})
         .output_schema(json!({ "type": "object", "properties": { "a": {} } }));
-    assert!(of(&Registry::builder_of([]).tool(tool).catalog().unwrap(), "any-value").is_empty());
+    assert!(findings(&Registry::builder_of([]).tool(tool).catalog().unwrap(), "any-value").is_empty());
 }
 
 /// Counts.
@@ -78,16 +78,16 @@ fn count(
 
 #[test]
 fn a_map_is_reported_once_for_openai() {
-    let found = of(&Catalog::from_entries(tools![count]).unwrap(), "map");
+    let found = findings(&Catalog::from_entries(tools![count]).unwrap(), "map");
     assert_eq!(found.len(), 2, "{found:#?}");
     let text = found[0].to_string();
     assert!(text.starts_with("warning[map]: `hosts.count` takes a map in `words` of its input"), "{text}");
     assert!(text.contains("OpenAI") && found[1].message.contains("`numbers`"), "{found:#?}");
     // Arguments that are not known are no map.
-    assert!(of(&made(json!({ "a": { "type": "object", "additionalProperties": false } })), "map").is_empty());
+    assert!(findings(&made(json!({ "a": { "type": "object", "additionalProperties": false } })), "map").is_empty());
     let open = json!({ "type": "object", "properties": {}, "additionalProperties": true });
     let open = Registry::builder_of([]).tool(Tool::new("made.open", open, |_, _| async {})).catalog().unwrap();
-    assert!(of(&open, "map").is_empty());
+    assert!(findings(&open, "map").is_empty());
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -257,7 +257,7 @@ fn null_is_refused_for_a_field_with_a_default_and_the_lint_says_so() {
     let note = only(&registry.catalog(), "defaulted-fields");
     assert_eq!((note.severity, note.tool.as_str()), (Severity::Note, ""));
     assert!(note.message.contains("CrewAI") && note.message.contains("`hosts.open`"), "{note}");
-    assert!(of(&Catalog::from_entries(tools![find]).unwrap(), "defaulted-fields").is_empty());
+    assert!(findings(&Catalog::from_entries(tools![find]).unwrap(), "defaulted-fields").is_empty());
 }
 
 #[test]

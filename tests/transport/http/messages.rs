@@ -398,7 +398,7 @@ fn s3_42_s3_49_one_server_answers_over_stdio_as_over_http() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let log = Log::new();
     let server = Server::new(builder(&log).build().unwrap());
-    let http = Served::of(server.clone(), log, |settings| settings);
+    let http = Served::new(server.clone(), log, |settings| settings);
     for arguments in [json!({ "a": 1, "b": 2 }), json!({ "a": "x", "b": 2 })] {
         let over_http = http.ask(&call("2025-11-25", "t_add", arguments.clone())).json();
         let params = json!({ "name": "t_add", "arguments": arguments });

@@ -51,8 +51,8 @@ impl Program {
         assert!(status.success());
     }
 
-    fn wait_for(&self, wanted: &str) {
-        while self.errors.recv_timeout(LONG).unwrap() != wanted {}
+    fn wait_for(&self, expected: &str) {
+        while self.errors.recv_timeout(LONG).unwrap() != expected {}
     }
 
     fn wait(&mut self) -> ExitStatus {

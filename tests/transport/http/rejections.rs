@@ -48,7 +48,7 @@ fn audited(set: impl FnOnce(Http) -> Http) -> (Served, AuditLog, Written) {
     let (log, written) = (Log::new(), Written::default());
     let audit = AuditLog::jsonl(written.clone());
     let registry = builder(&log).observer(Told::default()).observer(audit.clone()).build().unwrap();
-    (Served::of(Server::new(registry), log, set), audit, written)
+    (Served::new(Server::new(registry), log, set), audit, written)
 }
 
 fn lines(audit: &AuditLog, written: &Written) -> Vec<Value> {

@@ -321,10 +321,10 @@ impl Served {
     pub(crate) fn with(set: impl FnOnce(Http) -> Http) -> Self {
         let log = Log::new();
         let server = Server::new(builder(&log).build().unwrap()).info("served", "1.2.3");
-        Self::of(server, log, set)
+        Self::new(server, log, set)
     }
 
-    pub(crate) fn of(server: Server, log: Log, set: impl FnOnce(Http) -> Http) -> Self {
+    pub(crate) fn new(server: Server, log: Log, set: impl FnOnce(Http) -> Http) -> Self {
         let registry = server.registry().clone();
         let http = set(Http::new(server));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

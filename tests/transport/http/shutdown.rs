@@ -186,7 +186,7 @@ fn who_connects_under_load_is_answered_as_well() {
             let (address, stopped) = (served.address, &stopped);
             scope.spawn(move || {
                 while let Ok(stream) = std::net::TcpStream::connect(address) {
-                    let mut wire = Wire::of(stream);
+                    let mut wire = Wire::new(stream);
                     let written = wire.try_send(call(VERSIONS[client % 3], "t_add", json!({ "a": 1, "b": 1 })).bytes());
                     let at = Instant::now();
                     if let Some(reply) = wire.try_reply().filter(|_| written) {
@@ -212,7 +212,7 @@ fn a_late_client_is_heard() -> bool {
     served.stop();
     thread::sleep(Duration::from_millis(200));
     let Ok(stream) = std::net::TcpStream::connect(served.address) else { return false };
-    let mut wire = Wire::of(stream);
+    let mut wire = Wire::new(stream);
     thread::sleep(Duration::from_millis(100));
     let written = wire.try_send(modern("tools/list", json!({})).bytes());
     let reply = wire.try_reply().filter(|_| written);

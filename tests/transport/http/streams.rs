@@ -242,7 +242,7 @@ fn who_listens_is_not_counted_as_under_way() {
 fn an_event_is_one_message_however_it_was_written() {
     let log = Log::new();
     let quick = Server::new(builder(&log).check_output(OutputCheck::Never).build().unwrap());
-    for served in [Served::start(), Served::of(quick, log, |http| http)] {
+    for served in [Served::start(), Served::new(quick, log, |http| http)] {
         for version in VERSIONS {
             let ask = call(version, "t_lines", json!({}));
             assert_eq!(served.ask(&ask).json()["result"]["structuredContent"], json!({ "a": [1, 2] }));

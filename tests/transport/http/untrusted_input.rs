@@ -13,7 +13,7 @@ use super::wire::{Ask, VERSIONS, Wire, call, in_version, modern};
 fn short(bytes: usize) -> Served {
     let log = Log::new();
     let server = Server::new(builder(&log).build().unwrap()).max_message_bytes(bytes);
-    Served::of(server, log, |http| http)
+    Served::new(server, log, |http| http)
 }
 
 fn echo(text: &str) -> Ask {

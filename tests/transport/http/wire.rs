@@ -43,10 +43,10 @@ pub(crate) enum Event {
 
 impl Wire {
     pub(crate) fn open(address: SocketAddr) -> Self {
-        Self::of(TcpStream::connect(address).unwrap())
+        Self::new(TcpStream::connect(address).unwrap())
     }
 
-    pub(crate) fn of(stream: TcpStream) -> Self {
+    pub(crate) fn new(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(LONG)).unwrap();
         stream.set_write_timeout(Some(LONG)).unwrap();
         stream.set_nodelay(true).unwrap();
@@ -342,7 +342,7 @@ impl Ask {
             bytes.extend_from_slice(value);
             bytes.extend_from_slice(b"\r\n");
         }
-        let has = |wanted: &str| self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        let has = |expected: &str| self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(expected));
         if !self.body.is_empty() && !has("content-length") && !has("transfer-encoding") {
             bytes.extend_from_slice(format!("Content-Length: {}\r\n", self.body.len()).as_bytes());
         }

@@ -36,8 +36,8 @@ fn a_thousand_requests_in_one_write_are_all_answered() {
         served.send(&text);
         let (answers, _) = served.answers(1000);
         for id in 0..1000 {
-            let wanted = if tool == "t_add" { id + 1 } else { id % 2 };
-            assert_eq!(*result_of(&answers[&id.to_string()]), wanted, "{tool} {id}");
+            let expected = if tool == "t_add" { id + 1 } else { id % 2 };
+            assert_eq!(*result_of(&answers[&id.to_string()]), expected, "{tool} {id}");
         }
     }
     let (rest, status, _) = served.end();

@@ -34,8 +34,8 @@ async fn connect(lifecycle: ClientLifecycleMode) -> Connected {
 }
 
 impl Connected {
-    async fn error_line(&mut self, wanted: &str) {
-        while timeout(LONG, self.errors.recv()).await.unwrap().unwrap() != wanted {}
+    async fn error_line(&mut self, expected: &str) {
+        while timeout(LONG, self.errors.recv()).await.unwrap().unwrap() != expected {}
     }
 
     /// What is the same in all versions.
