@@ -328,7 +328,9 @@ impl Server {
     pub(crate) fn forward_notifications(message: &[u8], from: &Peer, to: &[Peer]) {
         let forward = |message: &[u8]| {
             if let Ok(RpcMessage::Notification(notification)) = RpcMessage::parse(message) {
-                to.iter().for_each(|peer| receive_notification(&notification, peer));
+                for peer in to {
+                    receive_notification(&notification, peer);
+                }
             }
         };
         match Batch::read(message, from) {

@@ -159,7 +159,9 @@ impl Peer {
 
     fn end_subscriptions(&self, is_answered: bool) {
         let subscriptions = std::mem::take(&mut *self.subscriptions());
-        subscriptions.into_iter().for_each(|subscription| subscription.end(is_answered));
+        for subscription in subscriptions {
+            subscription.end(is_answered);
+        }
     }
 
     /// The version of MCP that `initialize` agreed on.

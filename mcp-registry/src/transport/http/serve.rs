@@ -51,8 +51,9 @@ const MAX_CHECKS: u32 = 30;
 /// Serves until the first signal, then finishes the requests in flight, at most until the second signal.
 ///
 /// Each connection is told to close by itself, and not by `hyper_util::server::graceful::GracefulShutdown`, which closes
-/// all of them at the same moment: a new connection needs its grace period (`shutdown::` tests of HTTP), and a connection
-/// that has to make room for others needs `graceful_shutdown` while the server runs.
+/// all of them at the same moment: a new connection needs a grace period for its first request (the test
+/// `a_connection_that_was_just_made_is_not_closed_before_its_request`), and a connection that has to make room for others
+/// needs `graceful_shutdown` while the server runs.
 pub(super) async fn serve(
     service: HttpService,
     listener: TcpListener,
