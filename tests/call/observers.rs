@@ -274,7 +274,8 @@ fn s1_61_calls_are_written_down() {
 
 #[test]
 fn s3_51_calls_errors_and_latencies_are_counted_per_tool() {
-    let registry = build(with_tools(tools![new, fail, fail_inline]).check_output(mcp_registry::registry::OutputCheck::Never));
+    let registry =
+        build(with_tools(tools![new, fail, fail_inline]).check_output(mcp_registry::registry::OutputCheck::Never));
     for n in 0..10 {
         let _ = call(&registry, "seen.new", json!({ "n": n }));
     }

@@ -37,7 +37,8 @@ fn numbered(name: usize, generation: usize) -> Tool {
 fn calls_go_on_while_tools_come_and_go() {
     const MADE: usize = 8;
     const CHANGES: usize = 3000;
-    let registry = build(with_tools(tools![stays, stays_on_pool]).check_output(mcp_registry::registry::OutputCheck::Never));
+    let registry =
+        build(with_tools(tools![stays, stays_on_pool]).check_output(mcp_registry::registry::OutputCheck::Never));
     let (over, found, missed) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         let caller = |first: usize| {
