@@ -81,7 +81,7 @@ impl<T: ToolParam> ArgSlot<T> {
     }
 }
 
-/// Where a type is no parameter, [`Param::of`] says so; this keeps the compiler from saying it again.
+/// Where a type is no parameter, [`Param::of`](super::Param::of) says so; this keeps the compiler from saying it again.
 pub trait AnySlot {
     /// The place, whatever its type.
     fn slot(&mut self) -> &mut dyn Slot;
