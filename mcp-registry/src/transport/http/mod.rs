@@ -250,7 +250,8 @@ impl Http {
     ///
     /// ```
     /// use axum::http::StatusCode;
-    ///     /// use mcp_registry::{CancelToken, Http};
+    /// use axum::routing::get;
+    /// use mcp_registry::{CancelToken, Http};
     /// # use axum::extract::Request;
     /// # use axum::middleware::{Next, from_fn};
     /// # use axum::response::Response;
