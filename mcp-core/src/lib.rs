@@ -12,6 +12,8 @@
 //! - [`ToolError`] is what a tool fails with; [`Error`] is any failure, mapped to the wire by one table,
 //!   [`error::ErrorKind`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[macro_use]
 pub mod message;
 

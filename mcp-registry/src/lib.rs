@@ -31,6 +31,8 @@
 //! The names at the root are those that nearly every program uses; the modules have the rest. All of `mcp-core` is exported
 //! here too, so that a program may depend on this crate alone.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod call;
 pub mod catalog;
 #[cfg(feature = "cli")]
