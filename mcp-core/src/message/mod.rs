@@ -35,7 +35,6 @@ pub type MCPErrorDetail = ErrorDetail;
 
 /// How a message is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Strictness {
     /// Unknown fields are kept; other statuses and every legal tool name are taken. The default.
     #[default]
