@@ -13,7 +13,8 @@ need() { command -v "$1" >/dev/null || apt_install "${2-$1}"; }
 
 # pip_install VENV ARGUMENT…: installs Python packages into a virtual environment, which it creates if necessary.
 pip_install() {
-    [ -x "$1/bin/pip" ] || python3 -m venv "$1"
+    # The Python of some distributions has no `venv` of its own.
+    [ -x "$1/bin/pip" ] || python3 -m venv "$1" || { apt_install python3-venv && python3 -m venv --clear "$1"; }
     "$1/bin/pip" install -q --disable-pip-version-check "${@:2}"
 }
 
@@ -21,7 +22,7 @@ pip_install() {
 npm_install() {
     need npm
     mkdir -p "$1"
-    (cd "$1" && npm install --silent --no-save --no-package-lock "${@:2}")
+    npm install --prefix "$1" --loglevel=error --no-fund --no-audit --no-save --no-package-lock "${@:2}"
 }
 
 # cargo_install NAME VERSION: installs a cargo subcommand unless this version is there. Without optimization, because that

@@ -5,7 +5,7 @@ pub use inventory;
 pub use crate::message::parse_arguments;
 pub use crate::util::block_on::block_on;
 pub use crate::util::panics::discard;
-pub use crate::util::text::{cut, nearest, shortened};
+pub use crate::util::text::{cut, nearest, prefix, shortened};
 
 /// How the faults of arguments are worded, for those who find more of them.
 pub mod faults {

@@ -72,7 +72,7 @@ fn what_is_said_of_a_tool_that_is_not_there_is_found_at_build() {
         .rate_limit_tool("files.delete", RateLimit::per_second(1))
         .rate_limit_tool("files_delete", RateLimit::per_second(2));
     let error = twice.build().unwrap_err().to_string();
-    assert!(error.contains("is said twice of one tool"), "{error}");
+    assert!(error.contains("is set twice for one tool"), "{error}");
 }
 
 /// Lets Ada in, and knows what was asked.

@@ -456,7 +456,7 @@ fn serde_reads_messages_by_the_same_rules() {
     assert!(error.contains("`arguments` is missing"), "{error}");
     let twice = r#"{"call": {"tool_name": "a.b", "arguments": {"x": 1, "x": 2}}}"#;
     let error = serde_json::from_str::<Log>(twice).err().unwrap().to_string();
-    assert!(error.contains("`arguments.x` stands twice"), "{error}");
+    assert!(error.contains("`arguments.x` is a duplicate key"), "{error}");
 }
 
 proptest! {

@@ -98,7 +98,7 @@ fn a_key_that_stands_twice_is_refused_at_every_depth() {
         (r#"{"tool_name":"a.b","arguments":{},"extra":{"z":1,"z":2}}"#, "extra.z"),
     ] {
         let error = refused(message.as_bytes());
-        assert_eq!(error.to_string(), format!("`{path}` stands twice in one object; keep one of the two"));
+        assert_eq!(error.to_string(), format!("`{path}` is a duplicate key; keep one of the two"));
     }
 }
 

@@ -99,7 +99,7 @@ fn meta_is_bounded_and_never_silently_empty() {
         (format!(r#"{{"a": {}1{}}}"#, "[".repeat(200), "]".repeat(200)), "_meta"),
         (r#"{"traceparent": "00-1-2-01", "b": "\ud800"}"#.to_owned(), "hex escape"),
         (r#"{"traceparent": "00-1-2-01", "b": 1e999}"#.to_owned(), "out of range"),
-        (r#"{"traceparent": "00-1-2-01", "b": {"c": 1, "c": 2}}"#.to_owned(), "twice"),
+        (r#"{"traceparent": "00-1-2-01", "b": {"c": 1, "c": 2}}"#.to_owned(), "duplicate key"),
     ] {
         let refused = know(&meta);
         assert_eq!(refused["error"]["code"], -32602, "{refused}");

@@ -1,4 +1,4 @@
-//! Calling a call off.
+//! Cancelling a call.
 
 use std::fmt;
 use std::future::Future;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Calls off what it was given to; a clone is a handle on the same token.
+/// Cancels the calls that it was given to; a clone is a handle to the same token.
 ///
 /// ```
 /// use mcp_core::CancelToken;
@@ -68,7 +68,7 @@ impl CancelToken {
         Self(Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
     }
 
-    /// Calls it off; there is no way back.
+    /// Cancels it, for good.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut self.waiting().wakers);
@@ -76,7 +76,7 @@ impl CancelToken {
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    /// Whether it was called off.
+    /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         let own = self.0.cancelled.load(Ordering::SeqCst);
         own || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
@@ -87,7 +87,7 @@ impl CancelToken {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Ends when it is called off.
+    /// Completes when the token is cancelled.
     pub fn cancelled(&self) -> Cancelled {
         let parent = self.0.parent.as_ref().map(|parent| Box::new(parent.cancelled()));
         Cancelled { token: Some(self.clone()), place: None, parent }
@@ -105,10 +105,10 @@ impl fmt::Debug for CancelToken {
     }
 }
 
-/// Ends when a [`CancelToken`] is called off.
+/// Completes when a [`CancelToken`] is cancelled.
 #[must_use = "it does nothing unless it is awaited"]
 pub struct Cancelled {
-    /// None where there is nothing that could be called off.
+    /// None if nothing can cancel it.
     token: Option<CancelToken>,
     place: Option<usize>,
     parent: Option<Box<Cancelled>>,

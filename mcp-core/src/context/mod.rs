@@ -100,7 +100,7 @@ impl ToolContext {
         self
     }
 
-    /// Sets what calls the call off.
+    /// Sets the token that cancels the call.
     #[must_use]
     pub fn with_cancel(mut self, token: CancelToken) -> Self {
         self.cancel = Some(token);
@@ -163,7 +163,7 @@ impl ToolContext {
         self.deadline
     }
 
-    /// Whether nobody waits for the result any more: the call was called off, or its time is over. A plain function that
+    /// Whether nobody waits for the result any more: the call was cancelled, or its time is over. A plain function that
     /// takes long asks now and then, and returns.
     pub fn is_cancelled(&self) -> bool {
         let late = || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -176,7 +176,7 @@ impl ToolContext {
         self.cancel.as_ref().map_or_else(Cancelled::never, CancelToken::cancelled)
     }
 
-    /// What calls the call off, if something can.
+    /// The token that cancels the call, if there is one.
     pub fn cancel_token(&self) -> Option<&CancelToken> {
         self.cancel.as_ref()
     }

@@ -16,7 +16,7 @@ use crate::util::JsonObject;
 /// Takes what tools tell while they run.
 pub(super) type Sink = Arc<dyn Fn(ToolEvent) + Send + Sync>;
 
-/// What comes with a call beside its arguments: who asks, how far it is trusted, how to call it off. Cheap to clone, and
+/// What comes with a call beside its arguments: the caller, its trust, a token that cancels it. Cheap to clone, and
 /// free where there is nothing to say.
 ///
 /// ```
@@ -142,7 +142,7 @@ impl CallOptions {
         self.with(|inner| inner.timeout = Some(timeout))
     }
 
-    /// Calls the call off when the token is cancelled.
+    /// Cancels the call when the token is cancelled.
     #[must_use]
     pub fn cancel(self, token: CancelToken) -> Self {
         self.with(|inner| inner.cancel = Some(token))
@@ -192,7 +192,7 @@ impl CallOptions {
         self.0.as_ref()?.timeout
     }
 
-    /// What calls the call off.
+    /// The token that cancels the call.
     pub fn get_cancel(&self) -> Option<&CancelToken> {
         self.0.as_ref()?.cancel.as_ref()
     }

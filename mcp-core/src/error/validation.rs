@@ -112,8 +112,8 @@ pub enum Rule {
         /// Which message.
         message: &'static str,
     },
-    /// A key that stands twice in one object.
-    #[error("stands twice in one object; keep one of the two")]
+    /// A duplicate key in one object.
+    #[error("is a duplicate key; keep one of the two")]
     Duplicate,
     /// More than [`MAX_DEPTH`] levels.
     #[error("is nested deeper than {MAX_DEPTH} levels; flatten it")]

@@ -70,10 +70,10 @@ impl CallToolResult {
     /// data, however large.
     pub fn without_structure(flat: ToolResult) -> Self {
         let has_none = flat.content.as_ref().is_none_or(Vec::is_empty);
-        let all_of_it = has_none.then(|| default_content(&flat, usize::MAX));
+        let full_content = has_none.then(|| default_content(&flat, usize::MAX));
         let mut result = Self::from(flat);
         result.structured_content = None;
-        if let Some(content) = all_of_it {
+        if let Some(content) = full_content {
             result.content = content;
         }
         result

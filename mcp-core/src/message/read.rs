@@ -234,7 +234,7 @@ impl<'de> Visitor<'de> for Root<'_> {
     }
 }
 
-/// A key that stands twice. Messages have few, so that comparing beats hashing.
+/// A duplicate key. Messages have few, so that comparing beats hashing.
 fn duplicate_key(entries: &Entries) -> Option<&str> {
     let keys = || entries.iter().map(|(key, _)| &**key);
     if entries.len() <= 16 {

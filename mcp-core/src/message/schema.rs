@@ -1,7 +1,7 @@
 //! The JSON Schemas (draft-07) of the flat messages.
 //!
 //! A schema accepts what the type accepts, and the reverse. What JSON Schema cannot say stays with the type: that two
-//! spellings of one field (`name` and `tool_name`) say the same, that no key stands twice, and how deep a message nests.
+//! spellings of one field (`name` and `tool_name`) say the same, that no key is a duplicate, and how deep a message nests.
 
 use serde_json::{Value, json};
 

@@ -23,7 +23,7 @@ pub(super) fn missing(param: &Param) -> Fault {
 }
 
 pub(super) fn duplicate(param: &Param) -> Fault {
-    fault(path(param.name), "one value", None, format!("`{}` stands twice; keep one of the two", shown(param.name)))
+    fault(path(param.name), "one value", None, format!("`{}` is given twice; keep one of the two", shown(param.name)))
 }
 
 /// What the faults of a document speak of: the arguments of a call, or its result.

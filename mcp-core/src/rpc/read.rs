@@ -109,7 +109,7 @@ impl<'a> Members<'a> {
         let told_id = id.clone().filter(|_| self.twice != Some("id")).map(Id::into_owned);
         let reject = |error: RpcError| Box::new(RpcRejection { id: told_id.clone(), error, is_notification });
         if let Some(name) = self.twice {
-            return Err(reject(invalid(format!("`{name}` stands twice; keep one of the two"))));
+            return Err(reject(invalid(format!("`{name}` is a duplicate key; keep one of the two"))));
         }
         match self.jsonrpc {
             Some(version) if is_string(version, "2.0") => {}

@@ -100,7 +100,7 @@ fn tag_value(property: &Value) -> Option<&Value> {
     }
 }
 
-/// The name of an alternative becomes one of several names, with what was said of the alternative.
+/// The name of an alternative becomes one of several names, with what was descriptions of the alternative.
 fn describe_tag(property: &mut Value, alternative: &Value) {
     let line = tag_value(property).and_then(|name| document(name, alternative));
     if let (Value::Object(property), Some(line)) = (property, line) {
@@ -129,8 +129,8 @@ fn either(own: &mut Value, other: Value) {
     if let (Some(mut all), Some(more), Value::Object(own)) = (names(own), names(&other), &mut *own) {
         all.extend(more.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
         own.insert("enum".into(), all.into());
-        let said = [own.get("description"), other.get("description")];
-        let lines: Vec<&str> = said.into_iter().flatten().filter_map(Value::as_str).collect();
+        let descriptions = [own.get("description"), other.get("description")];
+        let lines: Vec<&str> = descriptions.into_iter().flatten().filter_map(Value::as_str).collect();
         if !lines.is_empty() {
             own.insert("description".into(), lines.join("\n").into());
         }

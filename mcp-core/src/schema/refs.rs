@@ -46,10 +46,12 @@ impl<'a> Size<'a> {
 }
 
 fn length(schema: &Value) -> usize {
-    let own = |schema: &Value| schema.to_string().len();
+    let json_size = |schema: &Value| schema.to_string().len();
     match schema {
-        Value::Object(object) => object.iter().filter(|(key, _)| *key != "$defs").map(|(_, value)| own(value)).sum(),
-        other => own(other),
+        Value::Object(object) => {
+            object.iter().filter(|(key, _)| *key != "$defs").map(|(_, value)| json_size(value)).sum()
+        }
+        other => json_size(other),
     }
 }
 

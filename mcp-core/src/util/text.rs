@@ -26,7 +26,7 @@ pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
 }
 
 /// The first `limit` bytes of the text, or less: characters stay whole.
-pub(crate) fn prefix(text: &str, limit: usize) -> &str {
+pub fn prefix(text: &str, limit: usize) -> &str {
     let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     &text[..end]
 }

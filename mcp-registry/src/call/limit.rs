@@ -174,12 +174,12 @@ mod tests {
 
     #[test]
     fn the_default_burst_is_a_second_or_ten() {
-        let try_inline = |limit| taken_at(&Bucket::new(limit), 0);
-        assert_eq!(try_inline(RateLimit::per_second(5)), 5);
-        assert_eq!(try_inline(RateLimit::per_second(1)), 1);
-        assert_eq!(try_inline(RateLimit::per_minute(60)), 10);
-        assert_eq!(try_inline(RateLimit::per_minute(5)), 1);
-        assert_eq!(try_inline(RateLimit::per_minute(5).burst(0)), 1);
+        let burst = |limit| taken_at(&Bucket::new(limit), 0);
+        assert_eq!(burst(RateLimit::per_second(5)), 5);
+        assert_eq!(burst(RateLimit::per_second(1)), 1);
+        assert_eq!(burst(RateLimit::per_minute(60)), 10);
+        assert_eq!(burst(RateLimit::per_minute(5)), 1);
+        assert_eq!(burst(RateLimit::per_minute(5).burst(0)), 1);
     }
 
     #[test]

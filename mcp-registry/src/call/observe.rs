@@ -6,6 +6,7 @@ use std::hash::Hasher;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
+use mcp_core::support::prefix;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -147,8 +148,7 @@ pub(crate) fn truncated(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_LENGTH {
         return Cow::Borrowed(text);
     }
-    let end = (0..=MAX_LENGTH).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    Cow::Owned(format!("{}…", &text[..end]))
+    Cow::Owned(format!("{}…", prefix(text, MAX_LENGTH)))
 }
 
 /// The record of a call that is over. Names and IDs of more than 256 bytes are cut, and end in `…`.

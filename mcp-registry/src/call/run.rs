@@ -329,7 +329,7 @@ fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
 }
 
 fn abandoned_by_runtime(tool: &str) -> Error {
-    let message = format!("`{tool}` was given up by the host, which is shutting down; try again elsewhere");
+    let message = format!("`{tool}` was abandoned: the runtime is shutting down; try again elsewhere");
     ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).into()
 }
 

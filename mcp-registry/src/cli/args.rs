@@ -81,7 +81,7 @@ pub(super) struct HttpArguments {
     /// Serves only clients that send this token. Prefer the variable `MCP_TOKEN`, which process lists do not show
     #[arg(long, requires = "address")]
     pub(super) token: Option<String>,
-    /// Someone in front knows who asks: serves at any address without a token, under the hosts that are allowed
+    /// A server in front authenticates requests: serves at any address without a token, for the allowed hosts
     #[arg(long, requires = "address")]
     pub(super) external_auth: bool,
     /// Also serves requests to this host, such as `tools.example.com`

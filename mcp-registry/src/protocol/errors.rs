@@ -93,8 +93,7 @@ pub(super) fn shutting_down(tool: &str) -> ToolError {
 
 /// The connection has too many calls in flight.
 pub(super) fn busy(in_flight: usize) -> ToolError {
-    let message =
-        format!("{in_flight} calls of this connection are under way, which are all it may have; wait for one");
+    let message = format!("{in_flight} calls of this connection are in flight, which is the limit; wait for one");
     ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message)
 }
 

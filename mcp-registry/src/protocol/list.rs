@@ -101,7 +101,7 @@ fn boolean_schemas_as_objects(schema: &mut Value) {
 /// The name after which the page of a cursor begins. The first page has an empty cursor.
 pub(super) fn decode_cursor(cursor: &str) -> Result<String, RpcError> {
     let name = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    name.ok_or_else(|| invalid_params("`cursor` is none that was given out here; begin again without one"))
+    name.ok_or_else(|| invalid_params("unknown `cursor`; start again without one"))
 }
 
 fn encode_cursor(after: &str) -> String {

@@ -349,7 +349,7 @@ impl ToolSetting {
                 *slot = Some(limit);
                 return None;
             }
-            (Some(_), _) => "is said twice of one tool; keep one of the two".to_owned(),
+            (Some(_), _) => "is set twice for one tool; keep one of the two".to_owned(),
             (None, _) => match catalog.get(&name) {
                 Err(error) => format!("concerns no tool: {error}"),
                 Ok(_) => return None,

@@ -175,7 +175,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if request.and_then(|request| request.cursor).is_some_and(|cursor| !cursor.is_empty()) {
-            let message = "`cursor` is none that was given out here; begin again without one";
+            let message = "unknown `cursor`; start again without one";
             return Err(ErrorData::invalid_params(message, None));
         }
         // This generates the schemas of the user's types, which may panic.

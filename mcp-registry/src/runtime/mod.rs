@@ -98,7 +98,7 @@ pub enum RuntimeError {
     #[error("no thread can be started: {0}; end other threads, or raise the system's limit")]
     NoThread(#[source] io::Error),
     /// The runtime was shut down.
-    #[error("the tokio runtime was shut down; keep it until the last call is over")]
+    #[error("the runtime was shut down; keep it until the last call is over")]
     ShutDown,
     /// The thread is not inside a tokio runtime.
     #[cfg(feature = "tokio")]

@@ -195,13 +195,13 @@ fn a_fault_says_what_belongs_there_and_what_came() {
 
 #[test]
 fn an_argument_that_stands_twice_is_refused() {
-    let twice = [("/number", "`number` stands twice; keep one of the two")];
+    let twice = [("/number", "`number` is given twice; keep one of the two")];
     expect("plain", r#"{"number":1,"text":"a","number":1}"#, &twice);
     expect("plain", r#"{"number":1,"text":"a","n\u0075mber":2}"#, &twice);
     for arguments in [r#""count":null,"count":1"#, r#""flag":null,"flag":true"#, r#""count":1,"count":null"#] {
         assert_eq!(faults("plain", &format!(r#"{{"number":1,"text":"a",{arguments}}}"#)).len(), 1, "{arguments}");
     }
-    expect("renamed", r#"{"a/b~c":1,"old":1}"#, &[("/a~1b~0c", "`a/b~c` stands twice; keep one of the two")]);
+    expect("renamed", r#"{"a/b~c":1,"old":1}"#, &[("/a~1b~0c", "`a/b~c` is given twice; keep one of the two")]);
     expect("renamed", "{}", &[("/a~1b~0c", "`a/b~c` is missing; add it")]);
     // The first one is told to be wrong, and nothing is told to be missing.
     assert_eq!(messages("plain", r#"{"number":"x","text":"a","number":1}"#).len(), 2);

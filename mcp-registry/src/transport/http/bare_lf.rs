@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::connections::{ConnectionState, Framing};
 
-/// What the parser gets in position of a bare line feed and all that follows: not a head, so that it answers 400 and the
+/// What the parser gets in place of a bare line feed and all that follows: not a head, so that it answers 400 and the
 /// connection ends.
 const INVALID_HEAD: &[u8] = b"\0\r\n\r\n";
 

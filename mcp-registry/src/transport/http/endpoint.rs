@@ -173,7 +173,7 @@ impl Endpoint {
             }
         };
         let Some(permit) = Permit::acquire(self, |endpoint| &endpoint.in_flight, self.max_in_flight) else {
-            let message = "as many requests are under way as may be; try again in a moment";
+            let message = "too many requests are in flight; try again in a moment";
             return self.busy("requests in flight", message, sender);
         };
         self.answer_message(request, &message, (accepted, sender), permit.with_buffered(buffered)).await

@@ -186,8 +186,8 @@ fn decode<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Ok(Cow::Borrowed(value));
     };
-    let decode = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    decode
+    let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded
         .map(Cow::Owned)
         .ok_or_else(|| header_mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding")))
 }

@@ -245,7 +245,7 @@ impl Http {
         self
     }
 
-    /// Sets the path of the health probe (default: `/health`). With `None`, there is none: for a router that is merged into
+    /// Sets the path of the health probe (default: `/health`), as it is: it is no pattern of axum. With `None`, there is none: for a router that is merged into
     /// an application with its own probe, or to add one outside of a layer that authenticates requests.
     ///
     /// ```

@@ -71,7 +71,7 @@ pub async fn serve_lines(
     }
 }
 
-/// Duplex directions.
+/// Both directions of a connection.
 struct Duplex<'a, R, W> {
     connection: &'a Connection,
     drain: Drain<'a>,
