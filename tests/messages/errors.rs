@@ -31,26 +31,15 @@ fn every_error() -> Vec<(Error, &'static str, i64, i64, u16)> {
     let not_json = ToolCall::parse("{").unwrap_err();
     let not_a_call = ToolCall::parse("{}").unwrap_err();
     let serialization = serde_json::to_string(&std::collections::HashMap::from([((1, 2), 3)])).unwrap_err();
-    let fault = Fault {
-        path: "/a".into(),
-        expected: "integer".into(),
-        got: Some("\"x\"".into()),
-        message: "send an integer".into(),
-    };
+    let fault = Fault::new("/a", "integer", "send an integer").got("\"x\"");
     vec![
         (RegistrationError::from(RegistrationProblem::from(conflict)).into(), "RegistrationError", -32603, -32603, 500),
-        (ToolNotFoundError { name: "x".into(), did_you_mean: vec![] }.into(), "ToolNotFoundError", -32602, -32602, 404),
+        (ToolNotFoundError::new("x", vec![]).into(), "ToolNotFoundError", -32602, -32602, 404),
         (SchemaError::new("calc.add", vec![fault]).into(), "SchemaError", -32602, -32602, 400),
         (not_a_call.into(), "ValidationError", -32602, -32602, 400),
         (not_json.into(), "ValidationError", -32700, -32700, 400),
         (SerializationError::new("the result", serialization).into(), "SerializationError", -32603, -32603, 500),
-        (
-            TimeoutError { tool: "t".into(), limit: Duration::from_secs(30), hint: None }.into(),
-            "TimeoutError",
-            40000,
-            -32000,
-            504,
-        ),
+        (TimeoutError::new("t", Duration::from_secs(30)).into(), "TimeoutError", 40000, -32000, 504),
         (TransportError::Closed.into(), "TransportError", 40000, -32000, 502),
         (ToolError::new("ToolExecutionError", "m").into(), "ToolExecutionError", 40000, -32000, 500),
         (ToolError::new("AuthenticationError", "m").into(), "AuthenticationError", 40100, -32001, 401),
@@ -128,12 +117,7 @@ fn c16_every_name_of_the_documents_has_a_constant_and_a_row() {
 
 #[test]
 fn c15_bad_arguments_are_a_schema_error_in_rust_and_a_validation_error_on_the_flat_wire() {
-    let fault = |path: &str| Fault {
-        path: path.into(),
-        expected: "integer".into(),
-        got: None,
-        message: "send an integer".into(),
-    };
+    let fault = |path: &str| Fault::new(path, "integer", "send an integer");
     let error = Error::from(SchemaError::new("calc.add", vec![fault("/a"), fault("")]));
     assert_eq!((error.error_type(), error.wire_type()), (ErrorType::SCHEMA_ERROR, ErrorType::VALIDATION_ERROR));
     let result = ToolResult::from(error);
@@ -153,10 +137,7 @@ fn c15_bad_arguments_are_a_schema_error_in_rust_and_a_validation_error_on_the_fl
 
 #[test]
 fn s3_13_an_unknown_tool_is_told_with_the_way_on() {
-    let error = |near: &[&str]| ToolNotFoundError {
-        name: "calc.ad".into(),
-        did_you_mean: near.iter().map(|n| (*n).into()).collect(),
-    };
+    let error = |near: &[&str]| ToolNotFoundError::new("calc.ad", near.iter().map(|n| (*n).into()).collect());
     assert_eq!(error(&[]).to_string(), "no tool is named `calc.ad`; list the tools to see those there are");
     assert_eq!(error(&["calc.add"]).to_string(), "no tool is named `calc.ad`; did you mean `calc.add`?");
     assert_eq!(error(&["a", "b", "c"]).to_string(), "no tool is named `calc.ad`; did you mean `a`, `b` or `c`?");
@@ -306,7 +287,7 @@ fn an_error_of_the_registry_keeps_its_type_inside_a_tool() {
     assert_eq!((error.error_type().as_str(), error.message()), ("PermissionError", "no"));
     assert_eq!(error.detail().error_details, Some(json!({ "a": 1 })));
     assert!(!error.is_foreign());
-    let late = || TimeoutError { tool: "t".into(), limit: Duration::from_secs(1), hint: None };
+    let late = || TimeoutError::new("t", Duration::from_secs(1));
     for error in [ToolError::from(late()), ToolError::from_error(Wrapper(late().into())), Error::from(late()).into()] {
         assert_eq!((error.error_type(), error.is_foreign()), (&ErrorType::TIMEOUT_ERROR, false));
     }

@@ -27,7 +27,7 @@ fn a_megabyte_where_a_name_belongs_is_refused_in_a_line() {
     let megabyte = "n".repeat(1 << 20);
     let error = ToolCall::new(megabyte.clone(), json!({})).validate().unwrap_err().to_string();
     assert!(error.contains("has 1048576 characters; use at most 128") && error.len() < 256, "{error}");
-    let error = ToolNotFoundError { name: megabyte.clone(), did_you_mean: vec![] };
+    let error = ToolNotFoundError::new(&megabyte, vec![]);
     assert!(error.to_string().len() < 256);
     assert!(Error::from(error).to_detail().to_json().len() < 1024);
 

@@ -159,11 +159,19 @@ impl From<Error> for ErrorDetail {
 
 /// No tool has the name that was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolNotFoundError {
     /// The name.
     pub name: String,
     /// The nearest names that there are, nearest first.
     pub did_you_mean: Vec<String>,
+}
+
+impl ToolNotFoundError {
+    /// The error for a name, and the nearest names that there are.
+    pub fn new(name: impl Into<String>, did_you_mean: Vec<String>) -> Self {
+        Self { name: name.into(), did_you_mean }
+    }
 }
 
 impl fmt::Display for ToolNotFoundError {
@@ -215,6 +223,7 @@ impl SchemaError {
 
 /// One argument that does not match. In details it is written without its message, which is part of the error's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Fault {
     /// Where, as a JSON Pointer: `/filters/0/date`; empty for the arguments as a whole.
     pub path: String,
@@ -226,6 +235,20 @@ pub struct Fault {
     /// The fault in a sentence that ends in what to do.
     #[serde(skip)]
     pub message: String,
+}
+
+impl Fault {
+    /// A fault of the value at a path.
+    pub fn new(path: impl Into<String>, expected: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), expected: expected.into(), got: None, message: message.into() }
+    }
+
+    /// Sets what came instead.
+    #[must_use]
+    pub fn got(mut self, got: impl Into<String>) -> Self {
+        self.got = Some(got.into());
+        self
+    }
 }
 
 impl fmt::Display for SchemaError {
@@ -272,6 +295,7 @@ impl SerializationError {
     if hint.is_some() { "; " } else { "" },
     hint.unwrap_or_default()
 )]
+#[non_exhaustive]
 pub struct TimeoutError {
     /// The tool.
     pub tool: String,
@@ -279,6 +303,20 @@ pub struct TimeoutError {
     pub limit: Duration,
     /// A likely cause and what to do about it, where one is known.
     pub hint: Option<&'static str>,
+}
+
+impl TimeoutError {
+    /// The error of a tool that had this much time.
+    pub fn new(tool: impl Into<String>, limit: Duration) -> Self {
+        Self { tool: tool.into(), limit, hint: None }
+    }
+
+    /// Adds a likely cause and what to do about it, where one is known.
+    #[must_use]
+    pub fn hint(mut self, hint: Option<&'static str>) -> Self {
+        self.hint = hint;
+        self
+    }
 }
 
 /// A tool returned more than a result of it may have.

@@ -24,6 +24,7 @@ pub enum Returned {
 
 /// What a tool returns, for those who read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutputSchema {
     /// The schema of the data.
     pub schema: Value,

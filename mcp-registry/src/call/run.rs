@@ -320,9 +320,7 @@ fn release(permit: &Mutex<Option<AsyncLockGuard>>) {
 
 fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
     match stopped {
-        Stopped::TimedOut => {
-            TimeoutError { tool: tool.to_owned(), limit: limit.unwrap_or_default(), hint: timeout_hint() }.into()
-        }
+        Stopped::TimedOut => TimeoutError::new(tool, limit.unwrap_or_default()).hint(timeout_hint()).into(),
         Stopped::Cancelled => cancelled(tool),
         Stopped::Panicked(panicked) => panicked.into_error(tool),
     }
@@ -355,7 +353,7 @@ fn parsed(tool: &Callable, arguments: &str) -> Result<Value, Error> {
         Err(error) => error.to_string(),
     };
     let message = format!("the arguments are no JSON object: {reason}; send one JSON object");
-    let fault = Fault { path: String::new(), expected: "a JSON object".into(), got: None, message };
+    let fault = Fault::new("", "a JSON object", message);
     Err(SchemaError::new(tool.name(), vec![fault]).into())
 }
 

@@ -66,7 +66,7 @@ impl Catalog {
 
     /// The error for a name that no tool has, with the nearest ones.
     pub(crate) fn not_found(&self, name: &str) -> ToolNotFoundError {
-        ToolNotFoundError { name: name.to_owned(), did_you_mean: self.nearest(name) }
+        ToolNotFoundError::new(name, self.nearest(name))
     }
 
     /// A tool by its name, or none.

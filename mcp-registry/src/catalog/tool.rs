@@ -315,7 +315,7 @@ impl RegisteredTool {
     fn output(&self) -> Option<&Output> {
         let output = self.0.output.get_or_init(|| {
             let output = self.definition().output_schema();
-            output.map(|OutputSchema { schema, wraps }| Output { schema: ToolSchema(Arc::new(schema)), wraps })
+            output.map(|OutputSchema { schema, wraps, .. }| Output { schema: ToolSchema(Arc::new(schema)), wraps })
         });
         output.as_ref()
     }

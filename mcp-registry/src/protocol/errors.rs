@@ -126,7 +126,7 @@ pub(crate) fn protocol_error(
             let tools = registry.snapshot();
             let listed = |name: &String| tools.find(name).map_or(name.as_str(), |tool| tool.wire_name()).to_owned();
             let did_you_mean = error.did_you_mean.iter().map(listed).collect();
-            let error = ToolNotFoundError { name: error.name.clone(), did_you_mean };
+            let error = ToolNotFoundError::new(&error.name, did_you_mean);
             Some(Error::from(error).to_rpc(CodeProfile::Standard))
         }
         Error::Validation(_) => Some(error.to_rpc(CodeProfile::Standard)),

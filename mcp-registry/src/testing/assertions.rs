@@ -171,12 +171,7 @@ mod tests {
     }
 
     fn rejected(paths: &[&str]) -> ToolResult {
-        let fault = |path: &&str| Fault {
-            path: (*path).to_owned(),
-            expected: "an integer".to_owned(),
-            got: Some("a text".to_owned()),
-            message: "give an integer".to_owned(),
-        };
+        let fault = |path: &&str| Fault::new(*path, "an integer", "give an integer").got("a text");
         let faults = paths.iter().map(fault).collect();
         ToolResult::from(Error::from(SchemaError::new("calc.divide", faults)))
     }

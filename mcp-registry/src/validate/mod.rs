@@ -154,7 +154,7 @@ impl<S: Subject> Checks<S> {
         };
         let message = format!("the arguments cannot be checked: {reason}");
         let expected = "arguments that can be checked".to_owned();
-        let fault = Fault { path: String::new(), expected, got: None, message };
+        let fault = Fault::new("", expected, message);
         SchemaError::new(self.subject.name(), vec![fault]).into()
     }
 
