@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use mcp_core::support::block_on;
 use mcp_registry::context::StateType;
-use mcp_registry::error::RegistrationProblem;
+use mcp_registry::entry::{Call, ToolEntry};
+use mcp_registry::error::{Origin, RegistrationProblem};
+use mcp_registry::output::Returned;
 use mcp_registry::serde_json::{self, Value, json};
 use mcp_registry::{
     Catalog, Content, Error, ErrorType, FromContext, Json, NamePolicy, RateLimit, Registry, Status, Tool, ToolCall,
@@ -306,6 +308,27 @@ fn s3_18_s3_44_tools_come_and_go_at_run_time() {
     assert!(!registry.unregister("hi"));
     assert!(registry.get("hello.greet").is_err() && registry.get("hi").is_err());
     assert_eq!(registry.list_registered_tools().len(), 8);
+}
+
+#[test]
+fn tools_of_one_name_are_the_same_only_if_they_are_defined_at_the_same_place() {
+    let entry = |origin: Origin| -> &'static ToolEntry {
+        let call = Call::Sync(|_, _, _| Ok(Returned::Nothing));
+        Box::leak(Box::new(ToolEntry::new("here.tool", origin, call)))
+    };
+    let here = || Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", 7);
+    assert_eq!(Catalog::from_entries([entry(here()), entry(here())]).unwrap().list_registered_tools().len(), 1);
+    for (elsewhere, difference) in [
+        (Origin::new("there", "1.0.0", "here::tools", "tool", "src/tools.rs", 7), "package"),
+        (Origin::new("here", "1.0.1", "here::tools", "tool", "src/tools.rs", 7), "version"),
+        (Origin::new("here", "1.0.0", "here::others", "tool", "src/tools.rs", 7), "module"),
+        (Origin::new("here", "1.0.0", "here::tools", "other", "src/tools.rs", 7), "function"),
+        (Origin::new("here", "1.0.0", "here::tools", "tool", "src/others.rs", 7), "file"),
+        (Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", 8), "line"),
+    ] {
+        let error = Catalog::from_entries([entry(here()), entry(elsewhere)]).expect_err(difference).to_string();
+        assert!(error.contains("two tools are named `here.tool`"), "{difference}: {error}");
+    }
 }
 
 #[test]

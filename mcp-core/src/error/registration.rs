@@ -6,7 +6,7 @@ use std::fmt;
 use crate::name::{NameError, VersionError};
 
 /// Where a tool was defined.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     /// The package.
     pub package: Cow<'static, str>,

@@ -130,9 +130,7 @@ impl Catalog {
     ) -> Self {
         // The order of the report must not depend on the linker.
         named.sort_unstable_by(|one, other| {
-            one.name
-                .cmp(&other.name)
-                .then_with(|| definition_site(&one.definition.origin).cmp(&definition_site(&other.definition.origin)))
+            one.name.cmp(&other.name).then_with(|| one.definition.origin.cmp(&other.definition.origin))
         });
         let mut tools = Vec::with_capacity(named.len());
         for named in named {
@@ -192,19 +190,10 @@ impl Catalog {
     }
 }
 
-/// Where a tool is defined, for sorting and comparing.
-pub(crate) fn definition_site(origin: &Origin) -> (&str, &str, &str, &str, &str, u32) {
-    let Origin { package, package_version, module_path, function, file, line } = origin;
-    (package, package_version, module_path, function, file, *line)
-}
-
 /// Whether the two are the same tool, linked or registered twice.
 fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
-    let is_same_function = || {
-        !one.origin().is_run_time()
-            && definition_site(one.origin()) == definition_site(other.origin())
-            && one.has_schemas_of(other)
-    };
+    let is_same_function =
+        || !one.origin().is_run_time() && one.origin() == other.origin() && one.has_schemas_of(other);
     one.name() == other.name() && (one.definition().is_same_as(other.definition()) || is_same_function())
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use mcp_core::error::RegistrationProblem;
 
 use crate::catalog::definition::Definition;
-use crate::catalog::definition_site;
 use crate::catalog::link::package_key;
 use crate::catalog::tool::NamedDefinition;
 
@@ -47,7 +46,7 @@ pub(crate) fn apply(
     let named = named.collect();
     for concerned in &mut concerned {
         // The order of the report must not depend on the linker.
-        concerned.sort_unstable_by(|one, other| definition_site(&one.origin).cmp(&definition_site(&other.origin)));
+        concerned.sort_unstable_by(|one, other| one.origin.cmp(&other.origin));
     }
     problems.extend(overrides.iter().zip(&concerned).filter_map(|(edit, concerned)| edit.fault(concerned)));
     named
