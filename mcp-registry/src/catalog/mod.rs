@@ -17,7 +17,7 @@ use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use mcp_core::entry::ToolEntry;
-use mcp_core::error::{Conflict, Origin, RegistrationProblem, ToolNotFoundError};
+use mcp_core::error::{Conflict, RegistrationProblem, ToolNotFoundError};
 use mcp_core::name::MAX_NAME_LENGTH;
 use mcp_core::{Error, NamePolicy, RegistrationError, support::nearest};
 
