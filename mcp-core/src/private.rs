@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::marker::PhantomData;
 use std::num::{NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64};
-use std::sync::OnceLock;
 
 pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
@@ -23,7 +22,7 @@ pub use crate::output::probe::{
 };
 pub use crate::output::{OutputSchema, Returned};
 pub use crate::param::borrow::{AnyLent, Lent, RefParam, lend};
-pub use crate::param::read::read_arguments;
+pub use crate::param::read::{read_arguments, read_flattened};
 pub use crate::param::slot::{AnySlot, ArgSlot};
 pub use crate::param::{Bound, Constraint, Param};
 pub use crate::util::block_on::block_on;
@@ -31,9 +30,6 @@ pub use std::time::Duration;
 
 use crate::context::missing_state;
 use crate::param::ToolParam;
-use crate::param::fault::flattened_fault;
-use crate::param::read::unknown_arguments;
-use crate::param::schema::fields_of;
 pub use crate::schema::Shape;
 
 /// Doc comments that a macro writes.
@@ -44,9 +40,8 @@ pub mod docs {
 /// What the compiler falls back on where a type has no method of its own. Without names, which users may have for types.
 pub mod traits {
     pub use super::{
-        AnyFailure as _, AnyFlattened as _, AnyLent as _, AnyOutcome as _, AnyShown as _, AnySlot as _,
-        AnySuccess as _, CtxState as _, NoSchema as _, NoShape as _, ReadSuccess as _, SchemaSuccess as _,
-        UnknownKind as _,
+        AnyFailure as _, AnyLent as _, AnyOutcome as _, AnyShown as _, AnySlot as _, AnySuccess as _, CtxState as _,
+        NoSchema as _, NoShape as _, ReadSuccess as _, SchemaSuccess as _, UnknownKind as _,
     };
 }
 
@@ -116,63 +111,6 @@ pub trait State: Send + Sync + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> State for T {}
 
-/// Reads all arguments as one struct.
-pub struct Flattened<T>(PhantomData<T>);
-
-impl<T> Flattened<T> {
-    /// For the type.
-    pub const NEW: Self = Self(PhantomData);
-}
-
-impl<T: ToolParam> Flattened<T> {
-    /// The struct. What its schema does not name is refused, also where serde would pass it over.
-    pub fn read(&self, json: &str, param: &Param, allow_unknown: bool, fields: &Fields) -> Result<T, CallError> {
-        let read = serde_json::from_str(json);
-        let fields = fields.0.get_or_init(fields_of::<T>).as_deref();
-        let unknown = fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields));
-        let mut faults = unknown.unwrap_or_default();
-        match read {
-            Ok(read) if faults.is_empty() => Ok(read),
-            Ok(_) => Err(faults.into()),
-            Err(error) => {
-                // A struct that refuses unknown fields by itself says so in these words, of the first of them.
-                let is_reported = !faults.is_empty() && error.to_string().starts_with("unknown field ");
-                let fault = flattened_fault(json, &error, param.secret);
-                if !is_reported && faults.iter().all(|other| other.path != fault.path) {
-                    faults.insert(0, fault);
-                }
-                Err(faults.into())
-            }
-        }
-    }
-}
-
-/// The names of the fields of a struct that is all arguments, once they were asked for; none where any name is taken.
-pub struct Fields(OnceLock<Option<Vec<String>>>);
-
-impl Fields {
-    /// Not yet asked for.
-    pub const fn new() -> Self {
-        Self(OnceLock::new())
-    }
-}
-
-impl Default for Fields {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Where a type is no parameter, `Param::of` says so; this keeps the compiler from saying it again.
-pub trait AnyFlattened<T> {
-    /// The struct.
-    fn read(&self, _: &str, _: &Param, _: bool, _: &Fields) -> Result<T, CallError> {
-        unreachable!("a program with such a parameter does not compile")
-    }
-}
-
-impl<T> AnyFlattened<T> for Flattened<T> {}
-
 /// A default, as the schema shows it.
 pub struct Shown<T>(PhantomData<T>);
 
@@ -191,7 +129,7 @@ impl<T: ToolParam> Shown<T> {
     }
 }
 
-/// As [`AnyFlattened`].
+/// Where a type is no parameter, `Param::of` says so; this keeps the compiler from saying it again.
 pub trait AnyShown<T> {
     /// Nothing.
     fn json(&self, _: fn() -> T) -> Value {
@@ -224,6 +162,11 @@ pub fn any<T>() -> T {
 /// A clone of application state.
 pub fn cloned_state<T: Clone + State>(cx: &ToolContext) -> Result<T, ToolError> {
     cx.state().cloned().ok_or_else(|| missing_state::<T>(cx))
+}
+
+/// An output schema that the author wrote out.
+pub fn explicit_output(schema: Value) -> Option<OutputSchema> {
+    Some(OutputSchema::explicit(schema))
 }
 
 /// A value as JSON, for defaults and examples. What cannot become JSON is null, and refused when the registry is built.

@@ -65,7 +65,7 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
             static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(#name, __mcp::Origin::new(
                 ::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"),
                 ::core::module_path!(), #function_name, ::core::file!(), ::core::line!(),
-            ), __MCP_CALL) #setters;
+            ), __MCP_CALL).output(|| __mcp_output(true).1, || __mcp_output(false).0) #setters;
             __mcp::inventory::submit! { __mcp::Registration(&__MCP_ENTRY) }
             &__MCP_ENTRY
         };
@@ -98,11 +98,6 @@ fn key_setters(keys: &Keys) -> TokenStream {
 
 /// All that is known of the tool, one call each.
 fn entry_setters(tool: &Tool) -> TokenStream {
-    let hints = ["read_only", "destructive", "idempotent", "open_world"].map(|hint| tool.keys.bool(hint));
-    let hints = hints.iter().any(Option::is_some).then(|| {
-        let hints = hints.map(|hint| hint.map_or(-1_i8, i8::from));
-        quote!(.hints(#(#hints),*))
-    });
     let keys = key_setters(&tool.keys);
     let deprecated_in = tool.deprecated_in.as_ref().map(|version| quote!(.deprecated_in(#version)));
     let description = match &tool.docs.description {
@@ -113,18 +108,9 @@ fn entry_setters(tool: &Tool) -> TokenStream {
     let sections = tool.docs.sections.iter().map(|(heading, text)| quote!((#heading, #text)));
     let sections = list_setter("sections", sections);
     let params = tool.args.first().map(|_| quote!(.params(&__MCP_PARAMS)));
-    let flatten = flattened(tool).map(|_| quote!(.flatten(true)));
+    let flatten = is_flattened(tool).then(|| quote!(.flatten(true)));
     let needs = list_setter("needs", tool.params.iter().filter_map(needs));
-    let input = tool.keys.value::<Expr>("input_schema");
-    let input = input.map(|schema| quote_spanned!(schema.span()=> .input_schema(|| __mcp::Value::from(#schema))));
-    let output = tool.keys.value::<Expr>("output_schema").map_or_else(
-        || quote!(.output_schema(|| __mcp_output(true).1)),
-        |schema| quote_spanned!(schema.span()=> .output_schema(|| __mcp::Some(__mcp::OutputSchema::explicit(#schema))).explicit_output(true)),
-    );
-    quote! {
-        #hints #keys #deprecated_in #description #sections #params #flatten #needs #input #output
-        .output_shape(|| __mcp_output(false).0)
-    }
+    quote!(#keys #deprecated_in #description #sections #params #flatten #needs)
 }
 
 /// The function that returns the shape of the tool's output and, on request, its schema.
@@ -247,9 +233,7 @@ fn param(arg: &Arg, docs: &Docs) -> TokenStream {
     let constraints = list_setter("constraints", constraints)
         .map(|constraints| quote!(#constraints.fitted(__mcp::KindOf::<#slot>::KIND.is_known())));
     let keys = key_setters(&arg.keys);
-    let schema = arg.keys.value::<Expr>("schema");
-    let schema = schema.map(|schema| quote_spanned!(schema.span()=> .explicit_schema(|| __mcp::Value::from(#schema))));
-    quote!(#param #aliases #description #default #examples #constraints #keys #schema)
+    quote!(#param #aliases #description #default #examples #constraints #keys)
 }
 
 /// The function that reads the arguments, calls the tool, and writes its result.
@@ -293,26 +277,20 @@ fn slot_name(arg: &Arg) -> Ident {
     format_ident!("__a{}", arg.index)
 }
 
-fn flattened(tool: &Tool) -> Option<&Arg> {
-    tool.args.iter().find(|arg| arg.keys.flag("flatten").is_some())
+fn is_flattened(tool: &Tool) -> bool {
+    tool.args.iter().any(|arg| arg.keys.flag("flatten").is_some())
 }
 
 /// Fills a slot for each argument.
 fn read(tool: &Tool) -> TokenStream {
     let allow_unknown = tool.keys.flag("allow_unknown_arguments").is_some();
-    if let Some(arg) = flattened(tool) {
-        let (slot, ty, args) = (slot_name(arg), &arg.ty.slot, format_ident!("__args"));
-        return quote_spanned! {arg.span=>
-            static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new();
-            let #slot = __mcp::Flattened::<#ty>::NEW.read(#args.json, &__MCP_PARAMS[0], #allow_unknown, &__MCP_FIELDS)?;
-        };
-    }
+    let read = if is_flattened(tool) { quote!(read_flattened) } else { quote!(read_arguments) };
     let slots: Vec<Ident> = tool.args.iter().map(slot_name).collect();
     let types = tool.args.iter().map(|arg| &arg.ty.slot);
     let params = if slots.is_empty() { quote!(&[]) } else { quote!(&__MCP_PARAMS) };
     quote! {
         #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
-        __mcp::read_arguments(__args.json, #params, #allow_unknown, &mut [#(#slots.slot()),*])?;
+        __mcp::#read(__args.json, #params, #allow_unknown, &mut [#(#slots.slot()),*])?;
     }
 }
 
@@ -322,13 +300,9 @@ fn pass(tool: &Tool, position: usize, param: &Param) -> (TokenStream, TokenStrea
         Param::Arg(index) => {
             let arg = &tool.args[*index];
             let slot = slot_name(arg);
-            let binding = match default_name(arg) {
-                _ if arg.keys.flag("flatten").is_some() => TokenStream::new(),
-                Some(default) => quote!(let #slot = #slot.take_or(#default);),
-                None => quote!(let #slot = #slot.take();),
-            };
+            let take = default_name(arg).map_or(quote!(take()), |default| quote!(take_or(#default)));
             let passed = if arg.ty.borrows { quote_spanned!(arg.span=> __mcp::lend(&#slot)) } else { quote!(#slot) };
-            (binding, passed)
+            (quote!(let #slot = #slot.#take;), passed)
         }
         Param::Ctx { kind, ty } => {
             let (name, cx) = (format_ident!("__c{position}"), format_ident!("__cx"));

@@ -5,7 +5,7 @@ use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::token::Paren;
-use syn::{Expr, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue, Path, Token};
+use syn::{Expr, MacroDelimiter, Meta, MetaList, MetaNameValue, Path, Token};
 
 use crate::errors::{Errors, listed, nearest, reworded};
 use crate::kinds::{self, Kind};
@@ -17,10 +17,10 @@ pub(crate) static TOOL_KEYS: [Key; 24] = [
     key("title", Kind::TEXT, Target::Setter),
     key("description", Kind::TEXT, Target::Model),
     key("version", Kind::VERSION, Target::Setter),
-    key("read_only", Kind::BOOL, Target::Model),
-    key("destructive", Kind::BOOL, Target::Model),
-    key("idempotent", Kind::BOOL, Target::Model),
-    key("open_world", Kind::BOOL, Target::Model),
+    key("read_only", Kind::BOOL, Target::Setter),
+    key("destructive", Kind::BOOL, Target::Setter),
+    key("idempotent", Kind::BOOL, Target::Setter),
+    key("open_world", Kind::BOOL, Target::Setter),
     key("deprecated_in", Kind::VERSION, Target::Model),
     key("replaced_by", Kind::NAME, Target::Setter),
     key("aliases", Kind::NAMES, Target::Setter),
@@ -31,8 +31,8 @@ pub(crate) static TOOL_KEYS: [Key; 24] = [
     key("max_result", Kind::EXPR, Target::Setter),
     key("cache_ttl", Kind::SECONDS, Target::Setter),
     key("inline", Kind::BOOL, Target::Setter),
-    key("input_schema", Kind::EXPR, Target::Model),
-    key("output_schema", Kind::EXPR, Target::Model),
+    key("input_schema", Kind::SCHEMA, Target::Setter),
+    key("output_schema", Kind::OUTPUT_SCHEMA, Target::Setter),
     key("allow_unknown_arguments", Kind::BOOL, Target::Setter),
     key("allow", Kind::TEXTS, Target::Setter),
     key("crate", Kind::PATH, Target::Model),
@@ -56,7 +56,7 @@ pub(crate) static ARG_KEYS: [Key; 18] = [
     key("header", Kind::TEXT, Target::Setter),
     key("secret", Kind::FLAG, Target::Setter),
     key("description", Kind::TEXT, Target::Model),
-    key("schema", Kind::EXPR, Target::Model),
+    key("schema", Kind::SCHEMA, Target::Setter),
     key("flatten", Kind::FLAG, Target::Model),
 ];
 
@@ -87,7 +87,7 @@ pub(crate) struct Setting {
     pub(crate) key: &'static Key,
     /// The key as it is written.
     pub(crate) ident: Ident,
-    meta: Meta,
+    pub(crate) meta: Meta,
     /// The value as a setter takes it; none if it does not fit the key, which has been reported.
     pub(crate) tokens: Option<TokenStream>,
 }
@@ -96,11 +96,6 @@ impl Setting {
     /// The value in `key = value`.
     pub(crate) fn value<T: Parse>(&self) -> Option<T> {
         self.tokens.as_ref().and_then(|_| kinds::value(&self.meta).ok())
-    }
-
-    /// The texts in `key("a", "b")`.
-    pub(crate) fn texts(&self) -> Option<Vec<LitStr>> {
-        kinds::texts(&self.meta).ok()
     }
 }
 
@@ -153,17 +148,9 @@ impl Keys {
         self.all(name).find_map(Setting::value)
     }
 
-    pub(crate) fn text(&self, name: &'static str) -> Option<LitStr> {
-        self.value(name)
-    }
-
-    pub(crate) fn bool(&self, name: &'static str) -> Option<bool> {
-        self.all(name).find_map(|setting| kinds::bool(&setting.meta).ok())
-    }
-
     /// The key as it is written, if it is set and not `false`.
     pub(crate) fn flag(&self, name: &'static str) -> Option<&Ident> {
-        self.get(name).filter(|_| self.bool(name) == Some(true)).map(|setting| &setting.ident)
+        self.get(name).filter(|setting| matches!(kinds::bool(&setting.meta), Ok(true))).map(|setting| &setting.ident)
     }
 }
 

@@ -5,10 +5,11 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::parse::Parse;
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned as _;
 use syn::{Lit, LitBool, LitInt, LitStr, Meta, Path, Token};
 
 use crate::errors::{error, reworded};
@@ -43,6 +44,9 @@ impl Kind {
     pub(crate) const PATH: Self =
         Self { form: "{} = path::to::it", read: |meta| Ok(value::<Path>(meta)?.to_token_stream()) };
     pub(crate) const EXPR: Self = Self { form: "{} = …", read: expr };
+    pub(crate) const SCHEMA: Self = Self { read: |meta| schema(meta).map(|value| quote!(|| #value)), ..Self::EXPR };
+    pub(crate) const OUTPUT_SCHEMA: Self =
+        Self { read: |meta| schema(meta).map(|value| quote!(|| __mcp::explicit_output(#value))), ..Self::EXPR };
     pub(crate) const OPTIONAL_EXPR: Self =
         Self { form: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| expr(meta)) };
 
@@ -71,6 +75,12 @@ fn flag(meta: &Meta) -> ReadResult<TokenStream> {
 /// `key = expression`.
 fn expr(meta: &Meta) -> ReadResult<TokenStream> {
     if let Meta::NameValue(pair) = meta { Ok(pair.value.to_token_stream()) } else { Err(None) }
+}
+
+/// `key = expression`, as a `Value`.
+fn schema(meta: &Meta) -> ReadResult<TokenStream> {
+    let value = expr(meta)?;
+    Ok(quote_spanned!(value.span()=> __mcp::Value::from(#value)))
 }
 
 /// `key = value`.

@@ -37,7 +37,7 @@ impl Tool {
         let Function { attrs, sig, .. } = function;
         check_signature(function, errors);
         let mut docs = doc::read(attrs, errors);
-        docs.description.take_key(keys.text("description"), "function", errors);
+        docs.description.take_key(keys.value("description"), "function", errors);
         let (mut params, mut args) = (Vec::new(), Vec::new());
         for input in &sig.inputs {
             let param = Param::read(input, &mut args, errors);
@@ -134,7 +134,7 @@ fn check_args(args: &[Arg], errors: &mut Errors) {
                 errors.at(name, message);
             }
         }
-        if let Some(header) = arg.keys.text("header") {
+        if let Some(header) = arg.keys.value::<LitStr>("header") {
             if let Some(other) = headers.insert(header.value().to_ascii_lowercase(), &arg.ident) {
                 errors.at(header, format!("the header belongs to the argument `{other}`; rename one"));
             }
@@ -149,7 +149,7 @@ fn check_keys(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Errors
     }
     let Some(inline) = keys.flag("inline") else { return };
     errors.at_if(is_async, inline, "an `async fn` is awaited and never runs `inline`; remove the key");
-    let has_deadline = keys.text("timeout").is_some_and(|timeout| timeout.value() != "none");
+    let has_deadline = keys.value::<LitStr>("timeout").is_some_and(|timeout| timeout.value() != "none");
     errors.at_if(has_deadline, inline, "an `inline` tool has no deadline; remove `timeout` or `inline`");
     let waiting = params.iter().filter_map(|param| match param {
         Param::Ctx { kind: CtxKind::From, ty } => Some(ty),
@@ -164,8 +164,8 @@ fn check_keys(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Errors
 /// The version in which the tool was deprecated, by the key or by `#[deprecated]`.
 fn deprecated_in(keys: &Keys, attrs: &[Attribute], errors: &mut Errors) -> Option<LitStr> {
     let parse = |text: &LitStr| semver::Version::parse(&text.value()).ok();
-    let current = keys.text("version").unwrap_or_else(|| LitStr::new("1.0.0", Span::call_site()));
-    if let Some(since) = keys.text("deprecated_in") {
+    let current = keys.value::<LitStr>("version").unwrap_or_else(|| LitStr::new("1.0.0", Span::call_site()));
+    if let Some(since) = keys.value::<LitStr>("deprecated_in") {
         if parse(&since) > parse(&current) {
             let current = current.value();
             errors.at(&since, format!("the tool is at version {current}; lower `deprecated_in`, or raise `version`"));
@@ -182,8 +182,8 @@ fn deprecated_in(keys: &Keys, attrs: &[Attribute], errors: &mut Errors) -> Optio
 
 /// `name`, or the module and the function's name.
 fn full_name(keys: &Keys, function: &Ident, errors: &mut Errors) -> Option<String> {
-    let module = keys.text("module");
-    if let Some(name) = keys.text("name") {
+    let module = keys.value::<LitStr>("module");
+    if let Some(name) = keys.value::<LitStr>("name") {
         errors.at_each(module, "`name` is the whole name, so that `module` has no effect; remove one of them");
         return Some(name.value());
     }

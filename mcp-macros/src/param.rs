@@ -9,7 +9,7 @@ use crate::doc::{self, Text};
 use crate::errors::{Errors, error, listed};
 use crate::function::{is_any, is_lint};
 use crate::keys::{ARG_KEYS, Keys, Setting, Target, names};
-use crate::kinds::as_f64;
+use crate::kinds::{self, as_f64};
 use crate::types::{SignatureType, ungrouped};
 
 /// A parameter.
@@ -110,8 +110,8 @@ impl Arg {
             }
         }
         let keys = Keys::read(&ARG_KEYS, lists, errors);
-        description.take_key(keys.text("description"), "parameter", errors);
-        let name = keys.text("rename");
+        description.take_key(keys.value("description"), "parameter", errors);
+        let name = keys.value::<LitStr>("rename");
         let name = name.unwrap_or_else(|| LitStr::new(&ident.unraw().to_string(), ident.span()));
         let arg = Self { ident, name, index, ty, span, description, keys };
         arg.check(errors);
@@ -139,7 +139,7 @@ impl Arg {
     fn check(&self, errors: &mut Errors) {
         let empty = self.names().filter(|name| name.value().is_empty());
         errors.at_each(empty, "an argument needs a name; write one");
-        if let Some(header) = self.keys.text("header") {
+        if let Some(header) = self.keys.value::<LitStr>("header") {
             let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
             if header.value().is_empty() || !header.value().chars().all(is_token) {
                 errors.at(header, "not a header name; use letters, digits and `-`");
@@ -172,8 +172,8 @@ fn breaks(value: &Setting, constraint: &Setting, kind: &str) -> bool {
     let (Some(value), bound) = (value.value::<Lit>(), constraint.value().and_then(|bound| as_f64(&bound))) else {
         return false;
     };
-    let size = match (&value, constraint.texts()) {
-        (Lit::Str(text), Some(texts)) => return texts.iter().all(|known| known.value() != text.value()),
+    let size = match (&value, kinds::texts(&constraint.meta)) {
+        (Lit::Str(text), Ok(texts)) => return texts.iter().all(|known| known.value() != text.value()),
         (Lit::Str(text), _) if kind == "Text" => u32::try_from(text.value().chars().count()).ok().map(f64::from),
         (value, _) => as_f64(value).filter(|_| kind == "Number"),
     };

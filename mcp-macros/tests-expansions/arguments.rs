@@ -118,14 +118,13 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
             ),
             __MCP_CALL,
         )
-        .hints(1i8, -1i8, -1i8, -1i8)
+        .output(|| __mcp_output(true).1, || __mcp_output(false).0)
+        .read_only(true)
         .tags(&["files"])
         .timeout(__mcp::Timeout::After(__mcp::Duration::from_millis(5000u64)))
         .description("Reads a text file.")
         .sections(&[("Errors", "- `FileNotFoundError`: there is none.")])
-        .params(&__MCP_PARAMS)
-        .output_schema(|| __mcp_output(true).1)
-        .output_shape(|| __mcp_output(false).0);
+        .params(&__MCP_PARAMS);
     __mcp::inventory::submit! {
         __mcp::Registration(& __MCP_ENTRY)
     }

@@ -69,6 +69,7 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
             ),
             __MCP_CALL,
         )
+        .output(|| __mcp_output(true).1, || __mcp_output(false).0)
         .params(&__MCP_PARAMS)
         .needs(
             &[
@@ -76,9 +77,7 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
                 |needs| __mcp::CtxRef::<Db>::NEW.needs(needs),
                 |needs| needs.extend(<User as __mcp::FromContext>::requires()),
             ],
-        )
-        .output_schema(|| __mcp_output(true).1)
-        .output_shape(|| __mcp_output(false).0);
+        );
     __mcp::inventory::submit! {
         __mcp::Registration(& __MCP_ENTRY)
     }

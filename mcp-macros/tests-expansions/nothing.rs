@@ -44,8 +44,7 @@ const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
             ),
             __MCP_CALL,
         )
-        .output_schema(|| __mcp_output(true).1)
-        .output_shape(|| __mcp_output(false).0);
+        .output(|| __mcp_output(true).1, || __mcp_output(false).0);
     __mcp::inventory::submit! {
         __mcp::Registration(& __MCP_ENTRY)
     }

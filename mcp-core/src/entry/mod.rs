@@ -259,10 +259,10 @@ fn no_schema() -> Option<OutputSchema> {
 
 /// Builds an entry in a `static`, one fact a call.
 macro_rules! entry_setters {
-    ($($(#[$doc:meta])* $field:ident: $type:ty;)*) => {
+    ($($setter:ident($argument:ident: $type:ty) => $($field:ident).+ = $value:expr;)*) => {
         impl ToolEntry {
-            $($(#[$doc])* #[doc(hidden)] #[must_use] pub const fn $field(mut self, $field: $type) -> Self {
-                self.$field = $field;
+            $(#[doc(hidden)] #[must_use] pub const fn $setter(mut self, $argument: $type) -> Self {
+                self.$($field).+ = $value;
                 self
             })*
         }
@@ -270,80 +270,48 @@ macro_rules! entry_setters {
 }
 
 entry_setters! {
-    description: &'static str;
-    sections: &'static [(&'static str, &'static str)];
-    version: &'static str;
-    aliases: &'static [&'static str];
-    tags: &'static [&'static str];
-    meta: &'static [(&'static str, MetaValue)];
-    hidden: bool;
-    cache_ttl: u32;
-    inline: bool;
-    allow_unknown_arguments: bool;
-    allow: &'static [&'static str];
-    params: &'static [Param];
-    flatten: bool;
-    output_schema: fn() -> Option<OutputSchema>;
-    explicit_output: bool;
-    output_shape: fn() -> Shape;
-    needs: &'static [fn(&mut Vec<StateType>)];
+    title(title: &'static str) => title = Some(title);
+    description(description: &'static str) => description = description;
+    sections(sections: &'static [(&'static str, &'static str)]) => sections = sections;
+    version(version: &'static str) => version = version;
+    read_only(read_only: bool) => hints.read_only = Some(read_only);
+    destructive(destructive: bool) => hints.destructive = Some(destructive);
+    idempotent(idempotent: bool) => hints.idempotent = Some(idempotent);
+    open_world(open_world: bool) => hints.open_world = Some(open_world);
+    deprecated_in(version: &'static str) => deprecated_in = Some(version);
+    replaced_by(tool: &'static str) => replaced_by = Some(tool);
+    aliases(aliases: &'static [&'static str]) => aliases = aliases;
+    tags(tags: &'static [&'static str]) => tags = tags;
+    meta(meta: &'static [(&'static str, MetaValue)]) => meta = meta;
+    hidden(hidden: bool) => hidden = hidden;
+    timeout(timeout: Timeout) => timeout = Some(timeout);
+    max_result(bytes: usize) => max_result = Some(bytes);
+    cache_ttl(seconds: u32) => cache_ttl = seconds;
+    inline(inline: bool) => inline = inline;
+    allow_unknown_arguments(allow: bool) => allow_unknown_arguments = allow;
+    allow(rules: &'static [&'static str]) => allow = rules;
+    params(params: &'static [Param]) => params = params;
+    flatten(flatten: bool) => flatten = flatten;
+    input_schema(schema: fn() -> Value) => input_schema = Some(schema);
+    needs(needs: &'static [fn(&mut Vec<StateType>)]) => needs = needs;
 }
 
 impl ToolEntry {
+    /// What the compiler knows about the return type.
     #[doc(hidden)]
     #[must_use]
-    pub const fn title(mut self, title: &'static str) -> Self {
-        self.title = Some(title);
+    pub const fn output(mut self, schema: fn() -> Option<OutputSchema>, shape: fn() -> Shape) -> Self {
+        self.output_schema = schema;
+        self.output_shape = shape;
         self
     }
 
+    /// The schema that the author wrote out in place of that of the return type.
     #[doc(hidden)]
     #[must_use]
-    pub const fn hints(mut self, read_only: i8, destructive: i8, idempotent: i8, open_world: i8) -> Self {
-        const fn hint(value: i8) -> Option<bool> {
-            if value < 0 { None } else { Some(value > 0) }
-        }
-        self.hints = Hints {
-            read_only: hint(read_only),
-            destructive: hint(destructive),
-            idempotent: hint(idempotent),
-            open_world: hint(open_world),
-        };
-        self
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn deprecated_in(mut self, version: &'static str) -> Self {
-        self.deprecated_in = Some(version);
-        self
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn replaced_by(mut self, tool: &'static str) -> Self {
-        self.replaced_by = Some(tool);
-        self
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn timeout(mut self, timeout: Timeout) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn max_result(mut self, bytes: usize) -> Self {
-        self.max_result = Some(bytes);
-        self
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn input_schema(mut self, schema: fn() -> Value) -> Self {
-        self.input_schema = Some(schema);
+    pub const fn output_schema(mut self, schema: fn() -> Option<OutputSchema>) -> Self {
+        self.output_schema = schema;
+        self.explicit_output = true;
         self
     }
 }

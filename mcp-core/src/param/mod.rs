@@ -10,6 +10,7 @@ pub(crate) mod slot;
 mod value;
 
 use std::panic::catch_unwind;
+use std::sync::OnceLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
@@ -51,6 +52,8 @@ pub struct Param {
     pub secret: bool,
     /// The schema, where the author wrote it out.
     pub explicit_schema: Option<fn() -> Value>,
+    /// The names of the fields of a struct that is all arguments, once they are needed; none if it takes any name.
+    pub(crate) fields: OnceLock<Option<Vec<String>>>,
 }
 
 /// What a value keeps to.
@@ -118,6 +121,7 @@ impl Param {
             header: None,
             secret: false,
             explicit_schema: None,
+            fields: OnceLock::new(),
         }
     }
 
@@ -128,9 +132,9 @@ impl Param {
 }
 
 macro_rules! param_setters {
-    ($($field:ident($argument:ident: $type:ty) = $value:expr;)*) => {
+    ($($setter:ident($argument:ident: $type:ty) => $field:ident = $value:expr;)*) => {
         impl Param {
-            $(#[doc(hidden)] #[must_use] pub const fn $field(mut self, $argument: $type) -> Self {
+            $(#[doc(hidden)] #[must_use] pub const fn $setter(mut self, $argument: $type) -> Self {
                 self.$field = $value;
                 self
             })*
@@ -139,15 +143,15 @@ macro_rules! param_setters {
 }
 
 param_setters! {
-    aliases(aliases: &'static [&'static str]) = aliases;
-    description(description: &'static str) = description;
-    default(default: fn() -> Value) = Some(default);
-    examples(examples: &'static [fn() -> Value]) = examples;
-    constraints(constraints: &'static [Constraint]) = constraints;
-    fitted(fitted: bool) = fitted;
-    header(header: &'static str) = Some(header);
-    secret(secret: bool) = secret;
-    explicit_schema(schema: fn() -> Value) = Some(schema);
+    aliases(aliases: &'static [&'static str]) => aliases = aliases;
+    description(description: &'static str) => description = description;
+    default(default: fn() -> Value) => default = Some(default);
+    examples(examples: &'static [fn() -> Value]) => examples = examples;
+    constraints(constraints: &'static [Constraint]) => constraints = constraints;
+    fitted(fitted: bool) => fitted = fitted;
+    header(header: &'static str) => header = Some(header);
+    secret(secret: bool) => secret = secret;
+    schema(schema: fn() -> Value) => explicit_schema = Some(schema);
 }
 
 /// What a type makes of an absent value: `None` for an `Option`, nothing for most.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
+use super::schema::fields_of;
 use super::slot::Slot;
 use super::{Param, fault};
 use crate::error::Fault;
@@ -38,8 +39,36 @@ pub fn read_arguments(
     if faults.0.is_empty() { Ok(()) } else { Err(faults.0) }
 }
 
+/// Reads the arguments of a call, a JSON object, as the struct that is the one parameter. What its schema does not name
+/// is refused, also where serde would pass it over.
+///
+/// # Panics
+///
+/// Without a parameter and its place.
+pub fn read_flattened(
+    json: &str,
+    params: &[Param],
+    allow_unknown: bool,
+    slots: &mut [&mut dyn Slot],
+) -> Result<(), Vec<Fault>> {
+    let (param, slot) = (&params[0], &mut slots[0]);
+    let read = slot.read_all(json);
+    let fields = param.fields.get_or_init(|| fields_of(param)).as_deref();
+    let unknown = fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields));
+    let mut faults = unknown.unwrap_or_default();
+    if let Err(error) = read {
+        // A struct that refuses unknown fields by itself says so in these words, of the first of them.
+        let is_reported = !faults.is_empty() && error.to_string().starts_with("unknown field ");
+        let fault = fault::flattened_fault(json, &error, param.secret);
+        if !is_reported && faults.iter().all(|other| other.path != fault.path) {
+            faults.insert(0, fault);
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
 /// The arguments of a call, known to be a JSON object, that have none of these names.
-pub(crate) fn unknown_arguments(json: &str, known: &[String]) -> Vec<Fault> {
+fn unknown_arguments(json: &str, known: &[String]) -> Vec<Fault> {
     let mut faults = Faults(Vec::new());
     // A text that was read before has no other fault.
     let _ = each_argument(json, |key, value| {

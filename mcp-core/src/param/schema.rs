@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-use super::{Bound, Constraint, Param, ToolParam};
+use super::{Bound, Constraint, Param};
 use crate::schema::profile::{Profile, Side, describe, host_safe, without_nulls};
 use crate::schema::{Shape, finish, flat, host_safe_definitions, object, refs, settings, with_definitions};
 use crate::util::JsonObject;
@@ -94,10 +94,10 @@ fn flattened(param: &Param, generator: &mut SchemaGenerator, profile: Profile<'_
 }
 
 /// The names that a struct whose fields are the arguments takes; none where it takes any.
-pub(crate) fn fields_of<T: ToolParam>() -> Option<Vec<String>> {
+pub(crate) fn fields_of(param: &Param) -> Option<Vec<String>> {
     let mut generator = settings(true).for_deserialize().into_generator();
     let profile = Profile { side: Side::Input, enums: &[], written: false };
-    let root = flattened(&Param::of::<T>(""), &mut generator, profile);
+    let root = flattened(param, &mut generator, profile);
     if root.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false)) {
         return None;
     }

@@ -10,6 +10,9 @@ pub trait Slot {
     /// Reads the value at the beginning of the text and says how long it is.
     fn read(&mut self, json: &str) -> Result<usize, serde_json::Error>;
 
+    /// Reads the text as one value.
+    fn read_all(&mut self, json: &str) -> Result<(), serde_json::Error>;
+
     /// Marks the argument as present in the call, and returns whether it was marked before.
     fn mark_present(&mut self) -> bool;
 
@@ -31,6 +34,11 @@ impl<T: DeserializeOwned> Slot for ArgSlot<T> {
         let mut end = 0;
         self.value = Some(T::deserialize(FirstValue { json, end: &mut end })?);
         Ok(end)
+    }
+
+    fn read_all(&mut self, json: &str) -> Result<(), serde_json::Error> {
+        self.value = Some(serde_json::from_str(json)?);
+        Ok(())
     }
 
     fn mark_present(&mut self) -> bool {
