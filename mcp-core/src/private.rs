@@ -14,8 +14,8 @@ pub use std::vec::Vec;
 pub use inventory;
 pub use serde_json::Value;
 
-pub use crate::context::{BoxFuture, FromContext, StateType, ToolContext};
-pub use crate::entry::{Call, Input, MetaValue, Registration, Timeout, ToolEntry};
+pub use crate::context::{FromContext, StateType, ToolContext};
+pub use crate::entry::{Call, Input, MetaValue, Pending, Registration, Timeout, ToolEntry};
 pub use crate::error::{CallError, Origin, ToolError};
 pub use crate::output::probe::{
     AnyFailure, AnyOutcome, AnySuccess, NoSchema, NoShape, Outcome, ReadSuccess, SchemaSuccess, Success,

@@ -72,9 +72,8 @@ pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
 
 /// Splits a function's documentation at its headings.
 pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
-    let description = text(attrs, errors);
-    let mut docs = Docs { description: description.clone(), sections: Vec::new(), arguments: Vec::new() };
-    let Text::Written(text) = &description else { return docs };
+    let mut docs = Docs { description: text(attrs, errors), sections: Vec::new(), arguments: Vec::new() };
+    let Text::Written(text) = docs.description.clone() else { return docs };
     let mut parts: Vec<(String, Vec<&str>)> = vec![(String::new(), Vec::new())];
     let mut in_code = false;
     for line in text.lines() {

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprLit, Lit, LitStr};
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr};
 
 use crate::doc::{Docs, Text};
 use crate::errors::Errors;
@@ -24,13 +24,13 @@ pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream)
     let Some(tool) = Tool::build(keys, &function, &mut errors) else {
         return quote!(#function #errors);
     };
-    function.added = added_attributes(&tool);
+    function.attrs.extend(added_attributes(&tool));
     let entry = entry(&tool, &function, krate);
     quote!(#function #entry)
 }
 
 /// The descriptions of the parameters, for the function's page, and the permission for any number of parameters.
-fn added_attributes(tool: &Tool) -> TokenStream {
+fn added_attributes(tool: &Tool) -> Vec<Attribute> {
     let described = tool.args.iter().filter(|arg| !arg.description.is_empty() && tool.docs.arguments.is_empty());
     let mut lines = described.map(|arg| {
         let name = format!(" - `{}`: ", arg.ident);
@@ -43,7 +43,7 @@ fn added_attributes(tool: &Tool) -> TokenStream {
         .next()
         .map(|first| quote!(#[doc = ""] #[doc = " # Arguments"] #[doc = ""] #[doc = #first] #(#[doc = #lines])*));
     let many = (tool.params.len() > 7).then(|| quote!(#[allow(clippy::too_many_arguments)]));
-    quote!(#docs #many)
+    syn::parse_quote!(#docs #many)
 }
 
 fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
@@ -65,7 +65,7 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
             static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(#name, __mcp::Origin::new(
                 ::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"),
                 ::core::module_path!(), #function_name, ::core::file!(), ::core::line!(),
-            ), __MCP_CALL).output(|| __mcp_output(true).1, || __mcp_output(false).0) #setters;
+            ), __MCP_CALL).params(&__MCP_PARAMS).output(|| __mcp_output(true).1, || __mcp_output(false).0) #setters;
             __mcp::inventory::submit! { __mcp::Registration(&__MCP_ENTRY) }
             &__MCP_ENTRY
         };
@@ -89,7 +89,7 @@ fn list_setter(setter: &str, items: impl Iterator<Item = impl ToTokens>) -> Opti
 
 /// The keys that are passed on as they are.
 fn key_setters(keys: &Keys) -> TokenStream {
-    let setters = keys.iter().filter(|setting| matches!(setting.key.target, Target::Setter)).map(|setting| {
+    let setters = keys.settings.iter().filter(|setting| matches!(setting.key.target, Target::Setter)).map(|setting| {
         let (setter, value) = (format_ident!("{}", setting.key.name), &setting.tokens);
         quote!(.#setter(#value))
     });
@@ -101,16 +101,14 @@ fn entry_setters(tool: &Tool) -> TokenStream {
     let keys = key_setters(&tool.keys);
     let deprecated_in = tool.deprecated_in.as_ref().map(|version| quote!(.deprecated_in(#version)));
     let description = match &tool.docs.description {
-        Text::Written(text) if text.is_empty() => None,
-        Text::Written(text) => Some(quote!(.description(#text))),
+        Text::Written(text) => (!text.is_empty()).then(|| quote!(.description(#text))),
         Text::Macro(_) => Some(quote!(.description(__mcp::docs::description(__MCP_DOC)).sections(&__MCP_SECTIONS))),
     };
     let sections = tool.docs.sections.iter().map(|(heading, text)| quote!((#heading, #text)));
     let sections = list_setter("sections", sections);
-    let params = tool.args.first().map(|_| quote!(.params(&__MCP_PARAMS)));
     let flatten = is_flattened(tool).then(|| quote!(.flatten(true)));
     let needs = list_setter("needs", tool.params.iter().filter_map(needs));
-    quote!(#keys #deprecated_in #description #sections #params #flatten #needs)
+    quote!(#keys #deprecated_in #description #sections #flatten #needs)
 }
 
 /// The function that returns the shape of the tool's output and, on request, its schema.
@@ -142,9 +140,6 @@ fn needs(param: &Param) -> Option<TokenStream> {
 /// The table of parameters, and the functions that it points to.
 fn params(tool: &Tool) -> TokenStream {
     let count = tool.args.len();
-    if count == 0 {
-        return TokenStream::new();
-    }
     let defaults = tool.args.iter().filter_map(default_fn);
     let checks = tool.args.iter().flat_map(constraint_checks);
     let params = tool.args.iter().map(|arg| param(arg, &tool.docs));
@@ -257,17 +252,15 @@ fn call(tool: &Tool) -> TokenStream {
         if __args.is_read() { return __mcp::Ok(__mcp::Returned::Nothing); }
         #pause #(#bindings)* #finish
     };
-    let result = quote!(__mcp::Result<__mcp::Returned, __mcp::CallError>);
-    let (lifetime, result, body, variant) = if tool.is_async {
+    let (result, body, variant) = if tool.is_async {
         let body = quote_spanned!(span=> __mcp::Box::pin(async move { #body }));
-        (quote!('a), quote!(__mcp::BoxFuture<'a, #result>), body, quote!(Async))
+        (quote!(__mcp::Pending<'a>), body, quote!(Async))
     } else {
-        (quote!('_), result, body, quote!(Sync))
+        (quote!(__mcp::Result<__mcp::Returned, __mcp::CallError>), body, quote!(Sync))
     };
-    let generics = tool.is_async.then(|| quote!(<#lifetime>));
     quote! {
-        fn __mcp_call #generics(
-            __cx: &#lifetime __mcp::ToolContext, __args: __mcp::Input<#lifetime>, __out: &#lifetime mut __mcp::Vec<u8>,
+        fn __mcp_call<'a>(
+            __cx: &'a __mcp::ToolContext, __args: __mcp::Input<'a>, __out: &'a mut __mcp::Vec<u8>,
         ) -> #result { #body }
         const __MCP_CALL: __mcp::Call = __mcp::Call::#variant(__mcp_call);
     }
@@ -287,10 +280,9 @@ fn read(tool: &Tool) -> TokenStream {
     let read = if is_flattened(tool) { quote!(read_flattened) } else { quote!(read_arguments) };
     let slots: Vec<Ident> = tool.args.iter().map(slot_name).collect();
     let types = tool.args.iter().map(|arg| &arg.ty.slot);
-    let params = if slots.is_empty() { quote!(&[]) } else { quote!(&__MCP_PARAMS) };
     quote! {
         #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
-        __mcp::#read(__args.json, #params, #allow_unknown, &mut [#(#slots.slot()),*])?;
+        __mcp::#read(__args.json, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?;
     }
 }
 

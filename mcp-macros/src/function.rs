@@ -13,21 +13,13 @@ pub(crate) struct Function {
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
     body: TokenStream,
-    /// Attributes that `#[mcp_tool]` adds.
-    pub(crate) added: TokenStream,
 }
 
 impl Function {
     pub(crate) fn parse(tokens: TokenStream) -> syn::Result<Self> {
         let parser = |input: ParseStream<'_>| {
             let attrs = input.call(Attribute::parse_outer)?;
-            Ok(Self {
-                attrs,
-                vis: input.parse()?,
-                sig: input.parse()?,
-                body: input.parse()?,
-                added: TokenStream::new(),
-            })
+            Ok(Self { attrs, vis: input.parse()?, sig: input.parse()?, body: input.parse()? })
         };
         parser.parse2(tokens).map_err(reworded("`#[mcp_tool]` goes on a function; put it on an `fn`"))
     }
@@ -51,7 +43,7 @@ pub(crate) fn is_lint(attr: &Attribute) -> bool {
 /// The function as it is written, without the attributes that the compiler does not know on parameters.
 impl ToTokens for Function {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        let Self { attrs, vis, sig, body, added } = self;
+        let Self { attrs, vis, sig, body } = self;
         let mut sig = sig.clone();
         for input in &mut sig.inputs {
             match input {
@@ -59,6 +51,6 @@ impl ToTokens for Function {
                 FnArg::Typed(typed) => typed.attrs.retain(is_lint),
             }
         }
-        tokens.extend(quote!(#(#attrs)* #added #vis #sig #body));
+        tokens.extend(quote!(#(#attrs)* #vis #sig #body));
     }
 }

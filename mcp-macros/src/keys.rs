@@ -102,7 +102,7 @@ impl Setting {
 /// What an attribute says.
 pub(crate) struct Keys {
     table: &'static [Key],
-    settings: Vec<Setting>,
+    pub(crate) settings: Vec<Setting>,
 }
 
 impl Keys {
@@ -131,13 +131,9 @@ impl Keys {
         self.settings.push(Setting { key, ident, meta, tokens });
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Setting> {
-        self.settings.iter()
-    }
-
     pub(crate) fn all(&self, name: &'static str) -> impl Iterator<Item = &Setting> {
         debug_assert!(!cfg!(test) || names(self.table).any(|known| known == name), "`{name}` is not in the table");
-        self.iter().filter(move |setting| setting.key.name == name)
+        self.settings.iter().filter(move |setting| setting.key.name == name)
     }
 
     pub(crate) fn get(&self, name: &'static str) -> Option<&Setting> {

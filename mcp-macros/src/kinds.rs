@@ -31,9 +31,8 @@ impl Kind {
     pub(crate) const BOOL: Self = Self { form: "{}` or `{} = false", read: |meta| Ok(bool(meta)?.to_token_stream()) };
     pub(crate) const TEXT: Self =
         Self { form: "{} = \"…\"", read: |meta| Ok(value::<LitStr>(meta)?.to_token_stream()) };
-    pub(crate) const NAME: Self = Self { read: |meta| Ok(parse_name(value(meta)?)?.to_token_stream()), ..Self::TEXT };
-    pub(crate) const VERSION: Self =
-        Self { read: |meta| Ok(parse_version(value(meta)?)?.to_token_stream()), ..Self::TEXT };
+    pub(crate) const NAME: Self = Self { read: |meta| Ok(parse_name(&value(meta)?)?), ..Self::TEXT };
+    pub(crate) const VERSION: Self = Self { read: |meta| Ok(parse_version(&value(meta)?)?), ..Self::TEXT };
     pub(crate) const TIMEOUT: Self = Self { read: |meta| Ok(parse_timeout(&value(meta)?)?), ..Self::TEXT };
     pub(crate) const TEXTS: Self = Self { form: "{}(\"…\", \"…\")", read: |meta| Ok(array(texts(meta)?)) };
     pub(crate) const NAMES: Self = Self { read: names, ..Self::TEXTS };
@@ -115,7 +114,7 @@ fn array(items: impl IntoIterator<Item = impl ToTokens>) -> TokenStream {
 }
 
 fn names(meta: &Meta) -> ReadResult<TokenStream> {
-    Ok(array(texts(meta)?.into_iter().map(parse_name).collect::<syn::Result<Vec<_>>>()?))
+    Ok(array(texts(meta)?.iter().map(parse_name).collect::<syn::Result<Vec<_>>>()?))
 }
 
 pub(crate) fn as_f64(lit: &Lit) -> Option<f64> {
@@ -162,8 +161,8 @@ fn pairs(meta: &Meta) -> ReadResult<TokenStream> {
     Ok(array(pairs))
 }
 
-fn parse_name(name: LitStr) -> syn::Result<LitStr> {
-    check_name(&name.value()).or_else(|reason| error(&name, reason)).map(|()| name)
+fn parse_name(name: &LitStr) -> syn::Result<TokenStream> {
+    check_name(&name.value()).or_else(|reason| error(name, reason)).map(|()| name.to_token_stream())
 }
 
 /// The grammar of `mcp_core::name::ToolName`, which this crate cannot depend on.
@@ -183,9 +182,9 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     Err(mistake)
 }
 
-fn parse_version(version: LitStr) -> syn::Result<LitStr> {
+fn parse_version(version: &LitStr) -> syn::Result<TokenStream> {
     match semver::Version::parse(&version.value()) {
-        Ok(_) => Ok(version),
+        Ok(_) => Ok(version.to_token_stream()),
         Err(reason) => error(version, format!("not a version ({reason}); write `major.minor.patch`, such as `1.0.0`")),
     }
 }

@@ -155,10 +155,9 @@ fn check_keys(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Errors
         Param::Ctx { kind: CtxKind::From, ty } => Some(ty),
         _ => None,
     });
-    errors.at_each(
-        waiting,
-        "`FromContext` may wait, and an `inline` tool cannot; remove `inline`, or take `#[ctx] cx: &ToolContext`",
-    );
+    let message =
+        "`FromContext` may wait, and an `inline` tool cannot; remove `inline`, or take `#[ctx] cx: &ToolContext`";
+    errors.at_each(waiting, message);
 }
 
 /// The version in which the tool was deprecated, by the key or by `#[deprecated]`.

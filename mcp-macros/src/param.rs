@@ -47,10 +47,8 @@ impl Param {
     /// Reads a parameter; one that the caller sends is added to the arguments.
     pub(crate) fn read(input: &FnArg, args: &mut Vec<Arg>, errors: &mut Errors) -> syn::Result<Self> {
         let FnArg::Typed(typed) = input else {
-            return error(
-                input,
-                "a tool is a free function; move it out of the `impl` and take the state as a parameter: `#[ctx] state: &State`",
-            );
+            let message = "a tool is a free function; move it out of the `impl` and take the state as a parameter: `#[ctx] state: &State`";
+            return error(input, message);
         };
         for attr in &typed.attrs {
             if is_any(attr, &["cfg", "cfg_attr"]) {
@@ -125,7 +123,7 @@ impl Arg {
 
     /// The constraints, each with the `TypeKind` that it fits.
     pub(crate) fn constraints(&self) -> impl Iterator<Item = (&Setting, &'static str)> {
-        self.keys.iter().filter_map(|setting| match setting.key.target {
+        self.keys.settings.iter().filter_map(|setting| match setting.key.target {
             Target::Constraint(kind) => Some((setting, kind)),
             _ => None,
         })
@@ -192,13 +190,11 @@ fn check_type(ty: &Type, read: &SignatureType) -> syn::Result<Span> {
         other => other,
     };
     let concrete = |of: &str| format!("an argument needs a type of its own; replace `{of} Trait` by a concrete type");
+    let owned = "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`";
     match (ungrouped(inner), &read.opaque, &read.nested) {
         (Type::TraitObject(object), ..) => error(object, concrete("dyn")),
         (_, Some(opaque), _) => error(opaque, concrete("impl")),
-        (.., Some(nested)) => error(
-            nested,
-            "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`",
-        ),
+        (.., Some(nested)) => error(nested, owned),
         _ => Ok(inner.span()),
     }
 }

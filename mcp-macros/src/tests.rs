@@ -98,7 +98,7 @@ fn the_documentation_has_every_key_and_writes_it_as_the_table_does() {
             let mut errors = Errors::default();
             let keys = Keys::read(table, vec![form.parse().expect("the form is tokens")], &mut errors);
             assert!(errors.is_empty(), "`{form}`: {}", errors.to_token_stream());
-            names_in_docs.extend(keys.iter().map(|setting| setting.key.name));
+            names_in_docs.extend(keys.settings.iter().map(|setting| setting.key.name));
         }
         names_in_docs.dedup();
         assert_eq!(names_in_docs, names(table).collect::<Vec<_>>());

@@ -1,6 +1,5 @@
 //! The types of a signature, as the expansion names them outside of the function.
 
-use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Lifetime, Type, TypeImplTrait, TypeReference};
@@ -44,7 +43,7 @@ struct Visitor {
 
 impl VisitMut for Visitor {
     fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
-        *lifetime = static_lifetime(lifetime.span());
+        *lifetime = Lifetime::new("'static", lifetime.span());
     }
 
     fn visit_type_impl_trait_mut(&mut self, opaque: &mut TypeImplTrait) {
@@ -64,13 +63,9 @@ impl VisitMut for Visitor {
             let elem = &reference.elem;
             *ty = syn::parse_quote_spanned!(elem.span()=> <#elem as __mcp::RefParam>::Slot);
         } else {
-            reference.lifetime = Some(static_lifetime(reference.and_token.span()));
+            reference.lifetime = Some(Lifetime::new("'static", reference.and_token.span()));
         }
     }
-}
-
-fn static_lifetime(span: Span) -> Lifetime {
-    Lifetime::new("'static", span)
 }
 
 /// The type without the invisible brackets that `macro_rules!` puts around `$t:ty`.

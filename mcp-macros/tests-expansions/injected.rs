@@ -13,7 +13,7 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
         __cx: &'a __mcp::ToolContext,
         __args: __mcp::Input<'a>,
         __out: &'a mut __mcp::Vec<u8>,
-    ) -> __mcp::BoxFuture<'a, __mcp::Result<__mcp::Returned, __mcp::CallError>> {
+    ) -> __mcp::Pending<'a> {
         __mcp::Box::pin(async move {
             let mut __a0 = __mcp::ArgSlot::<String>::new();
             __mcp::read_arguments(
@@ -69,8 +69,8 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
             ),
             __MCP_CALL,
         )
-        .output(|| __mcp_output(true).1, || __mcp_output(false).0)
         .params(&__MCP_PARAMS)
+        .output(|| __mcp_output(true).1, || __mcp_output(false).0)
         .needs(
             &[
                 |needs| __mcp::CtxRef::<ToolContext>::NEW.needs(needs),

@@ -6,12 +6,13 @@ const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
     use ::mcp_core::__private as __mcp;
     #[allow(unused_imports)]
     use __mcp::traits::*;
-    fn __mcp_call(
-        __cx: &'_ __mcp::ToolContext,
-        __args: __mcp::Input<'_>,
-        __out: &'_ mut __mcp::Vec<u8>,
+    static __MCP_PARAMS: [__mcp::Param; 0usize] = [];
+    fn __mcp_call<'a>(
+        __cx: &'a __mcp::ToolContext,
+        __args: __mcp::Input<'a>,
+        __out: &'a mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
-        __mcp::read_arguments(__args.json, &[], false, &mut [])?;
+        __mcp::read_arguments(__args.json, &__MCP_PARAMS, false, &mut [])?;
         if __args.is_read() {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
@@ -44,6 +45,7 @@ const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
             ),
             __MCP_CALL,
         )
+        .params(&__MCP_PARAMS)
         .output(|| __mcp_output(true).1, || __mcp_output(false).0);
     __mcp::inventory::submit! {
         __mcp::Registration(& __MCP_ENTRY)
