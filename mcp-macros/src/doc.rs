@@ -5,7 +5,7 @@ use quote::quote;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta};
 
 use crate::errors::Errors;
-use crate::keys::ungrouped;
+use crate::kinds::ungrouped;
 
 /// The text of doc comments.
 #[derive(Clone)]

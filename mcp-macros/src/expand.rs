@@ -32,18 +32,16 @@ pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream)
 /// The descriptions of the parameters, for the function's page, and the permission for any number of parameters.
 fn added_attributes(tool: &Tool) -> Vec<Attribute> {
     let described = tool.args.iter().filter(|arg| !arg.description.is_empty() && tool.docs.arguments.is_empty());
-    let mut lines = described.map(|arg| {
+    let heading = described.clone().next().map(|_| quote!(#[doc = ""] #[doc = " # Arguments"] #[doc = ""]));
+    let lines = described.map(|arg| {
         let name = format!(" - `{}`: ", arg.ident);
         match &arg.description {
             Text::Written(text) => (name + &text.replace('\n', "\n   ")).to_token_stream(),
             Text::Macro(text) => quote!(::core::concat!(#name, #text)),
         }
     });
-    let docs = lines
-        .next()
-        .map(|first| quote!(#[doc = ""] #[doc = " # Arguments"] #[doc = ""] #[doc = #first] #(#[doc = #lines])*));
     let many = (tool.params.len() > 7).then(|| quote!(#[allow(clippy::too_many_arguments)]));
-    syn::parse_quote!(#docs #many)
+    syn::parse_quote!(#heading #(#[doc = #lines])* #many)
 }
 
 fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {

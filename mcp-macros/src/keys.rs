@@ -1,14 +1,12 @@
 //! The keys of `#[mcp_tool(…)]` and of `#[arg(…)]`: a table for each, and one reader for both.
 
 use proc_macro2::{Ident, TokenStream};
+use syn::Meta;
 use syn::ext::IdentExt as _;
-use syn::parse::{Parse, ParseStream, Parser as _};
-use syn::punctuated::Punctuated;
-use syn::token::Paren;
-use syn::{Expr, MacroDelimiter, Meta, MetaList, MetaNameValue, Path, Token};
+use syn::parse::Parse;
 
-use crate::errors::{Errors, listed, nearest, reworded};
-use crate::kinds::{self, Kind};
+use crate::errors::{Errors, listed, nearest};
+use crate::kinds::{self, Kind, duplicate, parse_list};
 
 /// The keys of `#[mcp_tool(…)]`.
 pub(crate) static TOOL_KEYS: [Key; 24] = [
@@ -152,40 +150,4 @@ impl Keys {
 
 pub(crate) fn names(table: &[Key]) -> impl Iterator<Item = &str> {
     table.iter().map(|key| key.name)
-}
-
-/// The message for a duplicate key.
-pub(crate) fn duplicate(key: &Ident) -> String {
-    format!("`{}` is set twice; keep one of them", key.unraw())
-}
-
-/// `key, key = expression, key(…)`.
-pub(crate) fn parse_list(tokens: TokenStream) -> syn::Result<Punctuated<(Ident, Meta), Token![,]>> {
-    let parser = |input: ParseStream<'_>| Punctuated::parse_terminated_with(input, parse_key);
-    parser.parse2(tokens)
-}
-
-/// Unlike the parser of [`Meta`], this takes keywords, such as `crate`.
-fn parse_key(input: ParseStream<'_>) -> syn::Result<(Ident, Meta)> {
-    let wrong = reworded("not a key; write `key`, `key = value` or `key(…)`");
-    let ident = input.call(Ident::parse_any).map_err(wrong)?;
-    let path = Path::from(ident.clone());
-    let meta = if input.peek(Token![=]) {
-        Meta::NameValue(MetaNameValue { path, eq_token: input.parse()?, value: ungrouped(input.parse()?) })
-    } else if input.peek(Paren) {
-        let list;
-        let delimiter = MacroDelimiter::Paren(syn::parenthesized!(list in input));
-        Meta::List(MetaList { path, delimiter, tokens: list.parse()? })
-    } else {
-        Meta::Path(path)
-    };
-    Ok((ident, meta))
-}
-
-/// The expression without the invisible brackets that `macro_rules!` puts around `$value:expr`.
-pub(crate) fn ungrouped(expr: Expr) -> Expr {
-    match expr {
-        Expr::Group(group) => ungrouped(*group.expr),
-        expr => expr,
-    }
 }

@@ -1,19 +1,55 @@
-//! The kinds of values that keys take.
+//! The syntax of keys, and the kinds of values that they take.
 
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::parse::Parse;
+use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Lit, LitBool, LitInt, LitStr, Meta, Path, Token};
+use syn::token::Paren;
+use syn::{Expr, Lit, LitBool, LitInt, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue, Path, Token};
 
 use crate::errors::{error, reworded};
-use crate::keys::{duplicate, parse_list};
+
+/// The message for a duplicate key.
+pub(crate) fn duplicate(key: &Ident) -> String {
+    format!("`{}` is set twice; keep one of them", key.unraw())
+}
+
+/// `key, key = expression, key(…)`.
+pub(crate) fn parse_list(tokens: TokenStream) -> syn::Result<Punctuated<(Ident, Meta), Token![,]>> {
+    let parser = |input: ParseStream<'_>| Punctuated::parse_terminated_with(input, parse_key);
+    parser.parse2(tokens)
+}
+
+/// Unlike the parser of [`Meta`], this takes keywords, such as `crate`.
+fn parse_key(input: ParseStream<'_>) -> syn::Result<(Ident, Meta)> {
+    let wrong = reworded("not a key; write `key`, `key = value` or `key(…)`");
+    let ident = input.call(Ident::parse_any).map_err(wrong)?;
+    let path = Path::from(ident.clone());
+    let meta = if input.peek(Token![=]) {
+        Meta::NameValue(MetaNameValue { path, eq_token: input.parse()?, value: ungrouped(input.parse()?) })
+    } else if input.peek(Paren) {
+        let list;
+        let delimiter = MacroDelimiter::Paren(syn::parenthesized!(list in input));
+        Meta::List(MetaList { path, delimiter, tokens: list.parse()? })
+    } else {
+        Meta::Path(path)
+    };
+    Ok((ident, meta))
+}
+
+/// The expression without the invisible brackets that `macro_rules!` puts around `$value:expr`.
+pub(crate) fn ungrouped(expr: Expr) -> Expr {
+    match expr {
+        Expr::Group(group) => ungrouped(*group.expr),
+        expr => expr,
+    }
+}
 
 /// A kind of value.
 pub(crate) struct Kind {

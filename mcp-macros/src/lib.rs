@@ -2,8 +2,8 @@
 //! [`macro@mcp_tool`], `mcp_registry::mcp_tool` is [`macro@mcp_tool_of_registry`]. They differ in the crate that the
 //! expansion names.
 //!
-//! - `keys` has the tables of the attributes' keys and reads them, `kinds` checks their values; `function`, `param`, `types`
-//!   and `doc` read the function.
+//! - `keys` has the tables of the attributes' keys and reads them, `kinds` parses them and checks their values; `function`,
+//!   `param`, `types` and `doc` read the function.
 //! - `model` puts both together as a tool that obeys every rule, or reports every mistake.
 //! - `expand` turns the tool into tokens.
 

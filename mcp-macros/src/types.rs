@@ -25,8 +25,7 @@ impl SignatureType {
         Visitor::default().visit_type_mut(&mut ty);
         let mut visitor = Visitor { replace_references: true, ..Visitor::default() };
         visitor.visit_type_mut(&mut slot);
-        let Visitor { borrows, nested, opaque, .. } = visitor;
-        Self { ty, slot, borrows, nested, opaque }
+        Self { ty, slot, borrows: visitor.borrows, nested: visitor.nested, opaque: visitor.opaque }
     }
 }
 
