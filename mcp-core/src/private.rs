@@ -22,7 +22,7 @@ pub use crate::output::probe::{
 };
 pub use crate::output::{OutputSchema, Returned};
 pub use crate::param::borrow::{AnyLent, Lent, RefParam, lend};
-pub use crate::param::read::{read_arguments, read_flattened};
+pub use crate::param::read::{Fields, read_arguments};
 pub use crate::param::slot::{AnySlot, ArgSlot};
 pub use crate::param::{Bound, Constraint, Param};
 pub use crate::util::block_on::block_on;

@@ -275,12 +275,14 @@ fn is_flattened(tool: &Tool) -> bool {
 /// Fills a slot for each argument.
 fn read(tool: &Tool) -> TokenStream {
     let allow_unknown = tool.keys.flag("allow_unknown_arguments").is_some();
-    let read = if is_flattened(tool) { quote!(read_flattened) } else { quote!(read_arguments) };
+    let fields = is_flattened(tool).then(|| quote! { static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new(); });
+    let read = if fields.is_some() { quote!(__MCP_FIELDS.read_arguments) } else { quote!(__mcp::read_arguments) };
     let slots: Vec<Ident> = tool.args.iter().map(slot_name).collect();
     let types = tool.args.iter().map(|arg| &arg.ty.slot);
     quote! {
         #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
-        __mcp::#read(__args.json, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?;
+        #fields
+        #read(__args.json, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?;
     }
 }
 

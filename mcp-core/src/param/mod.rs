@@ -10,7 +10,6 @@ pub(crate) mod slot;
 mod value;
 
 use std::panic::catch_unwind;
-use std::sync::OnceLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
@@ -52,8 +51,6 @@ pub struct Param {
     pub secret: bool,
     /// The schema, where the author wrote it out.
     pub explicit_schema: Option<fn() -> Value>,
-    /// The names of the fields of a struct that is all arguments, once they are needed; none if it takes any name.
-    pub(crate) fields: OnceLock<Option<Vec<String>>>,
 }
 
 /// What a value keeps to.
@@ -121,7 +118,6 @@ impl Param {
             header: None,
             secret: false,
             explicit_schema: None,
-            fields: OnceLock::new(),
         }
     }
 

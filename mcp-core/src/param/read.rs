@@ -1,6 +1,7 @@
 //! Reading the arguments of a call: one pass over the text, all faults.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use serde::de::IgnoredAny;
 
@@ -39,32 +40,44 @@ pub fn read_arguments(
     if faults.0.is_empty() { Ok(()) } else { Err(faults.0) }
 }
 
-/// Reads the arguments of a call, a JSON object, as the struct that is the one parameter. What its schema does not name
-/// is refused, also where serde would pass it over.
-///
-/// # Panics
-///
-/// Without a parameter and its place.
-pub fn read_flattened(
-    json: &str,
-    params: &[Param],
-    allow_unknown: bool,
-    slots: &mut [&mut dyn Slot],
-) -> Result<(), Vec<Fault>> {
-    let (param, slot) = (&params[0], &mut slots[0]);
-    let read = slot.read_all(json);
-    let fields = param.fields.get_or_init(|| fields_of(param)).as_deref();
-    let unknown = fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields));
-    let mut faults = unknown.unwrap_or_default();
-    if let Err(error) = read {
-        // A struct that refuses unknown fields by itself says so in these words, of the first of them.
-        let is_reported = !faults.is_empty() && error.to_string().starts_with("unknown field ");
-        let fault = fault::flattened_fault(json, &error, param.secret);
-        if !is_reported && faults.iter().all(|other| other.path != fault.path) {
-            faults.insert(0, fault);
-        }
+/// The names of the fields of a struct that is all arguments, once they are needed; none if it takes any name.
+#[derive(Default)]
+pub struct Fields(OnceLock<Option<Vec<String>>>);
+
+impl Fields {
+    /// Not yet needed.
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
     }
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+
+    /// Reads the arguments of a call, a JSON object, as the struct that is the one parameter. What its schema does not
+    /// name is refused, also where serde would pass it over.
+    ///
+    /// # Panics
+    ///
+    /// Without a parameter and its place.
+    pub fn read_arguments(
+        &self,
+        json: &str,
+        params: &[Param],
+        allow_unknown: bool,
+        slots: &mut [&mut dyn Slot],
+    ) -> Result<(), Vec<Fault>> {
+        let (param, slot) = (&params[0], &mut slots[0]);
+        let read = slot.read_all(json);
+        let fields = self.0.get_or_init(|| fields_of(param)).as_deref();
+        let unknown = fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields));
+        let mut faults = unknown.unwrap_or_default();
+        if let Err(error) = read {
+            // A struct that refuses unknown fields by itself says so in these words, of the first of them.
+            let is_reported = !faults.is_empty() && error.to_string().starts_with("unknown field ");
+            let fault = fault::flattened_fault(json, &error, param.secret);
+            if !is_reported && faults.iter().all(|other| other.path != fault.path) {
+                faults.insert(0, fault);
+            }
+        }
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
 }
 
 /// The arguments of a call, known to be a JSON object, that have none of these names.
