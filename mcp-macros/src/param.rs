@@ -1,6 +1,7 @@
 //! One parameter: its attributes and its type.
 
 use proc_macro2::{Ident, Span};
+use quote::format_ident;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, FnArg, Lit, LitStr, Meta, Pat, PatType, Type};
@@ -96,7 +97,7 @@ impl Arg {
             pat => error(pat, "an argument needs a name; write `name: Type` and take it apart in the body"),
         });
         // Without a name, the rest is checked all the same.
-        let ident = ident.unwrap_or_else(|| Ident::new("argument", typed.pat.span()));
+        let ident = ident.unwrap_or_else(|| format_ident!("argument_{index}", span = typed.pat.span()));
         let ty = SignatureType::read(&typed.ty);
         let span = errors.take(check_type(&typed.ty, &ty)).unwrap_or_else(Span::call_site);
         let mut description = doc::text(&typed.attrs, errors);
