@@ -226,7 +226,9 @@ fn the_command_line_has_at_most_12_subcommands_and_serve_13_flags() {
 /// The lines of a source that are neither blank nor comments, up to its unit tests.
 fn lines_of_code(text: &str) -> usize {
     let code = text.lines().map(str::trim).take_while(|line| *line != "mod tests {");
-    code.filter(|line| !line.is_empty() && !line.starts_with("//") && *line != "#[cfg(test)]").count()
+    let is_code =
+        |line: &&str| !line.is_empty() && !line.starts_with("//") && !["#[cfg(test)]", "mod tests;"].contains(line);
+    code.filter(is_code).count()
 }
 
 #[test]
@@ -248,5 +250,5 @@ fn the_sources_have_at_most_24_000_lines_of_code_and_the_macros_1_200() {
 #[test]
 fn comments_and_unit_tests_are_no_lines_of_code() {
     assert_eq!(lines_of_code("//! Doc.\n\nfn f() {\n    // why\n    g();\n}\n\n#[cfg(test)]\nmod tests {\n}\n"), 3);
-    assert_eq!(lines_of_code("#[cfg(test)]\nmod tests;\n\nfn f() {}\n"), 2);
+    assert_eq!(lines_of_code("#[cfg(test)]\nmod tests;\n\nfn f() {}\n"), 1);
 }
