@@ -18,7 +18,7 @@ pub use crate::context::{FromContext, StateType, ToolContext};
 pub use crate::entry::{Call, Input, MetaValue, Pending, Registration, Timeout, ToolEntry};
 pub use crate::error::{CallError, Origin, ToolError};
 pub use crate::output::probe::{
-    AnyFailure, AnyOutcome, AnySuccess, NoSchema, NoShape, Outcome, ReadSuccess, SchemaSuccess, Success,
+    AnyFailure, AnyOutcome, AnySuccess, DeserializableSuccess, NoSchema, NoShape, Outcome, SchemaSuccess, Success,
 };
 pub use crate::output::{OutputSchema, Returned};
 pub use crate::param::borrow::{AnyLent, Lent, RefParam, lend};
@@ -41,7 +41,7 @@ pub mod docs {
 pub mod traits {
     pub use super::{
         AnyFailure as _, AnyLent as _, AnyOutcome as _, AnyShown as _, AnySlot as _, AnySuccess as _, CtxState as _,
-        NoSchema as _, NoShape as _, ReadSuccess as _, SchemaSuccess as _, UnknownKind as _,
+        DeserializableSuccess as _, NoSchema as _, NoShape as _, SchemaSuccess as _, UnknownKind as _,
     };
 }
 

@@ -247,7 +247,7 @@ fn call(tool: &Tool) -> TokenStream {
     };
     let body = quote! {
         #read
-        if __args.is_read() { return __mcp::Ok(__mcp::Returned::Nothing); }
+        if __args.stops_after_reading() { return __mcp::Ok(__mcp::Returned::Nothing); }
         #pause #(#bindings)* #finish
     };
     let (result, body, variant) = if tool.is_async {

@@ -75,7 +75,7 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
             false,
             &mut [__a0.slot(), __a1.slot(), __a2.slot(), __a3.slot()],
         )?;
-        if __args.is_read() {
+        if __args.stops_after_reading() {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
         let __a0 = __a0.take();

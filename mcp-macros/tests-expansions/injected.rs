@@ -22,7 +22,7 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
                 false,
                 &mut [__a0.slot()],
             )?;
-            if __args.is_read() {
+            if __args.stops_after_reading() {
                 return __mcp::Ok(__mcp::Returned::Nothing);
             }
             if __args.pause {

@@ -13,7 +13,7 @@ const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
         __out: &'a mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
         __mcp::read_arguments(__args.json, &__MCP_PARAMS, false, &mut [])?;
-        if __args.is_read() {
+        if __args.stops_after_reading() {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
         let __returned = nothing();

@@ -232,7 +232,7 @@ fn c1_c2_a_call_is_the_same_call_in_every_dialect() {
         );
         let bytes = wire.to_string().into_bytes();
         let Ok(RpcMessage::Request(request)) = RpcMessage::parse(&bytes) else { panic!("not a request") };
-        assert_eq!(Dialect::of_method(&request.method), Some(dialect));
+        assert_eq!(Dialect::from_method(&request.method), Some(dialect));
         assert_eq!(ToolCall::from_params(request.params.as_deref()).unwrap(), call);
     }
 }

@@ -69,7 +69,7 @@ fn c13_c14_c16_s2_11_to_s2_13_every_error_has_its_type_codes_and_status() {
 #[test]
 fn c16_the_table_reads_back() {
     for kind in ErrorKind::all().filter(|kind| *kind != ErrorKind::Parse) {
-        assert_eq!(ErrorKind::of(&kind.error_type()), kind);
+        assert_eq!(ErrorKind::from_error_type(&kind.error_type()), kind);
     }
     for (number, kind) in [
         (code::PARSE_ERROR, ErrorKind::Parse),
@@ -83,9 +83,9 @@ fn c16_the_table_reads_back() {
         (code::INTERNAL_ERROR, ErrorKind::Execution),
         (-1, ErrorKind::Execution),
     ] {
-        assert_eq!(ErrorKind::of_code(number), kind, "{number}");
+        assert_eq!(ErrorKind::from_code(number), kind, "{number}");
     }
-    assert_eq!(ErrorKind::of(&ErrorType::from("FileNotFound")), ErrorKind::FileNotFound);
+    assert_eq!(ErrorKind::from_error_type(&ErrorType::from("FileNotFound")), ErrorKind::FileNotFound);
     assert_eq!(ErrorKind::Permission.short_code(), "ACCESS_DENIED");
 }
 
@@ -111,7 +111,7 @@ fn c16_every_name_of_the_documents_has_a_constant_and_a_row() {
     assert_eq!(ErrorType::STANDARD.len(), names.len());
     for name in names {
         assert!(ErrorType::STANDARD.contains(&ErrorType::from(name)), "{name}");
-        assert_eq!(ErrorKind::of(&ErrorType::from(name)).error_type(), name);
+        assert_eq!(ErrorKind::from_error_type(&ErrorType::from(name)).error_type(), name);
     }
 }
 

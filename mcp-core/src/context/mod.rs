@@ -190,15 +190,15 @@ impl ToolContext {
     /// cx.progress(0.5, None, None);
     /// ```
     pub fn progress(&self, done: impl Amount, total: impl Total, message: impl Remark) {
-        self.tell(|| ToolEvent::Progress { done: done.amount(), total: total.total(), message: message.remark() });
+        self.emit(|| ToolEvent::Progress { done: done.amount(), total: total.total(), message: message.remark() });
     }
 
     /// Says something for the log of whoever called.
     pub fn log(&self, level: LogLevel, message: impl Into<String>) {
-        self.tell(|| ToolEvent::Log { level, message: message.into() });
+        self.emit(|| ToolEvent::Log { level, message: message.into() });
     }
 
-    fn tell(&self, event: impl FnOnce() -> ToolEvent) {
+    fn emit(&self, event: impl FnOnce() -> ToolEvent) {
         if let Some(sink) = self.options.sink().filter(|_| !self.is_cancelled()) {
             sink(event());
         }

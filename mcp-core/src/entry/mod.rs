@@ -123,7 +123,7 @@ impl<'a> Input<'a> {
     /// The arguments are read. Says whether that is all.
     #[doc(hidden)]
     #[inline]
-    pub fn is_read(&self) -> bool {
+    pub fn stops_after_reading(&self) -> bool {
         let should_run = self.on_read.is_none_or(|on_read| on_read());
         self.check || !should_run
     }

@@ -135,7 +135,7 @@ impl ErrorKind {
     }
 
     /// The kind of an `error_type`. A name of the tool's own is an [`Execution`](Self::Execution) error.
-    pub fn of(error_type: &ErrorType) -> Self {
+    pub fn from_error_type(error_type: &ErrorType) -> Self {
         if error_type == "FileNotFound" {
             // One source document spells it so.
             return Self::FileNotFound;
@@ -144,7 +144,7 @@ impl ErrorKind {
     }
 
     /// The kind that a JSON-RPC code stands for, for errors that come without an `error_type`.
-    pub fn of_code(code: i64) -> Self {
+    pub fn from_code(code: i64) -> Self {
         let found = TABLE.iter().find(|row| code == row.extended || code == row.standard);
         match found {
             Some(row) if code != code::INTERNAL_ERROR => row.kind,

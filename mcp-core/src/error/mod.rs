@@ -63,7 +63,7 @@ impl Error {
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::ResultTooLarge(_) => ErrorKind::ResultTooLarge,
             Self::Transport(_) => ErrorKind::Transport,
-            Self::Tool(error) => ErrorKind::of(error.error_type()),
+            Self::Tool(error) => ErrorKind::from_error_type(error.error_type()),
         }
     }
 

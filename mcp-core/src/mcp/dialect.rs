@@ -22,7 +22,7 @@ pub enum Dialect {
 
 impl Dialect {
     /// The dialect of a JSON-RPC method that lists or calls tools.
-    pub fn of_method(method: &str) -> Option<Self> {
+    pub fn from_method(method: &str) -> Option<Self> {
         match method {
             "tools/list" | "tools/call" => Some(Self::Mcp),
             "list_tools" | "call_tool" => Some(Self::Legacy),
@@ -103,7 +103,7 @@ impl ToolCall {
     ///
     /// let line = br#"{"jsonrpc":"2.0","id":7,"method":"call_tool","params":{"tool_name":"weather","args":{"city":"Oslo"}}}"#;
     /// let RpcMessage::Request(request) = RpcMessage::parse(line)? else { panic!("not a request") };
-    /// assert_eq!(Dialect::of_method(&request.method), Some(Dialect::Legacy));
+    /// assert_eq!(Dialect::from_method(&request.method), Some(Dialect::Legacy));
     /// assert_eq!(ToolCall::from_params(request.params.as_deref())?.arguments["city"], "Oslo");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -133,7 +133,7 @@ impl<T> Success<T> {
 type Written = Result<Returned, CallError>;
 
 /// A type with a form of its own in a result, and so without a schema.
-pub trait OwnForm {
+pub trait SpecialForm {
     /// What of it becomes JSON.
     type Json;
 
@@ -143,7 +143,7 @@ pub trait OwnForm {
         Self::Json: JsonOutput;
 }
 
-impl OwnForm for () {
+impl SpecialForm for () {
     type Json = ();
 
     fn write(self, _: &mut Vec<u8>) -> Written {
@@ -151,7 +151,7 @@ impl OwnForm for () {
     }
 }
 
-impl OwnForm for Content {
+impl SpecialForm for Content {
     type Json = ();
 
     fn write(self, _: &mut Vec<u8>) -> Written {
@@ -159,7 +159,7 @@ impl OwnForm for Content {
     }
 }
 
-impl OwnForm for Vec<Content> {
+impl SpecialForm for Vec<Content> {
     type Json = ();
 
     fn write(self, _: &mut Vec<u8>) -> Written {
@@ -167,7 +167,7 @@ impl OwnForm for Vec<Content> {
     }
 }
 
-impl OwnForm for ToolResult {
+impl SpecialForm for ToolResult {
     type Json = ();
 
     fn write(self, _: &mut Vec<u8>) -> Written {
@@ -175,7 +175,7 @@ impl OwnForm for ToolResult {
     }
 }
 
-impl<T> OwnForm for Json<T> {
+impl<T> SpecialForm for Json<T> {
     type Json = T;
 
     fn write(self, out: &mut Vec<u8>) -> Written
@@ -187,7 +187,7 @@ impl<T> OwnForm for Json<T> {
 }
 
 // One impl for all of them: with several, the compiler calls a misspelt return type ambiguous.
-impl<T: OwnForm> Success<T> {
+impl<T: SpecialForm> Success<T> {
     /// The value in its own form.
     pub fn write(self, value: T, out: &mut Vec<u8>) -> Written
     where
@@ -242,12 +242,12 @@ pub trait NoSchema<T> {
 impl<T> NoSchema<T> for Success<T> {}
 
 /// Every type that can also be read, which is how serde tells about it.
-pub trait ReadSuccess<T> {
+pub trait DeserializableSuccess<T> {
     /// What serde knows about the type.
     fn shape(self) -> Shape;
 }
 
-impl<T: Deserialize<'static>> ReadSuccess<T> for Success<T> {
+impl<T: Deserialize<'static>> DeserializableSuccess<T> for Success<T> {
     fn shape(self) -> Shape {
         output_shape::<T>()
     }

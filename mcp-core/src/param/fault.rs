@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::place::{Place, bounded, locate, offset};
+use super::location::{Location, bounded, locate, offset};
 use super::{Param, read};
 use crate::error::Fault;
 use crate::util::text::{cut, escaped, shown};
@@ -124,12 +124,12 @@ pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> 
     }
     // How deep is too deep is no place.
     let offset = offset(json, error).filter(|_| !is_too_deep(&reason));
-    let Place { path: nested, start, key } = offset.map(|offset| locate(json, offset)).unwrap_or_default();
+    let Location { path: nested, start, key } = offset.map(|offset| locate(json, offset)).unwrap_or_default();
     let json = &json[start..];
     let got = read::value(json).unwrap_or(json);
     let name = if nested.is_empty() { name } else { Cow::Owned(format!("{name}{}", shown(&nested))) };
     let nested = path(param.name) + &nested;
-    if let Some(fault) = key.and_then(|key| wrong_key(&nested, &name, key, &reason)) {
+    if let Some(fault) = key.and_then(|key| invalid_key_fault(&nested, &name, key, &reason)) {
         return fault;
     }
     let (expected, message) = explained(&name, &reason, Some(got));
@@ -137,7 +137,7 @@ pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> 
 }
 
 /// The fault of a key of a map; none where the key is the name of a field.
-fn wrong_key(map: &str, name: &str, json: &str, reason: &str) -> Option<Fault> {
+fn invalid_key_fault(map: &str, name: &str, json: &str, reason: &str) -> Option<Fault> {
     if ["unknown field ", "duplicate field ", "missing field "].iter().any(|start| reason.starts_with(start)) {
         return None;
     }
@@ -246,7 +246,7 @@ pub(crate) fn flattened_fault(json: &str, error: &serde_json::Error, secret: boo
     }
     let reason = reason(error);
     let place = offset(json, error).map(|offset| locate(json, offset)).unwrap_or_default();
-    let Place { path: mut place, start, key } = place;
+    let Location { path: mut place, start, key } = place;
     if secret {
         // Names inside of an argument are part of its value.
         place.truncate(place.match_indices('/').nth(1).map_or(place.len(), |(inner, _)| inner));
@@ -258,7 +258,7 @@ pub(crate) fn flattened_fault(json: &str, error: &serde_json::Error, secret: boo
         let message = demanded(&name, &expected, None, ARGUMENTS.verb);
         return fault(place, &expected, None, message);
     }
-    if let Some(fault) = key.and_then(|key| wrong_key(&place, &name, key, &reason)) {
+    if let Some(fault) = key.and_then(|key| invalid_key_fault(&place, &name, key, &reason)) {
         return fault;
     }
     let (expected, message) = explained(&name, &reason, got);

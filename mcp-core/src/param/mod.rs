@@ -3,7 +3,7 @@
 pub(crate) mod borrow;
 pub(crate) mod check;
 pub(crate) mod fault;
-mod place;
+mod location;
 pub(crate) mod read;
 pub(crate) mod schema;
 pub(crate) mod slot;

@@ -56,7 +56,7 @@ impl RpcError {
         if let Some(details) = &detail.error_details {
             data.insert("details".to_owned(), details.clone());
         }
-        Self::new(ErrorKind::of(&detail.error_type).code(profile), &detail.error_message).data(data)
+        Self::new(ErrorKind::from_error_type(&detail.error_type).code(profile), &detail.error_message).data(data)
     }
 
     /// The error in the form of the legacy dialect: the message is the standard phrase for the code, `data.details` the
@@ -106,7 +106,7 @@ impl RpcError {
     }
 
     fn read_detail(&self) -> ErrorDetail {
-        let mut detail = ErrorDetail::new(ErrorKind::of_code(self.code).error_type(), &self.message);
+        let mut detail = ErrorDetail::new(ErrorKind::from_code(self.code).error_type(), &self.message);
         match self.data.clone() {
             Some(Value::Object(mut data)) if data.get("error_type").is_some_and(Value::is_string) => {
                 if let Some(Value::String(error_type)) = data.shift_remove("error_type") {

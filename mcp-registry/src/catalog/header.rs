@@ -16,7 +16,7 @@ pub(crate) struct HeaderArgument {
 
 impl HeaderArgument {
     /// Those of a schema: what can be reached by names alone.
-    pub(crate) fn of(schema: &Value, params: &[Param]) -> Vec<Self> {
+    pub(crate) fn from_schema(schema: &Value, params: &[Param]) -> Vec<Self> {
         let mut found = Vec::new();
         collect(schema, &mut Vec::new(), &mut found);
         for argument in &mut found {

@@ -131,7 +131,7 @@ impl RegisteredTool {
     /// The arguments that HTTP repeats in headers.
     #[cfg(feature = "http")]
     pub(crate) fn header_arguments(&self) -> &[HeaderArgument] {
-        self.0.header_arguments.get_or_init(|| HeaderArgument::of(self.input_schema(), self.params()))
+        self.0.header_arguments.get_or_init(|| HeaderArgument::from_schema(self.input_schema(), self.params()))
     }
 
     /// Whether it promises to be quick, and runs on the caller's thread.

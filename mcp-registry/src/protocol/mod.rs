@@ -372,7 +372,7 @@ impl Server {
 
     /// The dialect in which a request is answered.
     fn dialect(&self, headers: &impl TransportHeaders, method: &str) -> Dialect {
-        match Dialect::of_method(method) {
+        match Dialect::from_method(method) {
             Some(Dialect::Legacy) if self.0.settings.legacy_methods && !headers.is_stateless() => Dialect::Legacy,
             _ => Dialect::Mcp,
         }

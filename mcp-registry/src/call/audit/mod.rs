@@ -125,11 +125,11 @@ impl fmt::Debug for AuditLog {
 
 impl Observer for AuditLog {
     fn observe(&self, record: &CallRecord<'_>) {
-        self.0.add(Line::Call(Arc::new(AuditRecord::of(record, self.0.hasher))));
+        self.0.add(Line::Call(Arc::new(AuditRecord::from_record(record, self.0.hasher))));
     }
 
     fn rejected(&self, rejection: &Rejection<'_>) {
-        self.0.add(Line::Rejection(Arc::new(RejectionRecord::of(rejection))));
+        self.0.add(Line::Rejection(Arc::new(RejectionRecord::from_rejection(rejection))));
     }
 
     fn keeps_messages(&self) -> bool {
@@ -260,7 +260,7 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    fn of(record: &CallRecord<'_>, mut hasher: SipHasher24) -> Self {
+    fn from_record(record: &CallRecord<'_>, mut hasher: SipHasher24) -> Self {
         record.hash_arguments(&mut hasher);
         Self {
             time: record.time,
@@ -300,7 +300,7 @@ pub struct RejectionRecord {
 }
 
 impl RejectionRecord {
-    fn of(rejection: &Rejection<'_>) -> Self {
+    fn from_rejection(rejection: &Rejection<'_>) -> Self {
         let Rejection { time, reason, detail, client, count } = *rejection;
         Self { time, reason, detail: detail.map(|detail| truncated(detail).into_owned()), client, count }
     }

@@ -275,7 +275,7 @@ mod tests {
             "place": { "type": "object", "properties": { "zip": { "type": "integer", "x-mcp-header": "Zip" } } },
             "list": { "type": "array", "items": { "properties": { "no": { "x-mcp-header": "No" } } } },
         } });
-        let argument = HeaderArgument::of(&schema, &[]);
+        let argument = HeaderArgument::from_schema(&schema, &[]);
         assert_eq!(argument.len(), 2);
         let headers = headers(value);
         argument.iter().try_for_each(|argument| super::check_argument(argument, &headers, arguments)).map_err(|error| {

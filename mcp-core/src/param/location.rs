@@ -20,7 +20,7 @@ struct Level<'a> {
 
 /// The place of a fault in a text.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Place<'a> {
+pub(super) struct Location<'a> {
     /// The path of the value.
     pub(super) path: String,
     /// Where the value begins.
@@ -33,7 +33,7 @@ pub(super) struct Place<'a> {
 ///
 /// serde speaks of a value when it is through with it, of a list or object in place of a value before it opens it, and
 /// of a key in the key or after it. The text is JSON.
-pub(super) fn locate(json: &str, offset: usize) -> Place<'_> {
+pub(super) fn locate(json: &str, offset: usize) -> Location<'_> {
     let mut levels: Vec<Level<'_>> = Vec::new();
     let mut at_key = false;
     let mut at = 0;
@@ -68,7 +68,7 @@ pub(super) fn locate(json: &str, offset: usize) -> Place<'_> {
                 if offset > start && offset <= at {
                     let around = level.start;
                     levels.pop();
-                    return Place { key: Some(key), ..path(&levels, around) };
+                    return Location { key: Some(key), ..path(&levels, around) };
                 }
                 level.key = Some(key);
             }
@@ -100,7 +100,7 @@ fn token_end(json: &str, start: usize) -> usize {
     start + 1 + length
 }
 
-fn path<'a>(levels: &[Level<'_>], start: usize) -> Place<'a> {
+fn path<'a>(levels: &[Level<'_>], start: usize) -> Location<'a> {
     let mut path = String::new();
     for (depth, level) in levels.iter().enumerate() {
         let step = match level.key.map(serde_json::from_str::<String>) {
@@ -109,12 +109,12 @@ fn path<'a>(levels: &[Level<'_>], start: usize) -> Place<'a> {
             None => level.index.to_string(),
         };
         if path.len() + step.len() > LONGEST || step.contains(char::is_control) {
-            return Place { path, start: levels[depth].start, key: None };
+            return Location { path, start: levels[depth].start, key: None };
         }
         path.push('/');
         path.push_str(&step);
     }
-    Place { path, start, key: None }
+    Location { path, start, key: None }
 }
 
 /// The path, or the part of it that is given.
@@ -129,12 +129,12 @@ pub(super) fn bounded(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, bounded, locate};
+    use super::{Location, bounded, locate};
 
     const JSON: &str = r#"[{"a": 1}, {"b/c": [true, "x\"]"] , "d": {} }]"#;
 
     fn at(found: &str) -> (String, &'static str) {
-        let Place { path, start, .. } = locate(JSON, JSON.find(found).unwrap() + found.len());
+        let Location { path, start, .. } = locate(JSON, JSON.find(found).unwrap() + found.len());
         (path, &JSON[start..])
     }
 
