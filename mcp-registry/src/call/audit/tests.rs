@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::AuditLog;
-use crate::call::observe::{Arguments, CallOutcome, CallRecord, Observer};
+use super::{AuditLog, RejectionRecord};
+use crate::call::observe::{Arguments, CallOutcome, CallRecord, Observer, Rejection, RejectionReason};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -345,4 +345,18 @@ fn the_time_of_what_is_missing_is_now() {
     let time = humantime::parse_rfc3339(line["time"].as_str().unwrap()).unwrap();
     assert!(SystemTime::now().duration_since(time).unwrap_or_default() < Duration::from_secs(60));
     assert_eq!(line, json!({ "time": line["time"], "dropped": 1 }));
+}
+
+#[test]
+fn a_rejection_has_its_count_unless_it_is_one() {
+    let count = |count| {
+        let time = UNIX_EPOCH;
+        let rejection =
+            Rejection { time, reason: RejectionReason::Host, detail: Some("evil.example"), client: None, count };
+        let json = serde_json::to_value(RejectionRecord::from_rejection(&rejection)).unwrap();
+        assert_eq!((&json["rejected"], &json["detail"]), (&json!("host"), &json!("evil.example")));
+        json.get("count").cloned()
+    };
+    assert_eq!(count(1), None);
+    assert_eq!([count(0), count(2)], [Some(json!(0)), Some(json!(2))]);
 }
