@@ -10,6 +10,7 @@
 mod call;
 mod errors;
 mod in_flight;
+mod inline_calls;
 mod list;
 mod notifications;
 mod older_versions;

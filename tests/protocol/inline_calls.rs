@@ -1,0 +1,44 @@
+//! Inline calls take a shortcut only if nothing is configured around calls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_registry::observe::{CallRecord, Observer};
+use mcp_registry::registry::OutputCheck;
+use mcp_registry::{RateLimit, Registry, RegistryBuilder, Server, tools};
+
+use super::answer;
+
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"served_add","arguments":{"a":1}}}"#;
+
+/// The shortcut is closed while results are checked, as they are in debug builds.
+fn builder() -> RegistryBuilder {
+    Registry::builder_of(tools![super::add]).check_output(OutputCheck::Never)
+}
+
+fn called(builder: RegistryBuilder) -> Server {
+    let server = Server::new(builder.build().unwrap());
+    answer(&server, CALL).expect("a call is answered");
+    server
+}
+
+#[derive(Clone, Default)]
+struct Count(Arc<AtomicUsize>);
+
+impl Observer for Count {
+    fn observe(&self, _: &CallRecord<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_observer_and_a_limit_see_every_inline_call() {
+    let count = Count::default();
+    called(builder().observer(count.clone()));
+    assert_eq!(count.0.load(Ordering::Relaxed), 1);
+
+    let server = called(builder().rate_limit(RateLimit::per_minute(1).burst(1)));
+    let second = answer(&server, CALL).expect("a call is answered").to_string();
+    assert!(second.contains("ApiLimitExceeded"), "{second}");
+}
