@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mcp_registry::gate::{Decision, Gate, GateCall};
+use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::{CallRecord, Observer};
 use mcp_registry::registry::OutputCheck;
-use mcp_registry::{RateLimit, Registry, RegistryBuilder, Server, tools};
+use mcp_registry::{Error, RateLimit, Registry, RegistryBuilder, Server, ToolCall, ToolContext, ToolResult, tools};
 
 use super::answer;
 
@@ -41,4 +43,29 @@ fn an_observer_and_a_limit_see_every_inline_call() {
     let server = called(builder().rate_limit(RateLimit::per_minute(1).burst(1)));
     let second = answer(&server, CALL).expect("a call is answered").to_string();
     assert!(second.contains("ApiLimitExceeded"), "{second}");
+}
+
+struct Closed;
+
+impl Gate for Closed {
+    async fn check(&self, _: &GateCall<'_>) -> Decision {
+        Decision::deny("nobody may call this")
+    }
+}
+
+impl Layer for Closed {
+    async fn call(&self, _: &ToolCall, _: &ToolContext, _: Next<'_>) -> Result<ToolResult, Error> {
+        Ok(ToolResult::success().text("from the layer"))
+    }
+}
+
+#[test]
+fn a_gate_and_a_layer_see_every_inline_call() {
+    for (builder, expected) in
+        [(builder().gate(Closed), "nobody may call this"), (builder().layer(Closed), "from the layer")]
+    {
+        let server = Server::new(builder.build().unwrap());
+        let answer = answer(&server, CALL).expect("a call is answered").to_string();
+        assert!(answer.contains(expected), "{answer}");
+    }
 }
