@@ -15,7 +15,7 @@ pub use inventory;
 pub use serde_json::Value;
 
 pub use crate::context::{FromContext, StateType, ToolContext};
-pub use crate::entry::{Call, Input, MetaValue, Pending, Registration, Timeout, ToolEntry};
+pub use crate::entry::{Call, Input, MetaValue, Registration, Timeout, ToolEntry, ToolFuture};
 pub use crate::error::{CallError, Origin, ToolError};
 pub use crate::output::probe::{
     AnyFailure, AnyOutcome, AnySuccess, DeserializableSuccess, NoSchema, NoShape, Outcome, SchemaSuccess, Success,
@@ -45,18 +45,16 @@ pub mod traits {
     };
 }
 
-/// Is pending once.
-pub async fn pause() {
-    let mut is_over = false;
-    std::future::poll_fn(|context| {
-        if std::mem::replace(&mut is_over, true) {
-            return std::task::Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        std::task::Poll::Pending
-    })
-    .await;
+/// What an `async` tool returned, with its value as JSON.
+pub fn written(
+    write: impl FnOnce(&mut Vec<u8>) -> Result<Returned, CallError>,
+) -> Result<(Returned, Vec<u8>), CallError> {
+    let mut out = Vec::with_capacity(TYPICAL_RESULT_BYTES);
+    write(&mut out).map(|returned| (returned, out))
 }
+
+/// The size of most results, at most.
+const TYPICAL_RESULT_BYTES: usize = 128;
 
 /// A `#[ctx]` parameter that is borrowed: the context itself, or application state.
 pub struct CtxRef<T>(PhantomData<T>);

@@ -2,6 +2,7 @@
 
 pub use inventory;
 
+pub use crate::mcp::repeated;
 pub use crate::message::parse_arguments;
 pub use crate::util::block_on::block_on;
 pub use crate::util::panics::discard;

@@ -236,31 +236,37 @@ fn call(tool: &Tool) -> TokenStream {
     let params = tool.params.iter().enumerate();
     let (bindings, passed): (Vec<_>, Vec<_>) = params.map(|(position, param)| pass(tool, position, param)).unzip();
     let wait = tool.is_async.then(|| quote!(.await));
-    let pause = tool.is_async.then(|| quote! { if __args.pause { __mcp::pause().await; } });
     let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
     // Variables that are named at the place of the user's tokens would be invisible to those of a `macro_rules!`.
-    let out = format_ident!("__out");
-    let finish = quote_spanned! {span=>
-        let __returned = #called;
-        let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
+    let (returned, out) = (format_ident!("__returned"), format_ident!("__out"));
+    let run = quote_spanned!(span=> #(#bindings)* let #returned = #called;);
+    let write = quote_spanned! {span=>
+        let __value = __mcp::Outcome::of(&#returned).kind().split(#returned)?;
         __mcp::Success::of(&__value).write(__value, #out)
     };
-    let body = quote! {
-        #read
-        if __args.stops_after_reading() { return __mcp::Ok(__mcp::Returned::Nothing); }
-        #pause #(#bindings)* #finish
-    };
-    let (result, body, variant) = if tool.is_async {
-        let body = quote_spanned!(span=> __mcp::Box::pin(async move { #body }));
-        (quote!(__mcp::Pending<'a>), body, quote!(Async))
-    } else {
-        (quote!(__mcp::Result<__mcp::Returned, __mcp::CallError>), body, quote!(Sync))
-    };
+    if !tool.is_async {
+        return quote! {
+            fn __mcp_call(
+                __cx: &__mcp::ToolContext, __args: __mcp::Input<'_>, __out: &mut __mcp::Vec<u8>,
+            ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
+                #read
+                if __args.stops_after_reading() { return __mcp::Ok(__mcp::Returned::Nothing); }
+                #run #write
+            }
+            const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
+        };
+    }
+    let body = quote!(#run __mcp::written(|__out| { #write }));
+    let future = quote_spanned!(span=> __mcp::Box::pin(async move { #body }));
     quote! {
-        fn __mcp_call<'a>(
-            __cx: &'a __mcp::ToolContext, __args: __mcp::Input<'a>, __out: &'a mut __mcp::Vec<u8>,
-        ) -> #result { #body }
-        const __MCP_CALL: __mcp::Call = __mcp::Call::#variant(__mcp_call);
+        fn __mcp_call(
+            __context: __mcp::ToolContext, __args: __mcp::Input<'_>,
+        ) -> __mcp::Result<__mcp::Option<__mcp::ToolFuture>, __mcp::CallError> {
+            #read
+            if __args.stops_after_reading() { return __mcp::Ok(__mcp::None); }
+            __mcp::Ok(__mcp::Some(#future))
+        }
+        const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
     }
 }
 
@@ -297,7 +303,8 @@ fn pass(tool: &Tool, position: usize, param: &Param) -> (TokenStream, TokenStrea
             (quote!(let #slot = #slot.#take;), passed)
         }
         Param::Ctx { kind, ty } => {
-            let (name, cx) = (format_ident!("__c{position}"), format_ident!("__cx"));
+            let name = format_ident!("__c{position}");
+            let cx = if tool.is_async { quote!(&__context) } else { quote!(__cx) };
             let from_context = quote_spanned!(ty.span()=> <#ty as __mcp::FromContext>::from_context(#cx));
             let value = match kind {
                 CtxKind::Ref => quote_spanned!(ty.span()=> __mcp::CtxRef::<#ty>::NEW.get(#cx)?),

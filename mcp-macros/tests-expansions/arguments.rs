@@ -60,10 +60,10 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
             .fitted(__mcp::KindOf::<Option<u64>>::KIND.is_known()),
         __mcp::Param::of::<Option<<str as __mcp::RefParam>::Slot>>("filter"),
     ];
-    fn __mcp_call<'a>(
-        __cx: &'a __mcp::ToolContext,
-        __args: __mcp::Input<'a>,
-        __out: &'a mut __mcp::Vec<u8>,
+    fn __mcp_call(
+        __cx: &__mcp::ToolContext,
+        __args: __mcp::Input<'_>,
+        __out: &mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
         let mut __a0 = __mcp::ArgSlot::<<Path as __mcp::RefParam>::Slot>::new();
         let mut __a1 = __mcp::ArgSlot::<String>::new();

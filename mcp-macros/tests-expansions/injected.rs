@@ -9,33 +9,33 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
     #[allow(unused_imports)]
     use __mcp::traits::*;
     static __MCP_PARAMS: [__mcp::Param; 1usize] = [__mcp::Param::of::<String>("query")];
-    fn __mcp_call<'a>(
-        __cx: &'a __mcp::ToolContext,
-        __args: __mcp::Input<'a>,
-        __out: &'a mut __mcp::Vec<u8>,
-    ) -> __mcp::Pending<'a> {
-        __mcp::Box::pin(async move {
-            let mut __a0 = __mcp::ArgSlot::<String>::new();
-            __mcp::read_arguments(
-                __args.json,
-                &__MCP_PARAMS,
-                false,
-                &mut [__a0.slot()],
-            )?;
-            if __args.stops_after_reading() {
-                return __mcp::Ok(__mcp::Returned::Nothing);
-            }
-            if __args.pause {
-                __mcp::pause().await;
-            }
-            let __c0 = __mcp::CtxRef::<ToolContext>::NEW.get(__cx)?;
-            let __c1 = __mcp::CtxRef::<Db>::NEW.get(__cx)?;
-            let __c2 = <User as __mcp::FromContext>::from_context(__cx).await?;
-            let __a0 = __a0.take();
-            let __returned = search(__c0, __c1, __c2, __a0).await;
-            let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
-            __mcp::Success::of(&__value).write(__value, __out)
-        })
+    fn __mcp_call(
+        __context: __mcp::ToolContext,
+        __args: __mcp::Input<'_>,
+    ) -> __mcp::Result<__mcp::Option<__mcp::ToolFuture>, __mcp::CallError> {
+        let mut __a0 = __mcp::ArgSlot::<String>::new();
+        __mcp::read_arguments(__args.json, &__MCP_PARAMS, false, &mut [__a0.slot()])?;
+        if __args.stops_after_reading() {
+            return __mcp::Ok(__mcp::None);
+        }
+        __mcp::Ok(
+            __mcp::Some(
+                __mcp::Box::pin(async move {
+                    let __c0 = __mcp::CtxRef::<ToolContext>::NEW.get(&__context)?;
+                    let __c1 = __mcp::CtxRef::<Db>::NEW.get(&__context)?;
+                    let __c2 = <User as __mcp::FromContext>::from_context(&__context)
+                        .await?;
+                    let __a0 = __a0.take();
+                    let __returned = search(__c0, __c1, __c2, __a0).await;
+                    __mcp::written(|__out| {
+                        let __value = __mcp::Outcome::of(&__returned)
+                            .kind()
+                            .split(__returned)?;
+                        __mcp::Success::of(&__value).write(__value, __out)
+                    })
+                }),
+            ),
+        )
     }
     const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
     fn __mcp_output(

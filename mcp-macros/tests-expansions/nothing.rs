@@ -7,10 +7,10 @@ const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
     #[allow(unused_imports)]
     use __mcp::traits::*;
     static __MCP_PARAMS: [__mcp::Param; 0usize] = [];
-    fn __mcp_call<'a>(
-        __cx: &'a __mcp::ToolContext,
-        __args: __mcp::Input<'a>,
-        __out: &'a mut __mcp::Vec<u8>,
+    fn __mcp_call(
+        __cx: &__mcp::ToolContext,
+        __args: __mcp::Input<'_>,
+        __out: &mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
         __mcp::read_arguments(__args.json, &__MCP_PARAMS, false, &mut [])?;
         if __args.stops_after_reading() {

@@ -41,7 +41,11 @@ fn call_with(cx: &ToolContext, name: &str, arguments: &str) -> Result<(Returned,
     let mut out = Vec::new();
     let returned = match entry(name).call {
         Call::Sync(call) => call(cx, mcp_core::entry::Input::new(arguments), &mut out),
-        Call::Async(call) => block_on(call(cx, mcp_core::entry::Input::new(arguments), &mut out)),
+        Call::Async(call) => call(cx.clone(), mcp_core::entry::Input::new(arguments)).and_then(|future| {
+            let (returned, json) = block_on(future.expect("it runs"))?;
+            out = json;
+            Ok(returned)
+        }),
     };
     returned.map(|returned| (returned, if out.is_empty() { Value::Null } else { from_slice(&out).expect("JSON") }))
 }

@@ -11,7 +11,6 @@ use crate::output::{OutputSchema, Returned};
 use crate::param::Param;
 use crate::param::schema::{input_schema, type_schemas};
 use crate::schema::Shape;
-use crate::util::block_on::block_on;
 
 /// A tool as it was defined: data and one function pointer.
 ///
@@ -76,14 +75,17 @@ pub struct ToolEntry {
     pub needs: &'static [fn(&mut Vec<StateType>)],
 }
 
-/// How a tool is called: the arguments as a JSON object, the result as JSON behind what stands in the buffer.
+/// How a tool is called: the arguments are a JSON object, and the result is appended to a buffer as JSON.
 #[derive(Clone, Copy, Debug)]
 pub enum Call {
     /// A plain function.
     Sync(fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<Returned, CallError>),
-    /// An `async` function.
-    Async(for<'a> fn(&'a ToolContext, Input<'a>, &'a mut Vec<u8>) -> Pending<'a>),
+    /// An `async` function. Its arguments are read at once; `None` if the tool is not to run.
+    Async(fn(ToolContext, Input<'_>) -> Result<Option<ToolFuture>, CallError>),
 }
+
+/// A call of an `async` function while it runs. Its output has the value that the function returned, as JSON.
+pub type ToolFuture = BoxFuture<'static, Result<(Returned, Vec<u8>), CallError>>;
 
 /// The arguments of a call, on their way into a tool.
 #[derive(Clone, Copy)]
@@ -93,9 +95,6 @@ pub struct Input<'a> {
     pub json: &'a str,
     /// Whether they are only read: the tool does not run.
     pub check: bool,
-    /// Whether the future of an `async` tool is pending once when they are read, before the tool runs: so that they can be
-    /// read on one thread and the tool can run on another.
-    pub pause: bool,
     /// Called when they are read; says whether the tool is to run.
     on_read: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
@@ -103,14 +102,7 @@ pub struct Input<'a> {
 impl<'a> Input<'a> {
     /// Arguments to run the tool with.
     pub const fn new(json: &'a str) -> Self {
-        Self { json, check: false, pause: false, on_read: None }
-    }
-
-    /// Makes the future of an `async` tool pause between reading the arguments and running the tool.
-    #[must_use]
-    pub const fn pause(mut self) -> Self {
-        self.pause = true;
-        self
+        Self { json, check: false, on_read: None }
     }
 
     /// Calls this when the arguments are read. The tool runs only if it returns true.
@@ -132,12 +124,9 @@ impl<'a> Input<'a> {
 impl fmt::Debug for Input<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The arguments may hold secrets.
-        f.debug_struct("Input").field("check", &self.check).field("pause", &self.pause).finish_non_exhaustive()
+        f.debug_struct("Input").field("check", &self.check).finish_non_exhaustive()
     }
 }
-
-/// A call in flight.
-pub type Pending<'a> = BoxFuture<'a, Result<Returned, CallError>>;
 
 /// What a tool does to the world; none of it is said unless its author says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -240,10 +229,9 @@ impl ToolEntry {
     pub fn check(&self, json: &str) -> Result<(), Vec<Fault>> {
         let cx = ToolContext::new(self.name, Extensions::new(), CallOptions::new());
         let input = Input { check: true, ..Input::new(json) };
-        let mut out = Vec::new();
         let read = match self.call {
-            Call::Sync(call) => call(&cx, input, &mut out),
-            Call::Async(call) => block_on(call(&cx, input, &mut out)),
+            Call::Sync(call) => call(&cx, input, &mut Vec::new()).map(drop),
+            Call::Async(call) => call(cx, input).map(drop),
         };
         match read {
             Err(CallError::Arguments(faults)) => Err(faults),

@@ -269,7 +269,7 @@ fn default_content(flat: &ToolResult, limit: usize) -> Vec<Content> {
 }
 
 /// A text that repeats the structured content: the whole, or its start and where the whole is.
-fn repeated(text: &str, limit: usize) -> String {
+pub fn repeated(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }

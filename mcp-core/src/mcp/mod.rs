@@ -5,5 +5,7 @@ mod dialect;
 mod protocol_version;
 
 pub use self::call_result::CallToolResult;
+#[doc(hidden)]
+pub use self::call_result::repeated;
 pub use self::dialect::{Dialect, Incoming};
 pub use self::protocol_version::ProtocolVersion;

@@ -1,7 +1,9 @@
 //! A tool, and what its calls share.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use mcp_core::TrustLevel;
 
@@ -10,10 +12,13 @@ use super::limit::Bucket;
 use super::metrics::Meter;
 use super::observe::Notice;
 use super::settings::Settings;
-use crate::catalog::definition::{Handler, SyncHandler};
+use crate::catalog::definition::Handler;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
 use crate::validate::{Checks, slow_type};
+
+/// How long the first poll of a quick future takes, at most.
+const QUICK: Duration = Duration::from_micros(100);
 
 /// A tool, and what its calls share; cheap to clone.
 #[derive(Clone)]
@@ -26,19 +31,24 @@ struct Inner {
     /// Its rate limit, if the builder sets one.
     limit: Option<Bucket>,
     meter: OnceLock<Box<Meter>>,
-    inline: OnceLock<Option<InlineCall>>,
+    plan: OnceLock<Plan>,
+    /// Whether the last first poll of its future was quick.
+    polls_quickly: AtomicBool,
     /// Held while arguments are read, if that may take more than linear time.
     read_lock: OnceLock<Option<AsyncLock>>,
 }
 
-/// What [`try_inline`](crate::registry::Registry::try_inline) needs of a tool.
-pub(crate) struct InlineCall {
-    pub(crate) call: SyncHandler,
+/// What the calls of a tool need to know, found out once.
+pub(crate) struct Plan {
     pub(crate) wraps: bool,
     /// Whether the validator may have to check the arguments.
     pub(crate) may_need_check: bool,
+    /// Whether results are checked against the output schema.
+    pub(crate) checks_output: bool,
     /// Whether it takes the context, or something from it.
     pub(crate) uses_context: bool,
+    /// Whether it promises to be quick, and runs on the caller's thread.
+    pub(crate) is_inline: bool,
     /// The most bytes of JSON that it may return.
     pub(crate) max_result: usize,
 }
@@ -53,8 +63,9 @@ impl Deref for Callable {
 
 impl Callable {
     pub(crate) fn new(tool: RegisteredTool, trust: Option<TrustLevel>, limit: Option<Bucket>) -> Self {
-        let (meter, inline, read_lock) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Inner { checks: Checks::new(tool), trust, limit, meter, inline, read_lock }))
+        let (meter, plan, read_lock) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let (checks, polls_quickly) = (Checks::new(tool), AtomicBool::new(false));
+        Self(Arc::new(Inner { checks, trust, limit, meter, plan, polls_quickly, read_lock }))
     }
 
     pub(crate) fn checks(&self) -> &Checks<RegisteredTool> {
@@ -71,6 +82,20 @@ impl Callable {
 
     pub(crate) fn meter(&self) -> &Meter {
         self.0.meter.get_or_init(|| Box::new(Meter::new()))
+    }
+
+    /// Whether the future of the tool is polled for the first time where the call begins, such as on the thread that reads
+    /// messages. A tool that blocks or computes before its first `await` is not: it would keep others from being read.
+    pub(crate) fn polls_quickly(&self) -> bool {
+        self.0.polls_quickly.load(Ordering::Relaxed)
+    }
+
+    /// Remembers how long the first poll took.
+    pub(crate) fn polled_for(&self, time: Duration) {
+        let is_quick = time <= QUICK;
+        if self.polls_quickly() != is_quick {
+            self.0.polls_quickly.store(is_quick, Ordering::Relaxed);
+        }
     }
 
     /// Held while arguments are read, if their types may take more than linear time.
@@ -93,21 +118,20 @@ impl Callable {
         deprecated.into_iter().chain(alias).collect()
     }
 
-    /// The tool's inline call, if no gate, limit, check or notice concerns it.
-    pub(crate) fn inline_call(&self, settings: &Settings) -> Option<&InlineCall> {
-        let inline = self.0.inline.get_or_init(|| {
-            let Handler::Inline(call) = self.definition().handler else { return None };
-            let checked = settings.output_check.applies() && self.output_schema().is_some();
-            let plain = !self.is_destructive() && self.deprecated_in().is_none() && self.limit().is_none();
-            let inline = InlineCall {
-                call,
-                wraps: self.wraps_output(),
-                may_need_check: self.checks().may_need_validator(),
-                uses_context: !self.definition().needs().is_empty(),
+    /// What its calls need to know. The settings are those of its registry.
+    pub(crate) fn plan(&self, settings: &Settings) -> &Plan {
+        self.0.plan.get_or_init(|| {
+            let definition = self.definition();
+            // A schema that panics fails where it is used.
+            Plan {
+                wraps: guard(|| self.wraps_output()).unwrap_or_default(),
+                may_need_check: guard(|| self.checks().may_need_validator()).unwrap_or(true),
+                checks_output: settings.output_check.applies()
+                    && guard(|| self.output_schema().is_some()).unwrap_or(true),
+                uses_context: !definition.needs().is_empty() || matches!(definition.handler, Handler::Dynamic(_)),
+                is_inline: self.is_inline(),
                 max_result: settings.max_result(self),
-            };
-            (plain && !checked && self.read_lock().is_none()).then_some(inline)
-        });
-        inline.as_ref()
+            }
+        })
     }
 }

@@ -7,7 +7,7 @@ use mcp_core::context::BoxFuture;
 use mcp_core::{ErrorType, ToolContext, ToolError, TrustLevel};
 use serde_json::{Value, json};
 
-use crate::call::CalledTool;
+use crate::call::request::CalledTool;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::Panicked;
 

@@ -7,7 +7,9 @@ use mcp_core::context::BoxFuture;
 use mcp_core::{Error, ToolCall, ToolContext, ToolResult};
 
 use crate::call::settings::Settings;
-use crate::call::{CalledTool, run};
+use crate::call::request::CalledTool;
+use crate::call::result::{DataWriter, ResultWriter as _, complete};
+use crate::call::run::Run;
 use crate::catalog::tool::RegisteredTool;
 
 /// Wraps the calls of a registry. The arguments have been checked before it runs.
@@ -82,9 +84,20 @@ impl<'a> Next<'a> {
         'a: 'b,
     {
         match self.layers {
-            [] => Box::pin(run::run(self.settings, self.called, cx, call.arguments.to_string())),
+            [] => Box::pin(self.run_tool(cx, call.arguments.to_string())),
             [layer, layers @ ..] => layer.call(call, cx, Next { layers, ..self }),
         }
+    }
+}
+
+impl Next<'_> {
+    async fn run_tool(self, cx: &ToolContext, arguments: String) -> Result<ToolResult, Error> {
+        let (settings, called) = (self.settings, self.called);
+        let mut data = Vec::new();
+        DataWriter.before(called.tool.plan(settings).wraps, &mut data);
+        let value = data.len();
+        let returned = Run::new(settings, called, cx).run(cx.clone(), &arguments, &mut data).await?;
+        complete(settings, called, returned, &[], &DataWriter, (value, &mut data))?.into_result(called, &data, &[])
     }
 }
 

@@ -181,12 +181,9 @@ pub struct CallRecord<'a> {
     pub(crate) arguments: Arguments<'a>,
 }
 
-/// The arguments of a call.
+/// The arguments of a call, as JSON.
 #[derive(Clone, Copy)]
-pub(crate) enum Arguments<'a> {
-    Json(&'a str),
-    Value(&'a Value),
-}
+pub(crate) struct Arguments<'a>(pub(crate) &'a str);
 
 /// Leaves the arguments out: debug output ends up in logs.
 impl fmt::Debug for Arguments<'_> {
@@ -207,15 +204,13 @@ impl CallRecord<'_> {
     }
 
     /// Feeds the arguments to a hasher, whatever the order of their names. Use a keyed hash: secret arguments can be
-    /// guessed by trying them out. Arguments of more than 64 KiB that arrived as text are hashed byte by byte.
+    /// guessed by trying them out. Arguments of more than 64 KiB are hashed byte by byte.
     pub fn hash_arguments(&self, hasher: &mut impl Hasher) {
-        match self.arguments {
-            Arguments::Value(value) => hash(value, hasher),
-            Arguments::Json(json) if json.len() > LARGE => hasher.write(json.as_bytes()),
-            Arguments::Json(json) => match serde_json::from_str::<Value>(json) {
-                Ok(value) => hash(&value, hasher),
-                Err(_) => hasher.write(json.as_bytes()),
-            },
+        let Arguments(json) = self.arguments;
+        let value = (json.len() <= LARGE).then(|| serde_json::from_str::<Value>(json).ok());
+        match value.flatten() {
+            Some(value) => hash(&value, hasher),
+            None => hasher.write(json.as_bytes()),
         }
     }
 }

@@ -3,114 +3,123 @@
 use std::io::{self, Write as _};
 use std::time::{Instant, SystemTime};
 
-use mcp_core::output::Returned;
 use mcp_core::{CallOptions, Error, ToolError, ToolResult};
 use serde_json::json;
 
-use super::CallRequest;
 use super::callable::Callable;
+use super::request::CallRequest;
 use super::run::CANCELLED;
 use crate::call::correlation_id::correlation_id;
-use crate::call::observe::{CallOutcome, CallRecord, Notice, UNMASK, truncated};
+use crate::call::observe::{Arguments, CallOutcome, CallRecord, Notice, UNMASK, truncated};
 use crate::call::settings::Settings;
 use crate::call::trace;
 use crate::util::panic::guard;
 
-/// The record of a call in flight. If it is dropped before [`finish`](Self::finish), the call was cancelled.
+/// What is known about a call at its end.
 pub(crate) struct Recorder<'a> {
-    settings: &'a Settings,
-    request: &'a CallRequest<'a>,
-    time: SystemTime,
-    started: Instant,
-    tool: Option<Callable>,
-    notices: Vec<Notice>,
-    denied: bool,
-    is_finished: bool,
+    pub(crate) settings: &'a Settings,
+    pub(crate) request: &'a CallRequest<'a>,
+    /// `None` if there is no such tool.
+    pub(crate) tool: Option<&'a Callable>,
+    pub(crate) started: Started,
+    pub(crate) notices: &'a [Notice],
+    /// Whether the gate refused the call.
+    pub(crate) is_denied: bool,
 }
 
-impl<'a> Recorder<'a> {
-    pub(crate) fn new(settings: &'a Settings, request: &'a CallRequest<'a>) -> Self {
-        Self {
-            settings,
-            request,
-            time: SystemTime::now(),
-            started: Instant::now(),
-            tool: None,
-            notices: Vec::new(),
-            denied: false,
-            is_finished: false,
-        }
-    }
+/// When a call started.
+#[derive(Clone, Copy)]
+pub(crate) struct Started {
+    pub(crate) at: Instant,
+    /// For those who record it.
+    time: Option<SystemTime>,
+}
 
-    /// The tool was found.
-    pub(crate) fn found(&mut self, tool: &Callable) {
-        self.notices = tool.notices(self.request.name);
-        self.tool = Some(tool.clone());
+impl Started {
+    pub(crate) fn now(settings: &Settings) -> Self {
+        let is_recorded = !settings.observers.is_empty() || trace::is_on();
+        Self { at: Instant::now(), time: is_recorded.then(SystemTime::now) }
     }
+}
 
-    /// The gate refused the call.
-    pub(crate) fn deny(&mut self) {
-        self.denied = true;
-    }
-
-    pub(crate) fn notices(&self) -> &[Notice] {
-        &self.notices
-    }
-
+impl Recorder<'_> {
     /// Records how the call ended. Returns the error as the caller may see it.
     pub(crate) fn finish<T>(
-        mut self,
+        self,
         result: Result<T, Error>,
-        failure: impl FnOnce(&T) -> Failure,
+        failed: impl FnOnce(&T) -> Option<&ToolResult>,
     ) -> Result<T, Error> {
         match result {
             Ok(output) => {
-                let Failure { error_type, message } = failure(&output);
-                self.report(self.outcome(error_type.as_deref()), error_type.as_deref(), message.as_deref(), None);
+                match failed(&output) {
+                    None => self.report(CallOutcome::Success, None, None, None),
+                    Some(result) => {
+                        let error = result.error.as_ref();
+                        let error_type = error.map_or("ToolExecutionError", |error| error.error_type.as_str());
+                        let message = error.map_or("", |error| &error.error_message);
+                        self.report(self.outcome(error_type), Some(error_type), Some(message), None);
+                    }
+                }
                 Ok(output)
             }
             Err(error) => {
-                let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, error);
-                let source = match &shown {
-                    Error::Tool(shown) => std::error::Error::source(shown).map(ToString::to_string),
-                    _ => None,
-                };
-                let message = match (source, &shown) {
-                    (Some(hidden), _) if id.is_some() => hidden,
-                    (Some(advice), _) if self.denied => format!("{shown}; {advice}"),
-                    (_, Error::Timeout(_)) => format!("{shown}; if it needs longer, raise the tool's `timeout`"),
-                    _ => shown.to_string(),
-                };
+                let (shown, id) = mask_error(self.settings, &self.request.name, &self.request.options, error);
                 let error_type = shown.wire_type();
-                let outcome = self.outcome(Some(error_type.as_str()));
-                self.report(outcome, Some(error_type.as_str()), Some(&message), id.as_deref());
+                let outcome = self.outcome(error_type.as_str());
+                let message = self.is_recorded().then(|| self.message(&shown, id.is_some()));
+                self.report(outcome, Some(error_type.as_str()), message.as_deref(), id.as_deref());
                 Err(shown)
             }
         }
     }
 
-    fn outcome(&self, error_type: Option<&str>) -> CallOutcome {
-        match error_type {
-            None => CallOutcome::Success,
-            Some(_) if self.denied => CallOutcome::Denied,
-            Some(error_type) if CANCELLED == error_type => CallOutcome::Cancelled,
-            Some(_) => CallOutcome::Failure,
+    /// Records that the call was dropped before it was over.
+    pub(crate) fn cancelled(self) {
+        let message = "the call was dropped before it was over";
+        self.report(CallOutcome::Cancelled, Some(CANCELLED.as_str()), Some(message), None);
+    }
+
+    fn is_recorded(&self) -> bool {
+        self.started.time.is_some()
+    }
+
+    /// The message of an error, for those who run the server.
+    fn message(&self, shown: &Error, is_masked: bool) -> String {
+        let source = match shown {
+            Error::Tool(shown) => std::error::Error::source(shown).map(ToString::to_string),
+            _ => None,
+        };
+        match (source, shown) {
+            (Some(hidden), _) if is_masked => hidden,
+            (Some(advice), _) if self.is_denied => format!("{shown}; {advice}"),
+            (_, Error::Timeout(_)) => format!("{shown}; if it needs longer, raise the tool's `timeout`"),
+            _ => shown.to_string(),
         }
     }
 
-    fn report(&mut self, outcome: CallOutcome, error_type: Option<&str>, message: Option<&str>, id: Option<&str>) {
-        self.is_finished = true;
-        let duration = self.started.elapsed();
-        if let Some(tool) = &self.tool {
+    fn outcome(&self, error_type: &str) -> CallOutcome {
+        if self.is_denied {
+            CallOutcome::Denied
+        } else if CANCELLED == error_type {
+            CallOutcome::Cancelled
+        } else {
+            CallOutcome::Failure
+        }
+    }
+
+    fn report(&self, outcome: CallOutcome, error_type: Option<&str>, message: Option<&str>, id: Option<&str>) {
+        let duration = self.started.at.elapsed();
+        if let Some(tool) = self.tool {
             tool.meter().record(duration, outcome != CallOutcome::Success);
         }
-        let CallRequest { name, options, .. } = self.request;
+        let Some(time) = self.started.time else { return };
+        let CallRequest { name, options, arguments, .. } = self.request;
         let called_as = truncated(name);
         let (caller, request_id) = (options.get_caller().map(truncated), options.get_request_id().map(truncated));
         let error_type = error_type.map(truncated);
         let record = CallRecord {
-            time: self.time,
-            tool: self.tool.as_ref().map_or(&called_as, |tool| tool.name()),
+            time,
+            tool: self.tool.map_or(&called_as, |tool| tool.name()),
             called_as: &called_as,
             caller: caller.as_deref(),
             request_id: request_id.as_deref(),
@@ -119,22 +128,13 @@ impl<'a> Recorder<'a> {
             error_type: error_type.as_deref(),
             message,
             correlation_id: id,
-            notices: &self.notices,
-            arguments: self.request.arguments,
+            notices: self.notices,
+            arguments: Arguments(arguments),
         };
         trace::ended(&record);
         for observer in &self.settings.observers {
             // A panic of an observer does not affect the call.
             let _ = guard(|| observer.observe(&record));
-        }
-    }
-}
-
-impl Drop for Recorder<'_> {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            let message = "the call was dropped before it was over";
-            self.report(CallOutcome::Cancelled, Some(CANCELLED.as_str()), Some(message), None);
         }
     }
 }
@@ -169,31 +169,5 @@ pub(crate) fn mask_error(
         }
         Error::Tool(error) => (error.shortened().into(), None),
         error => (error, None),
-    }
-}
-
-/// The error in a result that a tool returned.
-#[derive(Clone, Default)]
-pub(crate) struct Failure {
-    error_type: Option<String>,
-    message: Option<String>,
-}
-
-impl Failure {
-    pub(crate) fn from_result(result: &ToolResult) -> Self {
-        if !result.is_failure() {
-            return Self::default();
-        }
-        let error = result.error.as_ref();
-        let error_type = error.map_or("ToolExecutionError", |error| error.error_type.as_str());
-        let message = error.map_or("", |error| &error.error_message);
-        Self { error_type: Some(error_type.to_owned()), message: Some(message.to_owned()) }
-    }
-
-    pub(crate) fn from_returned(returned: &Returned) -> Self {
-        match returned {
-            Returned::Result(result) => Self::from_result(result),
-            Returned::Json | Returned::Nothing | Returned::Content(_) => Self::default(),
-        }
     }
 }

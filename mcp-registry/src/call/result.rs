@@ -9,8 +9,8 @@ use mcp_core::{Error, ErrorType, ToolError, ToolResult};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::call::CalledTool;
 use crate::call::observe::Notice;
+use crate::call::request::CalledTool;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
@@ -36,39 +36,99 @@ const AMOUNTS: [&str; 14] = [
     "size",
 ];
 
-/// What a tool returned, as a result; checked against its size limit, and against the output schema if that is configured.
-pub(crate) fn to_result(
+/// Writes results in the form of a dialect. The value that a tool returns as JSON stays where the tool has written it.
+pub(crate) trait ResultWriter {
+    /// Writes what comes before the value. `wraps` tells whether the value becomes `{"result": value}`.
+    fn before(&self, wraps: bool, out: &mut Vec<u8>);
+
+    /// Writes what comes after the value, which begins at `value`. A value that is no object becomes `{"result": value}`,
+    /// too.
+    fn after(&self, wraps: bool, value: usize, notices: &[Notice], out: &mut Vec<u8>);
+}
+
+/// The result of a call.
+pub(crate) enum Answer {
+    /// A value, which was written in the form of its dialect.
+    Written,
+    /// Anything else.
+    Result(Box<ToolResult>),
+}
+
+impl Answer {
+    /// The result as a value, if [`DataWriter`] has written it.
+    pub(crate) fn into_result(self, called: CalledTool<'_>, data: &[u8], notices: &[Notice]) -> Result<ToolResult, Error> {
+        match self {
+            Self::Written => {
+                let mut result = ToolResult::data(parse(called, data)?);
+                add_notices(&mut result.meta, notices);
+                Ok(result)
+            }
+            Self::Result(result) => Ok(*result),
+        }
+    }
+
+    /// The result, if it is a failure.
+    pub(crate) fn failed(&self) -> Option<&ToolResult> {
+        match self {
+            Self::Written => None,
+            Self::Result(result) => Some(&**result).filter(|result| result.is_failure()),
+        }
+    }
+}
+
+/// Checks what a tool returned against its size limit, and against the output schema if that is configured. A value has
+/// been written to the buffer behind what its writer has put before it, and is completed.
+pub(crate) fn complete(
     settings: &Settings,
     called: CalledTool<'_>,
     returned: Returned,
-    json: &[u8],
-) -> Result<ToolResult, Error> {
-    let tool = called.tool;
-    check_size(settings, called, &returned, json)?;
-    let result = match returned {
+    notices: &[Notice],
+    writer: &impl ResultWriter,
+    (value, out): (usize, &mut Vec<u8>),
+) -> Result<Answer, Error> {
+    let plan = called.tool.plan(settings);
+    let mut result = match returned {
         Returned::Json => {
-            let value: Value = serde_json::from_slice(json)
-                .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error))?;
-            if tool.wraps_output() { ToolResult::data(json!({ "result": value })) } else { ToolResult::data(value) }
+            let json = out.get(value..).unwrap_or_default();
+            check_size(called, json.len(), plan.max_result)?;
+            if plan.checks_output {
+                let data = parse(called, json)?;
+                let data = if plan.wraps { json!({ "result": data }) } else { wrapped(data) };
+                check_output(called, Some(&data))?;
+            }
+            writer.after(plan.wraps, value, notices, out);
+            return Ok(Answer::Written);
         }
         // Some clients reject a result without content.
-        Returned::Content(blocks) if blocks.is_empty() => ToolResult::success(),
-        Returned::Content(blocks) => ToolResult::success().content(blocks),
-        Returned::Result(result) => *result,
-        Returned::Nothing => ToolResult::success(),
+        Returned::Content(blocks) if blocks.is_empty() => Box::new(ToolResult::success()),
+        Returned::Content(blocks) => {
+            check_size(called, json_size(&blocks)?, plan.max_result)?;
+            Box::new(ToolResult::success().content(blocks))
+        }
+        Returned::Result(result) => {
+            check_size(called, json_size(&result)?, plan.max_result)?;
+            result
+        }
+        Returned::Nothing => Box::new(ToolResult::success()),
     };
-    check_output(settings, called, &result)?;
-    Ok(result)
+    if plan.checks_output && !result.is_failure() {
+        check_output(called, result.data.as_ref())?;
+    }
+    add_notices(&mut result.meta, notices);
+    Ok(Answer::Result(result))
 }
 
-fn check_size(settings: &Settings, called: CalledTool<'_>, returned: &Returned, json: &[u8]) -> Result<(), Error> {
-    let size = match returned {
-        Returned::Json => json.len(),
-        Returned::Nothing => 0,
-        Returned::Content(blocks) => json_size(blocks)?,
-        Returned::Result(result) => json_size(result)?,
-    };
-    let limit = settings.max_result(called.tool);
+/// A value as the data of a result.
+fn wrapped(value: Value) -> Value {
+    if value.is_object() { value } else { json!({ "result": value }) }
+}
+
+fn parse(called: CalledTool<'_>, json: &[u8]) -> Result<Value, Error> {
+    serde_json::from_slice(json)
+        .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error).into())
+}
+
+fn check_size(called: CalledTool<'_>, size: usize, limit: usize) -> Result<(), Error> {
     if size <= limit {
         return Ok(());
     }
@@ -115,12 +175,8 @@ fn json_size(value: &impl Serialize) -> Result<usize, Error> {
     Ok(count.0)
 }
 
-fn check_output(settings: &Settings, called: CalledTool<'_>, result: &ToolResult) -> Result<(), Error> {
-    let CalledTool { tool, name } = called;
-    if result.is_failure() || !settings.output_check.applies() || tool.output_schema().is_none() {
-        return Ok(());
-    }
-    let faults = tool.checks().output_faults(result.data.as_ref().unwrap_or(&Value::Null)).faults;
+fn check_output(CalledTool { tool, name }: CalledTool<'_>, data: Option<&Value>) -> Result<(), Error> {
+    let faults = tool.checks().output_faults(data.unwrap_or(&Value::Null)).faults;
     if faults.is_empty() {
         return Ok(());
     }
@@ -140,36 +196,70 @@ pub(crate) fn add_notices(meta: &mut JsonObject, notices: &[Notice]) {
     }
 }
 
-/// The flat result before the value.
-pub(crate) const fn flat_prefix(wraps: bool) -> &'static [u8] {
-    if wraps { br#"{"status":"success","data":{"result":"# } else { br#"{"status":"success","data":"# }
-}
-
-/// The flat result after the value.
-pub(crate) const fn flat_suffix(wraps: bool) -> &'static [u8] {
-    if wraps { br#"},"error":null,"explanation":null}"# } else { br#","error":null,"explanation":null}"# }
-}
-
-/// Turns what a tool returned, which is in the buffer from `start` on, into the flat result.
-pub(crate) fn write_flat(
-    settings: &Settings,
-    called: CalledTool<'_>,
-    returned: Returned,
-    notices: &[Notice],
-    out: &mut Vec<u8>,
-    start: usize,
-) -> Result<(), Error> {
-    let wraps = called.tool.wraps_output() || out.get(start) != Some(&b'{');
-    let fits = out.len().saturating_sub(start) <= settings.max_result(called.tool);
-    if matches!(returned, Returned::Json) && fits && notices.is_empty() && !settings.output_check.applies() {
-        out.splice(start..start, flat_prefix(wraps).iter().copied());
-        out.extend_from_slice(flat_suffix(wraps));
-        return Ok(());
+/// Begins the object around a value that is no object, unless that was done before the value was written.
+pub(crate) fn wrap_value(wraps: bool, value: usize, out: &mut Vec<u8>) -> bool {
+    let is_late = !wraps && out.get(value) != Some(&b'{');
+    if is_late {
+        out.splice(value..value, WRAPPER.iter().copied());
     }
-    let json = out.split_off(start);
-    let mut result = to_result(settings, called, returned, &json)?;
-    add_notices(&mut result.meta, notices);
-    write_result(&result, out)
+    wraps || is_late
+}
+
+/// The beginning of `{"result": value}`.
+pub(crate) const WRAPPER: &[u8] = br#"{"result":"#;
+
+/// Writes the flat result.
+pub(crate) struct FlatWriter;
+
+impl ResultWriter for FlatWriter {
+    #[inline]
+    fn before(&self, wraps: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(if wraps {
+            br#"{"status":"success","data":{"result":"#
+        } else {
+            br#"{"status":"success","data":"#
+        });
+    }
+
+    #[inline]
+    fn after(&self, wraps: bool, value: usize, notices: &[Notice], out: &mut Vec<u8>) {
+        let is_wrapped = wrap_value(wraps, value, out);
+        out.extend_from_slice(if is_wrapped {
+            br#"},"error":null,"explanation":null"#
+        } else {
+            br#","error":null,"explanation":null"#
+        });
+        if !notices.is_empty() {
+            let mut meta = JsonObject::new();
+            add_notices(&mut meta, notices);
+            append_meta(&meta, out);
+        }
+        out.push(b'}');
+    }
+}
+
+/// Appends the member `_meta`.
+pub(crate) fn append_meta(meta: &JsonObject, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#","_meta":"#);
+    // A JSON object can always be written to a buffer.
+    let _ = serde_json::to_writer(out, meta);
+}
+
+/// Writes the data of a result alone.
+pub(crate) struct DataWriter;
+
+impl ResultWriter for DataWriter {
+    fn before(&self, wraps: bool, out: &mut Vec<u8>) {
+        if wraps {
+            out.extend_from_slice(WRAPPER);
+        }
+    }
+
+    fn after(&self, wraps: bool, value: usize, _: &[Notice], out: &mut Vec<u8>) {
+        if wrap_value(wraps, value, out) {
+            out.push(b'}');
+        }
+    }
 }
 
 /// Appends a result as JSON.

@@ -1,86 +1,36 @@
-//! Runs one tool within its deadline: on the caller's thread, as a future, or on the pool.
+//! Runs one tool within its limits: on the caller's thread, as a future, or on the pool.
 
-use std::borrow::Cow;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use mcp_core::context::BoxFuture;
-use mcp_core::entry::Input;
+use mcp_core::entry::{Input, ToolFuture};
 use mcp_core::error::{CallError, Fault, SchemaError, TimeoutError};
 use mcp_core::output::Returned;
-use mcp_core::{CallOptions, CancelToken, Error, ErrorType, ToolContext, ToolError, ToolResult};
+use mcp_core::{CallOptions, CancelToken, Error, ErrorType, ToolContext, ToolError};
 use serde_json::Value;
 
-use super::CalledTool;
 use super::async_lock::AsyncLockGuard;
 use super::callable::Callable;
 use super::pool::PoolJob;
+use super::request::CalledTool;
 use super::supervise::{Stopped, Supervised};
-use crate::call::observe::Arguments;
-use crate::call::result::to_result;
 use crate::call::settings::Settings;
 use crate::call::trace::in_span;
 use crate::catalog::definition::{DynamicHandler, Handler};
 use crate::runtime::tokio_context::timeout_hint;
 use crate::util::lock::lock;
-use crate::util::panic::{Panicked, guard};
+use crate::util::panic::{Panicked, discard, guard};
 use crate::validate;
-
-/// Runs the tool and converts its output to a result.
-pub(crate) async fn run(
-    settings: &Arc<Settings>,
-    called: CalledTool<'_>,
-    cx: &ToolContext,
-    arguments: String,
-) -> Result<ToolResult, Error> {
-    let mut json = Vec::new();
-    let returned = run_into(settings, called, cx, &arguments, &mut json).await?;
-    to_result(settings, called, returned, &json)
-}
-
-/// Runs the tool; a JSON value that it returns is appended to the buffer.
-pub(crate) async fn run_into(
-    settings: &Arc<Settings>,
-    called: CalledTool<'_>,
-    cx: &ToolContext,
-    arguments: &str,
-    out: &mut Vec<u8>,
-) -> Result<Returned, Error> {
-    let start = out.len();
-    let run = Run::new(settings, called, cx);
-    let returned = if is_heavy(called.tool, arguments) {
-        run.reading_on_pool(arguments, out).await
-    } else {
-        run.reading_here(arguments, out).await
-    };
-    if returned.is_err() {
-        out.truncate(start);
-    }
-    returned
-}
 
 /// Whether arguments may take long to read and check: they are large, or of a type that may take more than linear time.
 pub(crate) fn is_heavy(tool: &Callable, arguments: &str) -> bool {
     arguments.len() > validate::LARGE || tool.read_lock().is_some()
 }
 
-/// Checks the arguments without running the tool; the error has every fault.
-pub(crate) async fn check(
-    settings: &Arc<Settings>,
-    called: CalledTool<'_>,
-    cx: &ToolContext,
-    arguments: &str,
-) -> Result<(), Error> {
-    if !is_heavy(called.tool, arguments) {
-        return check_here(called.tool, arguments);
-    }
-    let run = Run::new(settings, called, cx);
-    let (permit, tool, json) = (run.lock_reading(arguments).await?, called.tool.clone(), arguments.to_owned());
-    run.step_on_pool(permit, move || check_here(&tool, &json)).await?
-}
-
-/// The same on this thread.
+/// Checks the arguments on this thread, without running the tool; the error has every fault.
 pub(crate) fn check_here(tool: &Callable, arguments: &str) -> Result<(), Error> {
     tool.checks().check_arguments(arguments)?;
     if let Some(entry) = tool.definition().entry() {
@@ -90,25 +40,6 @@ pub(crate) fn check_here(tool: &Callable, arguments: &str) -> Result<(), Error> 
     Ok(())
 }
 
-/// The arguments as a value, for the gate and the layers.
-pub(crate) async fn value<'a>(
-    settings: &Arc<Settings>,
-    called: CalledTool<'_>,
-    cx: &ToolContext,
-    arguments: Arguments<'a>,
-) -> Result<Cow<'a, Value>, Error> {
-    match arguments {
-        Arguments::Value(value) => Ok(Cow::Borrowed(value)),
-        Arguments::Json(json) if json.len() <= validate::LARGE => parsed(called.tool, json).map(Cow::Owned),
-        Arguments::Json(json) => {
-            let run = Run::new(settings, called, cx);
-            let permit = run.step(Box::pin(settings.large_arguments.acquire())).await?;
-            let (tool, json) = (called.tool.clone(), json.to_owned());
-            run.step_on_pool(Some(permit), move || parsed(&tool, &json)).await?.map(Cow::Owned)
-        }
-    }
-}
-
 /// Runs a job that reads something large on the pool, one such job at a time, within the time limit of a call.
 pub(crate) async fn read_on_pool<T: Send + 'static>(
     settings: &Arc<Settings>,
@@ -116,8 +47,7 @@ pub(crate) async fn read_on_pool<T: Send + 'static>(
     options: &CallOptions,
 ) -> Result<T, Error> {
     const NAME: &str = "the message";
-    let limit = settings.time_limit(None, options);
-    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let limits = Limits::new(settings.time_limit(None, options), Instant::now(), options.get_cancel());
     let work = async {
         let permit = settings.large_arguments.acquire().await;
         let job = in_span(move || {
@@ -129,142 +59,285 @@ pub(crate) async fn read_on_pool<T: Send + 'static>(
             None => Err(abandoned_by_runtime(NAME)),
         }
     };
-    let work = Supervised::new(settings, Box::pin(work)).deadline(deadline).cancel(options.get_cancel());
-    work.await.unwrap_or_else(|stopped| Err(error_of(stopped, NAME, limit)))
+    let work = Supervised::new(settings, Box::pin(work), &limits);
+    work.await.unwrap_or_else(|stopped| Err(error_of(stopped, NAME, &limits)))
 }
 
-/// What a tool returned on another thread, and its value as JSON.
-type Output = Result<(Returned, Vec<u8>), Error>;
+/// What stops a run.
+#[derive(Clone)]
+pub(crate) struct Limits {
+    start: Instant,
+    time: Option<Duration>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) cancel: Option<CancelToken>,
+}
 
-/// One run of a tool, with its deadline.
-struct Run<'a> {
-    settings: &'a Arc<Settings>,
-    called: CalledTool<'a>,
-    cx: &'a ToolContext,
-    limit: Option<Duration>,
-    deadline: Option<Instant>,
-    /// Cancelled when the run is over or stopped, for what the tool has started elsewhere.
-    stopped: CancelToken,
+impl Limits {
+    pub(crate) fn new(time: Option<Duration>, start: Instant, cancel: Option<&CancelToken>) -> Self {
+        // A time beyond the clock's range is no limit.
+        Self { start, time, deadline: time.and_then(|time| start.checked_add(time)), cancel: cancel.cloned() }
+    }
+
+    /// No limits but the cancellation.
+    pub(crate) fn cancelled_by(cancel: Option<&CancelToken>) -> Self {
+        Self::new(None, Instant::now(), cancel)
+    }
+
+    /// Why the run has to stop, if it has to.
+    pub(crate) fn reached(&self, now: Instant) -> Option<Stopped> {
+        if self.is_cancelled() {
+            return Some(Stopped::Cancelled);
+        }
+        self.deadline.filter(|deadline| now >= *deadline).map(|_| Stopped::TimedOut)
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
+    }
+}
+
+/// How far a run got.
+pub(crate) enum Started {
+    /// The tool has returned. If that is a value, it was appended to the buffer as JSON.
+    Done(Returned),
+    Running(Running),
+}
+
+/// A tool that runs, as a future or on the pool.
+pub(crate) enum Running {
+    Future(ToolFuture),
+    Job(PoolJob<JobOutput>),
+}
+
+/// What a job leaves behind: what the tool returned, its value as JSON, and the arguments.
+type JobOutput = Result<(Result<Returned, CallError>, Vec<u8>, String), Panicked>;
+
+/// What a run left behind.
+pub(crate) enum Finished {
+    Future(Result<(Returned, Vec<u8>), CallError>),
+    /// `None` if the runtime dropped the job.
+    Job(Option<JobOutput>),
+}
+
+impl Future for Running {
+    type Output = Finished;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Finished> {
+        match self.get_mut() {
+            Self::Future(future) => future.as_mut().poll(context).map(Finished::Future),
+            Self::Job(job) => Pin::new(job).poll(context).map(Finished::Job),
+        }
+    }
+}
+
+/// One run of a tool, with its limits.
+pub(crate) struct Run<'a> {
+    pub(crate) settings: &'a Arc<Settings>,
+    pub(crate) called: CalledTool<'a>,
+    pub(crate) limits: Limits,
+    /// Cancelled when the run is over or stopped, for what the tool has started elsewhere. `None` if the tool cannot know.
+    pub(crate) stopped: Option<CancelToken>,
 }
 
 impl<'a> Run<'a> {
-    fn new(settings: &'a Arc<Settings>, called: CalledTool<'a>, cx: &'a ToolContext) -> Self {
-        let limit = settings.time_limit(called.tool.timeout(), cx.options());
-        // A time beyond the clock's range is no limit.
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-        let stopped = cx.cancel_token().map_or_else(CancelToken::new, CancelToken::child);
-        Self { settings, called, cx, limit, deadline, stopped }
+    /// A run that begins now, in a context of its own.
+    pub(crate) fn new(settings: &'a Arc<Settings>, called: CalledTool<'a>, cx: &ToolContext) -> Self {
+        let time = settings.time_limit(called.tool.timeout(), cx.options());
+        Self::with_limits(settings, called, Limits::new(time, Instant::now(), cx.cancel_token()))
+    }
+
+    pub(crate) fn with_limits(settings: &'a Arc<Settings>, called: CalledTool<'a>, limits: Limits) -> Self {
+        let token = || limits.cancel.as_ref().map_or_else(CancelToken::new, CancelToken::child);
+        let plan = called.tool.plan(settings);
+        let stopped = (plan.uses_context && !plan.is_inline).then(token);
+        Self { settings, called, limits, stopped }
     }
 
     /// The context as the tool sees it.
-    fn context(&self) -> ToolContext {
-        self.cx.clone().with_deadline(self.deadline).with_cancel(self.stopped.clone())
+    pub(crate) fn context(&self, cx: ToolContext) -> ToolContext {
+        match &self.stopped {
+            Some(stopped) => cx.with_deadline(self.limits.deadline).with_cancel(stopped.clone()),
+            None => cx,
+        }
     }
 
-    /// Waits for the last part of the run.
-    async fn last_step<T>(&self, future: BoxFuture<'_, T>) -> Result<T, Error> {
-        let future = self.supervised(future).on_end(self.stopped.clone());
-        future.await.map_err(|stopped| self.error_of(stopped))
+    /// Runs the tool to its end; a value that it returns is appended to the buffer as JSON.
+    pub(crate) async fn run(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
+        let cx = self.context(cx);
+        if is_heavy(self.called.tool, arguments) {
+            return self.reading_on_pool(cx, arguments, out).await;
+        }
+        match self.start(cx, arguments, out)? {
+            Started::Done(returned) => Ok(returned),
+            Started::Running(running) => self.finish(running, out).await,
+        }
     }
 
-    /// Waits for a part of the run that is not the last.
-    async fn step<T>(&self, future: BoxFuture<'_, T>) -> Result<T, Error> {
-        self.supervised(future).await.map_err(|stopped| self.error_of(stopped))
-    }
-
-    fn supervised<'f, T>(&'f self, future: BoxFuture<'f, T>) -> Supervised<'f, T> {
-        Supervised::new(self.settings, future).deadline(self.deadline).cancel(self.cx.cancel_token())
-    }
-
-    fn error_of(&self, stopped: Stopped) -> Error {
-        error_of(stopped, self.called.name, self.limit)
-    }
-
-    /// Runs the tool, reading and checking the arguments on the caller's thread.
-    async fn reading_here(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        self.called.tool.checks().check_arguments(arguments)?;
-        match &self.called.tool.definition().handler {
-            Handler::Dynamic(handler) => self.dynamic(handler, parsed(self.called.tool, arguments)?).await,
+    /// Checks the arguments and starts the tool. A future is polled once, so that one that is ready needs no task, timer or
+    /// waker.
+    pub(crate) fn start(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Started, Error> {
+        let tool = self.called.tool;
+        if tool.plan(self.settings).may_need_check {
+            tool.checks().check_arguments(arguments)?;
+        }
+        match &tool.definition().handler {
             Handler::Inline(call) => {
-                let returned = guard(|| call(self.cx, Input::new(arguments), out));
-                self::returned(self.called, returned, arguments)
+                let returned = guard(|| call(&cx, Input::new(arguments), out));
+                self.returned(returned, arguments).map(Started::Done)
             }
+            Handler::Async(call) => {
+                let future = guard(|| call(cx, Input::new(arguments)));
+                match self.returned(future, arguments)? {
+                    Some(future) => self.poll_once(future, out),
+                    None => Ok(Started::Done(Returned::Nothing)),
+                }
+            }
+            Handler::Dynamic(handler) => self.poll_once(dynamic(handler, cx, parsed(tool, arguments)?), out),
             Handler::Blocking(call) => {
-                let (cx, owned, call) = (self.context(), arguments.to_owned(), *call);
+                let (owned, call) = (arguments.to_owned(), *call);
                 let job = move || {
                     let mut json = Vec::new();
                     let returned = call(&cx, Input::new(&owned), &mut json);
-                    (returned, json)
+                    (returned, json, owned)
                 };
-                let (returned, json) = self.last_step(self.on_pool(job)?).await??;
-                out.extend_from_slice(&json);
-                self::returned(self.called, Ok(returned), arguments)
-            }
-            Handler::Async(call) => {
-                let cx = self.context();
-                let returned = self.last_step(call(&cx, Input::new(arguments), out)).await?;
-                self::returned(self.called, Ok(returned), arguments)
+                self.on_pool(job).map(Running::Job).map(Started::Running)
             }
         }
     }
 
+    /// Polls the future of a tool for the first time, if that is quick.
+    fn poll_once(&self, mut future: ToolFuture, out: &mut Vec<u8>) -> Result<Started, Error> {
+        if !self.called.tool.polls_quickly() {
+            return Ok(Started::Running(Running::Future(future)));
+        }
+        let polled = self.settings.within(|| {
+            let polled = guard(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
+            if matches!(polled, Ok(Poll::Pending)) { Ok(future) } else { Err((polled, discard(future))) }
+        });
+        let now = Instant::now();
+        self.called.tool.polled_for(now.duration_since(self.limits.start));
+        let output = match polled {
+            Ok(future) => return Ok(Started::Running(Running::Future(future))),
+            Err((Ok(Poll::Ready(output)), ())) => output,
+            Err((Err(panicked), ())) => return Err(self.stop(Stopped::Panicked(panicked))),
+            Err((Ok(Poll::Pending), ())) => return Err(abandoned_by_runtime(self.called.name)),
+        };
+        if let Some(stopped) = self.limits.reached(now) {
+            discard(output);
+            return Err(self.stop(stopped));
+        }
+        self.end();
+        self.finished(Finished::Future(output), out).map(Started::Done)
+    }
+
+    /// Waits for a tool that runs.
+    pub(crate) async fn finish(&self, running: Running, out: &mut Vec<u8>) -> Result<Returned, Error> {
+        let is_measured = matches!(running, Running::Future(_)) && !self.called.tool.polls_quickly();
+        let mut supervised = pin!(self.supervise(running, self.stopped.as_ref()));
+        let mut first = is_measured.then(Instant::now);
+        let finished = poll_fn(|context| {
+            let polled = supervised.as_mut().poll(context);
+            if let Some(begun) = first.take() {
+                self.called.tool.polled_for(begun.elapsed());
+            }
+            polled
+        });
+        let finished = finished.await?;
+        self.finished(finished, out)
+    }
+
+    /// Waits for a part of the run. The token is cancelled when that is over or stopped.
+    async fn supervise<F: Future + Unpin>(&self, future: F, on_end: Option<&CancelToken>) -> Result<F::Output, Error> {
+        let future = Supervised::new(self.settings, future, &self.limits).on_end(on_end);
+        future.await.map_err(|stopped| self.error_of(stopped))
+    }
+
+    fn end(&self) {
+        self.stopped.iter().for_each(CancelToken::cancel);
+    }
+
+    fn stop(&self, stopped: Stopped) -> Error {
+        self.end();
+        self.error_of(stopped)
+    }
+
+    fn error_of(&self, stopped: Stopped) -> Error {
+        error_of(stopped, self.called.name, &self.limits)
+    }
+
+    /// What a run left behind; a value is appended to the buffer.
+    fn finished(&self, finished: Finished, out: &mut Vec<u8>) -> Result<Returned, Error> {
+        let (returned, json) = match finished {
+            Finished::Future(Ok(done)) => done,
+            Finished::Future(Err(error)) => return Err(error.into_error(self.called.name)),
+            Finished::Job(output) => {
+                let (returned, json, arguments) = self.job_output(output)?;
+                (self.returned(Ok(returned), &arguments)?, json)
+            }
+        };
+        if out.is_empty() {
+            *out = json;
+        } else {
+            out.extend_from_slice(&json);
+        }
+        Ok(returned)
+    }
+
+    /// What the tool returned, or why it failed.
+    fn returned<T>(&self, returned: Result<Result<T, CallError>, Panicked>, arguments: &str) -> Result<T, Error> {
+        let CalledTool { tool, name } = self.called;
+        returned.map_err(|panicked| panicked.into_error(name))?.map_err(|error| match error {
+            CallError::Arguments(faults) => tool.checks().explain_rejection(arguments, faults).into(),
+            error => error.into_error(name),
+        })
+    }
+
     /// Runs the tool, reading and checking the arguments on the pool, where that can be abandoned.
-    async fn reading_on_pool(&self, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
+    async fn reading_on_pool(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
         let permit = self.lock_reading(arguments).await?;
-        let (tool, name, json) = (self.called.tool.clone(), self.called.name.to_owned(), arguments.to_owned());
-        let (returned, json) = match &self.called.tool.definition().handler {
+        let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
+        match &self.called.tool.definition().handler {
             Handler::Dynamic(handler) => {
                 let job = move || {
                     tool.checks().check_arguments(&json)?;
                     parsed(&tool, &json)
                 };
-                return self.dynamic(handler, self.step_on_pool(permit, job).await??).await;
+                let arguments = self.step_on_pool(permit, job).await??;
+                self.finish(Running::Future(dynamic(handler, cx, arguments)), out).await
             }
             Handler::Inline(call) | Handler::Blocking(call) => {
-                let (cx, call) = (self.context(), *call);
-                let job = move || -> Output {
-                    let mut out = Vec::new();
+                let (call, stopped) = (*call, self.stopped.clone().unwrap_or_default());
+                let (limits, is_stopped) = (self.limits.clone(), stopped.clone());
+                let job = move || {
                     let permit = Mutex::new(permit);
                     let on_read = || {
                         release(&permit);
-                        // A tool whose caller got a timeout must not run later.
-                        !cx.is_cancelled()
+                        // A tool whose caller no longer waits must not run later.
+                        limits.reached(Instant::now()).is_none() && !is_stopped.is_cancelled()
                     };
                     tool.checks().check_arguments(&json)?;
+                    let mut out = Vec::new();
                     let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
-                    Ok((self::returned(CalledTool { tool: &tool, name: &name }, Ok(returned), &json)?, out))
+                    Ok::<_, Error>((returned, out, json))
                 };
-                self.last_step(self.on_pool(job)?).await???
+                let output = self.supervise(self.on_pool(job)?, Some(&stopped)).await?;
+                let (returned, json, arguments) = self.job_output(output)??;
+                out.extend_from_slice(&json);
+                self.returned(Ok(returned), &arguments)
             }
             Handler::Async(call) => {
-                let (cx, call) = (self.context(), *call);
+                let call = *call;
                 let job = move || {
-                    let mut future: BoxFuture<'static, Output> = Box::pin(async move {
-                        let permit = Mutex::new(permit);
-                        let on_read = || {
-                            release(&permit);
-                            true
-                        };
-                        tool.checks().check_arguments(&json)?;
-                        let mut out = Vec::new();
-                        let input = Input::new(&json).pause().on_read(&on_read);
-                        let returned = call(&cx, input, &mut out).await;
-                        Ok((self::returned(CalledTool { tool: &tool, name: &name }, Ok(returned), &json)?, out))
-                    });
-                    // It is pending when the arguments are read.
-                    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                        Poll::Ready(rejected) => Err(rejected),
-                        Poll::Pending => Ok(future),
-                    }
+                    tool.checks().check_arguments(&json)?;
+                    Ok::<_, Error>((call(cx, Input::new(&json)), json))
                 };
-                match self.step(self.on_pool(job)?).await?? {
-                    Ok(future) => self.last_step(future).await??,
-                    Err(rejected) => rejected?,
+                let (future, arguments) = self.step_on_pool(permit, job).await??;
+                match self.returned(Ok(future), &arguments)? {
+                    Some(future) => self.finish(Running::Future(future), out).await,
+                    None => Ok(Returned::Nothing),
                 }
             }
-        };
-        out.extend_from_slice(&json);
-        Ok(returned)
+        }
     }
 
     /// Waits for the lock under which the arguments are read and checked, if they need one.
@@ -272,7 +345,7 @@ impl<'a> Run<'a> {
         let needs_check = || guard(|| self.called.tool.checks().needs_validator(arguments)).unwrap_or(true);
         let lock = self.called.tool.read_lock().or_else(|| needs_check().then_some(&self.settings.large_arguments));
         match lock {
-            Some(lock) => self.step(Box::pin(lock.acquire())).await.map(Some),
+            Some(lock) => self.supervise(Box::pin(lock.acquire()), None).await.map(Some),
             None => Ok(None),
         }
     }
@@ -287,30 +360,53 @@ impl<'a> Run<'a> {
             let _permit = permit;
             job()
         };
-        self.step(self.on_pool(job)?).await?
+        let output = self.supervise(self.on_pool(job)?, None).await?;
+        self.job_output(output)
     }
 
-    /// Puts a job on the pool. The future yields what the job returns, or an error.
+    /// Puts a job on the pool.
     fn on_pool<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<BoxFuture<'a, Result<T, Error>>, Error> {
-        let name = self.called.name;
-        let work = PoolJob::start(self.settings, name, in_span(self.settings.carry(move || guard(job))))?;
-        Ok(Box::pin(async move {
-            match work.await {
-                Some(Ok(done)) => Ok(done),
-                Some(Err(panicked)) => Err(panicked.into_error(name)),
-                None => Err(abandoned_by_runtime(name)),
-            }
-        }))
+    ) -> Result<PoolJob<Result<T, Panicked>>, Error> {
+        PoolJob::start(self.settings, self.called.name, in_span(self.settings.carry(move || guard(job))))
     }
 
-    async fn dynamic(&self, handler: &Arc<DynamicHandler>, arguments: Value) -> Result<Returned, Error> {
-        let (handler, cx) = (Arc::clone(handler), self.context());
-        let result = self.last_step(Box::pin(async move { handler(cx, arguments).await })).await??;
-        Ok(Returned::Result(Box::new(result)))
+    fn job_output<T>(&self, output: Option<Result<T, Panicked>>) -> Result<T, Error> {
+        match output {
+            Some(output) => output.map_err(|panicked| panicked.into_error(self.called.name)),
+            None => Err(abandoned_by_runtime(self.called.name)),
+        }
     }
+
+    /// Checks the arguments without running the tool; the error has every fault.
+    pub(crate) async fn check(&self, arguments: &str) -> Result<(), Error> {
+        if !is_heavy(self.called.tool, arguments) {
+            return check_here(self.called.tool, arguments);
+        }
+        let permit = self.lock_reading(arguments).await?;
+        let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
+        self.step_on_pool(permit, move || check_here(&tool, &json)).await?
+    }
+
+    /// The arguments as a value, for the gate and the layers.
+    pub(crate) async fn value(&self, arguments: &str) -> Result<Value, Error> {
+        if arguments.len() <= validate::LARGE {
+            return parsed(self.called.tool, arguments);
+        }
+        let permit = self.supervise(Box::pin(self.settings.large_arguments.acquire()), None).await?;
+        let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
+        self.step_on_pool(Some(permit), move || parsed(&tool, &json)).await?
+    }
+}
+
+/// The call of a tool that takes its arguments as a value.
+fn dynamic(handler: &Arc<DynamicHandler>, cx: ToolContext, arguments: Value) -> ToolFuture {
+    let handler = Arc::clone(handler);
+    Box::pin(async move {
+        let result = handler(cx, arguments).await?;
+        Ok((Returned::Result(Box::new(result)), Vec::new()))
+    })
 }
 
 /// Lets the next call read its arguments.
@@ -318,9 +414,9 @@ fn release(permit: &Mutex<Option<AsyncLockGuard>>) {
     drop(lock(permit).take());
 }
 
-fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
+fn error_of(stopped: Stopped, tool: &str, limits: &Limits) -> Error {
     match stopped {
-        Stopped::TimedOut => TimeoutError::new(tool, limit.unwrap_or_default()).hint(timeout_hint()).into(),
+        Stopped::TimedOut => TimeoutError::new(tool, limits.time.unwrap_or_default()).hint(timeout_hint()).into(),
         Stopped::Cancelled => cancelled(tool),
         Stopped::Panicked(panicked) => panicked.into_error(tool),
     }
@@ -329,20 +425,6 @@ fn error_of(stopped: Stopped, tool: &str, limit: Option<Duration>) -> Error {
 fn abandoned_by_runtime(tool: &str) -> Error {
     let message = format!("`{tool}` was abandoned: the runtime is shutting down; try again elsewhere");
     ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).into()
-}
-
-/// What the tool returned, or why it failed.
-pub(crate) fn returned(
-    CalledTool { tool, name }: CalledTool<'_>,
-    returned: Result<Result<Returned, CallError>, Panicked>,
-    arguments: &str,
-) -> Result<Returned, Error> {
-    match returned {
-        Ok(Ok(returned)) => Ok(returned),
-        Ok(Err(CallError::Arguments(faults))) => Err(tool.checks().explain_rejection(arguments, faults).into()),
-        Ok(Err(error)) => Err(error.into_error(name)),
-        Err(panicked) => Err(panicked.into_error(name)),
-    }
 }
 
 /// The arguments as a value.

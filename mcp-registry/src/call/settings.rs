@@ -106,9 +106,14 @@ impl Settings {
         self.gate.is_none() && self.limit.is_none() && self.layers.is_empty() && self.observers.is_empty()
     }
 
+    /// How much a call of the tool is trusted.
+    pub(crate) fn trust(&self, tool: &Callable, options: &CallOptions) -> TrustLevel {
+        options.get_trust().or_else(|| tool.trust()).unwrap_or(self.trust)
+    }
+
     /// The context of a call of the tool.
     pub(crate) fn context(&self, tool: &Callable, options: &CallOptions) -> ToolContext {
-        let trust = options.get_trust().or_else(|| tool.trust()).unwrap_or(self.trust);
+        let trust = self.trust(tool, options);
         ToolContext::new(tool.shared_name(), self.state.clone(), options.clone()).with_trust(trust)
     }
 

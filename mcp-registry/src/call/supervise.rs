@@ -8,6 +8,7 @@ use std::time::Instant;
 use mcp_core::CancelToken;
 use mcp_core::context::{BoxFuture, Cancelled};
 
+use crate::call::run::Limits;
 use crate::call::settings::Settings;
 use crate::util::panic::{Panicked, discard, guard};
 
@@ -20,90 +21,68 @@ pub(crate) enum Stopped {
 }
 
 /// A future with a deadline and a cancellation.
-pub(crate) struct Supervised<'a, T> {
+pub(crate) struct Supervised<'a, F> {
     settings: &'a Settings,
-    future: Option<BoxFuture<'a, T>>,
-    deadline: Option<Deadline>,
-    cancel: Option<(CancelToken, Cancelled)>,
-    /// Cancelled when the future is over or stopped, for what it has started elsewhere.
-    on_end: Option<CancelToken>,
-}
-
-struct Deadline {
-    at: Instant,
+    future: Option<F>,
+    limits: &'a Limits,
     /// Created when the future is first pending.
     sleep: Option<BoxFuture<'static, ()>>,
+    cancelled: Option<Cancelled>,
+    /// Cancelled when the future is over or stopped, for what it has started elsewhere.
+    on_end: Option<&'a CancelToken>,
 }
 
-impl<'a, T> Supervised<'a, T> {
-    pub(crate) fn new(settings: &'a Settings, future: BoxFuture<'a, T>) -> Self {
-        Self { settings, future: Some(future), deadline: None, cancel: None, on_end: None }
-    }
-
-    pub(crate) fn deadline(mut self, deadline: Option<Instant>) -> Self {
-        self.deadline = deadline.map(|at| Deadline { at, sleep: None });
-        self
-    }
-
-    pub(crate) fn cancel(mut self, cancel: Option<&CancelToken>) -> Self {
-        self.cancel = cancel.map(|token| (token.clone(), token.cancelled()));
-        self
+impl<'a, F: Future + Unpin> Supervised<'a, F> {
+    pub(crate) fn new(settings: &'a Settings, future: F, limits: &'a Limits) -> Self {
+        Self { settings, future: Some(future), limits, sleep: None, cancelled: None, on_end: None }
     }
 
     /// Cancels the token when the future is over or stopped.
-    pub(crate) fn on_end(mut self, token: CancelToken) -> Self {
-        self.on_end = Some(token);
+    pub(crate) fn on_end(mut self, token: Option<&'a CancelToken>) -> Self {
+        self.on_end = token;
         self
     }
 
-    fn stop(&mut self, reason: Stopped) -> Poll<Result<T, Stopped>> {
-        self.end();
-        Poll::Ready(Err(reason))
-    }
-
-    fn end(&mut self) {
-        if let Some(token) = &self.on_end {
-            token.cancel();
+    fn poll_limits(&mut self, context: &mut Context<'_>) -> Option<Stopped> {
+        if let Some(token) = &self.limits.cancel {
+            let cancelled = self.cancelled.get_or_insert_with(|| token.cancelled());
+            if Pin::new(cancelled).poll(context).is_ready() {
+                return Some(Stopped::Cancelled);
+            }
         }
+        let deadline = self.limits.deadline?;
+        let sleep = self.sleep.get_or_insert_with(|| self.settings.runtime().sleep_until(deadline));
+        sleep.as_mut().poll(context).is_ready().then_some(Stopped::TimedOut)
+    }
+}
+
+impl<F> Supervised<'_, F> {
+    fn end(&mut self) {
+        self.on_end.iter().for_each(|token| token.cancel());
         if let Some(future) = self.future.take() {
             self.settings.within(|| discard(future));
         }
     }
 
-    /// Whether the future was cancelled or its deadline has passed. An output that arrives later is discarded, also one
-    /// that the cancellation caused.
-    fn limit_reached(&self) -> Option<Stopped> {
-        if self.cancel.as_ref().is_some_and(|(token, _)| token.is_cancelled()) {
-            return Some(Stopped::Cancelled);
-        }
-        self.deadline.as_ref().filter(|deadline| Instant::now() >= deadline.at).map(|_| Stopped::TimedOut)
-    }
-
-    /// The same, and wakes the task when it happens.
-    fn poll_limits(&mut self, context: &mut Context<'_>) -> Option<Stopped> {
-        if let Some((_, cancelled)) = &mut self.cancel {
-            if Pin::new(cancelled).poll(context).is_ready() {
-                return Some(Stopped::Cancelled);
-            }
-        }
-        let Deadline { at, sleep } = self.deadline.as_mut()?;
-        let sleep = sleep.get_or_insert_with(|| self.settings.runtime().sleep_until(*at));
-        sleep.as_mut().poll(context).is_ready().then_some(Stopped::TimedOut)
+    fn stop<T>(&mut self, reason: Stopped) -> Poll<Result<T, Stopped>> {
+        self.end();
+        Poll::Ready(Err(reason))
     }
 }
 
-impl<T> Future for Supervised<'_, T> {
-    type Output = Result<T, Stopped>;
+impl<F: Future + Unpin> Future for Supervised<'_, F> {
+    type Output = Result<F::Output, Stopped>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if this.cancel.as_ref().is_some_and(|(token, _)| token.is_cancelled()) {
+        if this.limits.is_cancelled() {
             return this.stop(Stopped::Cancelled);
         }
         let Some(future) = &mut this.future else { return Poll::Pending };
-        match guard(|| this.settings.within(|| future.as_mut().poll(context))) {
+        match guard(|| this.settings.within(|| Pin::new(future).poll(context))) {
             Ok(Poll::Ready(output)) => {
-                if let Some(reason) = this.limit_reached() {
+                // An output that arrives late is discarded, also one that the cancellation caused.
+                if let Some(reason) = this.limits.reached(Instant::now()) {
                     discard(output);
                     return this.stop(reason);
                 }
@@ -120,10 +99,10 @@ impl<T> Future for Supervised<'_, T> {
     }
 }
 
-impl<T> Drop for Supervised<'_, T> {
+impl<F> Drop for Supervised<'_, F> {
     fn drop(&mut self) {
         if self.future.is_some() {
-            let _ = self.stop(Stopped::Cancelled);
+            self.end();
         }
     }
 }

@@ -13,19 +13,35 @@ mod imp {
     use crate::call::observe::Rejection;
     use crate::call::observe::{CallRecord, truncated};
 
-    /// Runs a call in its span, with the W3C trace context of its `_meta`.
-    pub(crate) fn in_call_span<F: Future>(name: &str, options: &CallOptions, future: F) -> Instrumented<F> {
-        let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str).map(truncated);
-        future.instrument(tracing::info_span!(
-            "tool_call",
-            tool = &*truncated(name),
-            request_id = options.get_request_id().map(truncated).as_deref(),
-            caller = options.get_caller().map(truncated).as_deref(),
-            traceparent = w3c("traceparent").as_deref(),
-            tracestate = w3c("tracestate").as_deref(),
-            outcome = field::Empty,
-            error_type = field::Empty,
-        ))
+    /// The span of a call.
+    #[derive(Clone)]
+    pub(crate) struct CallSpan(Span);
+
+    impl CallSpan {
+        /// The span of a call, with the W3C trace context of its `_meta`.
+        pub(crate) fn new(name: &str, options: &CallOptions) -> Self {
+            let w3c = |key: &str| options.get_meta().get(key).and_then(Value::as_str).map(truncated);
+            Self(tracing::info_span!(
+                "tool_call",
+                tool = &*truncated(name),
+                request_id = options.get_request_id().map(truncated).as_deref(),
+                caller = options.get_caller().map(truncated).as_deref(),
+                traceparent = w3c("traceparent").as_deref(),
+                tracestate = w3c("tracestate").as_deref(),
+                outcome = field::Empty,
+                error_type = field::Empty,
+            ))
+        }
+
+        /// Runs a part of the call in its span.
+        pub(crate) fn in_scope<T>(&self, run: impl FnOnce() -> T) -> T {
+            self.0.in_scope(run)
+        }
+
+        /// Runs a future of the call in its span.
+        pub(crate) fn instrument<F: Future>(&self, future: F) -> Instrumented<F> {
+            future.instrument(self.0.clone())
+        }
     }
 
     /// The job, which will run in the current span on another thread.
@@ -80,8 +96,23 @@ mod imp {
 
     use crate::call::observe::CallRecord;
 
-    pub(crate) fn in_call_span<F: Future>(_: &str, _: &CallOptions, future: F) -> F {
-        future
+    #[derive(Clone)]
+    pub(crate) struct CallSpan;
+
+    impl CallSpan {
+        pub(crate) fn new(_: &str, _: &CallOptions) -> Self {
+            Self
+        }
+
+        #[allow(clippy::unused_self, reason = "as with the feature")]
+        pub(crate) fn in_scope<T>(&self, run: impl FnOnce() -> T) -> T {
+            run()
+        }
+
+        #[allow(clippy::unused_self, reason = "as with the feature")]
+        pub(crate) fn instrument<F>(&self, future: F) -> F {
+            future
+        }
     }
 
     pub(crate) fn in_span<T>(job: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T + Send + 'static {
@@ -100,7 +131,7 @@ mod imp {
 
 #[cfg(feature = "http")]
 pub(crate) use self::imp::rejected;
-pub(crate) use self::imp::{ended, in_call_span, in_span, is_on};
+pub(crate) use self::imp::{CallSpan, ended, in_span, is_on};
 
 /// Warns whoever runs the program: by an event if a subscriber is interested, else on stderr.
 pub(crate) fn warn(text: &str) {

@@ -77,9 +77,12 @@ pub(crate) type SyncHandler = fn(
     &mut Vec<u8>,
 ) -> Result<mcp_core::output::Returned, mcp_core::error::CallError>;
 
-/// An `async` function of the same form.
+/// An `async` function: arguments as JSON, a future of the result as JSON.
 pub(crate) type AsyncHandler =
-    for<'a> fn(&'a ToolContext, mcp_core::entry::Input<'a>, &'a mut Vec<u8>) -> mcp_core::entry::Pending<'a>;
+    fn(
+        ToolContext,
+        mcp_core::entry::Input<'_>,
+    ) -> Result<Option<mcp_core::entry::ToolFuture>, mcp_core::error::CallError>;
 
 /// A function that takes its arguments as a value.
 pub(crate) type DynamicHandler =

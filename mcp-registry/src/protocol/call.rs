@@ -1,30 +1,33 @@
 //! `tools/call`, and the legacy `call_tool`.
 
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::borrow::Cow;
+use std::sync::Mutex;
 
-use mcp_core::context::{BoxFuture, ToolEvent};
-use mcp_core::mcp::{CallToolResult, Dialect, ProtocolVersion};
+use mcp_core::context::ToolEvent;
+use mcp_core::mcp::{Dialect, ProtocolVersion};
 use mcp_core::message::JsonObject;
-use mcp_core::rpc::{Id, RpcError, RpcResponse, code};
+use mcp_core::rpc::{Id, RpcError};
 use mcp_core::{CallOptions, Error, LogLevel, ToolResult};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::Server;
-use super::decode::{Request, SERVER_INFO, either, same_json};
-use super::encode::{append_as_string, begin_response, fail, notification, respond, respond_error, result_for_version};
-use super::errors::{busy, id_in_use, invalid_params, protocol_error, shutting_down, token_in_use, unknown_level};
-use super::in_flight::NotStarted;
+use super::call_result::CallForm;
+use super::decode::{Request, either, same_json};
+use super::encode::{fail, notification};
+use super::errors::{busy, id_in_use, invalid_params, shutting_down, token_in_use, unknown_level};
+use super::in_flight::{InFlight, NotStarted};
 use super::peer::Peer;
 use super::reply::{Reply, ReplyKind, Step};
-use crate::call::Form;
+use crate::call::pipeline::{self, Call, is_immediate, uses_options};
+use crate::call::request::CallRequest;
+use crate::call::result::Answer;
 use crate::call::run::CANCELLED;
 use crate::util::lock::lock;
 
 /// A call of a tool, as the request has it.
 pub(super) struct ToolRequest<'a> {
-    id: &'a Id<'a>,
+    id: Option<&'a Id<'a>>,
     name: &'a str,
     arguments: &'a str,
     meta: Option<&'a RawValue>,
@@ -32,11 +35,10 @@ pub(super) struct ToolRequest<'a> {
     /// The lowest level of log messages, in versions where each request has its own; `None` turns them off there.
     log_level: Option<LogLevel>,
     version: ProtocolVersion,
-    dialect: Dialect,
 }
 
 impl<'a> ToolRequest<'a> {
-    fn read(id: &'a Id<'a>, request: &'a Request<'_>, dialect: Dialect) -> Result<Self, RpcError> {
+    fn read(id: &'a Id<'a>, request: &'a Request<'_>) -> Result<Self, RpcError> {
         let Request { version, params, meta } = request;
         let names = ("name", "tool_name");
         let name = either(params.name.as_ref(), params.tool_name.as_ref(), names, |one, other| one == other)?;
@@ -51,7 +53,7 @@ impl<'a> ToolRequest<'a> {
         };
         let log_level = meta.log_level.as_deref().filter(|_| version.is_stateless());
         Ok(Self {
-            id,
+            id: Some(id),
             name,
             arguments,
             meta: params.raw_meta(),
@@ -60,13 +62,19 @@ impl<'a> ToolRequest<'a> {
                 .map(|name| LogLevel::from_name(name).ok_or_else(|| unknown_level(name)))
                 .transpose()?,
             version: *version,
-            dialect,
         })
+    }
+
+    /// A call without JSON-RPC.
+    pub(super) fn flat(name: &'a str, arguments: &'a str) -> Self {
+        let version = ProtocolVersion::V2025_11_25;
+        Self { id: None, name, arguments, meta: None, progress_token: None, log_level: None, version }
     }
 
     /// The options of the call: those of the connection, and the `_meta`. Fails if no tool could read the `_meta`.
     fn options(&self, peer: &Peer) -> Result<CallOptions, RpcError> {
-        let mut options = peer.call_options().clone().request_id(self.id.to_string());
+        let Some(id) = self.id else { return Ok(peer.call_options().clone()) };
+        let mut options = peer.call_options().clone().request_id(id.to_string());
         if let Some(raw) = self.meta.filter(|raw| raw.get() != "null") {
             options = options.meta_json(raw.get()).map_err(|error| invalid_params(format!("`_meta`: {error}")))?;
         }
@@ -123,202 +131,118 @@ fn progress_token(raw: &RawValue) -> Result<Value, RpcError> {
     }
 }
 
-/// The form of a result of `tools/call`.
-struct McpForm<'a> {
-    id: &'a Id<'a>,
-    /// Whether the version has structured content.
-    structured: bool,
-    /// What the version adds at the end of each result.
-    suffix: &'a str,
-}
-
-impl Form for McpForm<'_> {
-    /// Whether the text is the value itself, and all of it.
-    fn fits(&self, wraps: bool, json: &[u8]) -> bool {
-        (!self.structured || json.len() <= CallToolResult::MAX_REPEATED)
-            && match (wraps, json.first()) {
-                (true, first) => first != Some(&b'{'),
-                (false, first) => first == Some(&b'{') && !json.starts_with(br#"{"result":"#),
-            }
-    }
-
-    fn before(&self, wraps: bool, out: &mut Vec<u8>) {
-        begin_response(self.id, out);
-        out.extend_from_slice(match (self.structured, wraps) {
-            (true, true) => br#"{"structuredContent":{"result":"#,
-            (true, false) => br#"{"structuredContent":"#,
-            (false, _) => br#"{"content":[{"type":"text","text":"#,
-        });
-    }
-
-    fn after(&self, wraps: bool, value: usize, out: &mut Vec<u8>) {
-        let end = out.len();
-        // JSON has line breaks only between its tokens, and a message is one line.
-        out[value..].iter_mut().filter(|byte| **byte < b' ').for_each(|byte| *byte = b' ');
-        out.extend_from_slice(match (self.structured, wraps) {
-            (true, true) => br#"},"content":[{"type":"text","text":"#,
-            (true, false) => br#","content":[{"type":"text","text":"#,
-            (false, _) => b"",
-        });
-        append_as_string(out, value..end);
-        if !self.structured {
-            // The text replaces the value.
-            out.drain(value..end);
-        }
-        out.extend_from_slice(br#"}],"isError":false"#);
-        out.extend_from_slice(self.suffix.as_bytes());
-        out.extend_from_slice(b"}}");
-    }
-}
-
 impl Server {
-    /// `tools/call`.
-    pub(super) fn call(&self, id: &Id<'_>, request: &Request<'_>, peer: &Peer, out: &mut Vec<u8>) -> Step {
-        let call = match ToolRequest::read(id, request, Dialect::Mcp) {
+    /// `tools/call` and `call_tool`.
+    pub(super) fn call(
+        &self,
+        id: &Id<'_>,
+        request: &Request<'_>,
+        dialect: Dialect,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Step {
+        let call = match ToolRequest::read(id, request) {
             Ok(call) => call,
-            Err(error) => return fail(Dialect::Mcp, id, error, out),
-        };
-        if call.progress_token.as_ref().is_some_and(|token| peer.uses_token(&token.to_string())) {
-            return fail(Dialect::Mcp, id, token_in_use(), out);
-        }
-        let version = call.version;
-        let structured = version >= ProtocolVersion::V2025_06_18;
-        let form = McpForm { id, structured, suffix: self.result_suffix(version) };
-        let options = || call.options(peer).ok();
-        let inline = self.0.registry.try_inline(call.name, call.arguments, peer.call_options(), options, out, &form);
-        match inline {
-            Some(Ok(None)) => Step::Done(ReplyKind::Response(Dialect::Mcp)),
-            Some(Ok(Some(result))) => Step::Done(self.respond_call(id, Ok(*result), version, out)),
-            Some(Err(error)) => Step::Done(self.respond_call(id, Err(error), version, out)),
-            None => self.start_call(&call, peer, out),
-        }
-    }
-
-    /// `call_tool`.
-    pub(super) fn call_legacy(&self, id: &Id<'_>, request: &Request<'_>, peer: &Peer, out: &mut Vec<u8>) -> Step {
-        match ToolRequest::read(id, request, Dialect::Legacy) {
-            Ok(call) => self.start_call(&call, peer, out),
-            Err(error) => fail(Dialect::Legacy, id, error, out),
-        }
-    }
-
-    /// Starts a call that may take longer.
-    fn start_call(&self, call: &ToolRequest<'_>, peer: &Peer, out: &mut Vec<u8>) -> Step {
-        let ToolRequest { id, dialect, version, .. } = *call;
-        let name = Arc::from(call.name);
-        let options = match call.options(peer) {
-            Ok(options) => options,
             Err(error) => return fail(dialect, id, error, out),
         };
+        let form = CallForm { dialect, version: request.version, id: Some(id.clone()) };
+        self.begin_call(form, &call, peer, out)
+    }
+
+    /// Begins a call, in any form.
+    pub(super) fn begin_call(&self, form: CallForm<'_>, call: &ToolRequest<'_>, peer: &Peer, out: &mut Vec<u8>) -> Step {
+        let (registry, tools) = (&self.0.registry, self.0.registry.snapshot());
+        let Some(tool) = tools.find(call.name) else {
+            return self.reject_call(&form, call, tools.catalog.not_found(call.name).into(), peer, out);
+        };
+        let settings = registry.settings();
+        let mut request = CallRequest::new(call.name, call.arguments, peer.call_options());
+        if uses_options(settings, tool) {
+            match call.options(peer) {
+                Ok(options) => request.options = Cow::Owned(options),
+                Err(error) => return respond_fault(&form, error, out),
+            }
+        }
         let token = call.progress_token.as_ref().map(Value::to_string);
-        let in_flight = match peer.start(Some(id), &name, token, self.0.settings.max_in_flight) {
-            Ok(in_flight) => in_flight,
-            Err(NotStarted::TooMany) => {
-                let error = busy(peer.in_flight()).into();
-                let error = self.0.registry.reject(call.name, call.arguments, &options, error);
-                return Step::Done(self.respond_in(dialect, id, Err(error), version, out));
+        let in_flight = if is_immediate(settings, tool, call.arguments) {
+            if token.is_some_and(|token| peer.uses_token(&token)) {
+                return respond_fault(&form, token_in_use(), out);
             }
-            Err(NotStarted::IdInUse) => return fail(dialect, id, id_in_use(), out),
-            Err(NotStarted::TokenInUse) => return fail(dialect, id, token_in_use(), out),
-        };
-        let (server, id) = (self.clone(), id.clone().into_owned());
-        let arguments = call.arguments.to_owned();
-        let options = options.cancel(in_flight.cancel_token());
-        let reply = Box::pin(async move {
-            let mut answer = server.0.registry.try_call_json(&name, &arguments, &options).await;
-            let is_cancelled = matches!(&answer, Err(Error::Tool(error)) if *error.error_type() == CANCELLED);
-            if is_cancelled && in_flight.is_shut_down() {
-                answer = Err(shutting_down(&name).into());
-            }
-            if !in_flight.end() {
-                return Reply::cancelled();
-            }
-            let mut bytes = Vec::new();
-            let kind = server.respond_in(dialect, &id, answer, version, &mut bytes);
-            Reply { bytes, kind }
-        });
-        self.poll_if_quick(call.name, reply, out)
-    }
-
-    /// Polls the call of a tool that promises to be quick; others stay pending.
-    pub(super) fn poll_if_quick(&self, name: &str, mut call: BoxFuture<'static, Reply>, out: &mut Vec<u8>) -> Step {
-        if !self.0.registry.is_quick(name) {
-            return Step::pending(call);
-        }
-        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Reply { bytes, kind }) => {
-                out.extend_from_slice(&bytes);
-                Step::Done(kind)
-            }
-            Poll::Pending => Step::pending(call),
-        }
-    }
-
-    fn respond_in(
-        &self,
-        dialect: Dialect,
-        id: &Id<'_>,
-        answer: Result<ToolResult, Error>,
-        version: ProtocolVersion,
-        out: &mut Vec<u8>,
-    ) -> ReplyKind {
-        if dialect == Dialect::Legacy {
-            respond_legacy(id, answer, out);
-            return ReplyKind::Response(Dialect::Legacy);
-        }
-        self.respond_call(id, answer, version, out)
-    }
-
-    fn respond_call(
-        &self,
-        id: &Id<'_>,
-        answer: Result<ToolResult, Error>,
-        version: ProtocolVersion,
-        out: &mut Vec<u8>,
-    ) -> ReplyKind {
-        let result = match answer {
-            Ok(result) => result,
-            Err(error) => match protocol_error(&self.0.registry, &error, version, self.0.settings.reject_arguments) {
-                Some(error) => {
-                    respond_error(Some(id), &error, out);
-                    let is_invalid = error.code == code::MISSING_CLIENT_CAPABILITY;
-                    return if is_invalid {
-                        ReplyKind::Invalid(Dialect::Mcp)
-                    } else {
-                        ReplyKind::Response(Dialect::Mcp)
-                    };
+            None
+        } else {
+            match peer.start(form.id.as_ref(), tool.shared_name(), token, self.0.settings.max_in_flight) {
+                Ok(in_flight) => Some(in_flight),
+                Err(NotStarted::TooMany) => {
+                    return self.reject_call(&form, call, busy(peer.in_flight()).into(), peer, out);
                 }
-                None => error.into(),
-            },
+                Err(NotStarted::IdInUse) => return respond_fault(&form, id_in_use(), out),
+                Err(NotStarted::TokenInUse) => return respond_fault(&form, token_in_use(), out),
+            }
         };
-        let mut result = result_for_version(result, version);
-        if version.is_stateless() {
-            result.extra.insert("resultType".to_owned(), "complete".into());
-            result.meta.insert(SERVER_INFO.to_owned(), self.implementation());
+        request.cancel = in_flight.as_ref().map(InFlight::cancel_token);
+        let start = out.len();
+        match Call::new(settings, tool, request).begin(&self.form_writer(&form), out) {
+            pipeline::Step::Done(answer) => {
+                let answer = match in_flight {
+                    Some(in_flight) => settle(answer, in_flight, call.name),
+                    None => Some(answer),
+                };
+                let Some(answer) = answer else {
+                    out.truncate(start);
+                    return Step::Done(ReplyKind::Cancelled);
+                };
+                Step::Done(self.respond_call(&form, answer, out))
+            }
+            pipeline::Step::Pending(pending) => {
+                let (server, form, name) = (self.clone(), form.into_owned(), call.name.to_owned());
+                Step::pending(Box::pin(async move {
+                    let mut bytes = Vec::new();
+                    let answer = pending.finish(&server.form_writer(&form), &mut bytes).await;
+                    let answer = match in_flight {
+                        Some(in_flight) => settle(answer, in_flight, &name),
+                        None => Some(answer),
+                    };
+                    let Some(answer) = answer else { return Reply::cancelled() };
+                    let kind = server.respond_call(&form, answer, &mut bytes);
+                    Reply { bytes, kind }
+                }))
+            }
         }
-        respond(id, &result, out);
-        ReplyKind::Response(Dialect::Mcp)
     }
 
-    /// What the version adds at the end of each result.
-    fn result_suffix(&self, version: ProtocolVersion) -> &str {
-        if !version.is_stateless() {
-            return "";
+    /// Answers a call that is not made.
+    pub(super) fn reject_call(
+        &self,
+        form: &CallForm<'_>,
+        call: &ToolRequest<'_>,
+        error: Error,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Step {
+        match call.options(peer) {
+            Ok(options) => {
+                let error = self.0.registry.reject(&CallRequest::new(call.name, call.arguments, &options), error);
+                Step::Done(self.respond_call(form, Err(error), out))
+            }
+            Err(error) => respond_fault(form, error, out),
         }
-        self.0.result_suffix.get_or_init(|| {
-            format!(r#","resultType":"complete","_meta":{}"#, json!({ SERVER_INFO: self.implementation() }))
-        })
     }
 }
 
-fn respond_legacy(id: &Id<'_>, answer: Result<ToolResult, Error>, out: &mut Vec<u8>) {
-    let profile = Dialect::Legacy.code_profile();
-    let error = match answer.map(|result| result.to_response(id.clone(), Dialect::Legacy, profile)) {
-        Ok(Ok(Some(RpcResponse { outcome: Ok(result), .. }))) => return respond(id, &result, out),
-        Ok(Ok(Some(RpcResponse { outcome: Err(error), .. }))) => return respond_error(Some(id), &error, out),
-        Ok(Ok(None)) => return respond(id, &json!({}), out),
-        Ok(Err(error)) => Error::from(error),
-        Err(error) => error,
-    };
-    fail(Dialect::Legacy, id, error.to_rpc(profile), out);
+/// Answers a request that is no valid call.
+fn respond_fault(form: &CallForm<'_>, error: RpcError, out: &mut Vec<u8>) -> Step {
+    match &form.id {
+        Some(id) => fail(form.dialect, id, error, out),
+        None => {
+            out.extend_from_slice(ToolResult::failure(error.to_detail()).to_json().as_bytes());
+            Step::Done(ReplyKind::Response(form.dialect))
+        }
+    }
+}
+
+/// Ends a call that was in flight. `None` if its client has cancelled it.
+pub(super) fn settle(answer: Result<Answer, Error>, in_flight: InFlight, name: &str) -> Option<Result<Answer, Error>> {
+    let is_cancelled = matches!(&answer, Err(Error::Tool(error)) if *error.error_type() == CANCELLED);
+    let answer = if is_cancelled && in_flight.is_shut_down() { Err(shutting_down(name).into()) } else { answer };
+    in_flight.end().then_some(answer)
 }

@@ -53,7 +53,7 @@ impl Requests {
     pub(super) fn start(
         &mut self,
         id: Option<Id<'static>>,
-        tool: &Arc<str>,
+        tool: Arc<str>,
         token: Option<String>,
     ) -> (u64, CancelToken) {
         let (number, cancel) = (self.next, CancelToken::new());
@@ -62,7 +62,7 @@ impl Requests {
             cancel.cancel();
         }
         self.tokens.extend(token.clone());
-        self.by_number.insert(number, Entry { cancel: cancel.clone(), tool: Arc::clone(tool), token });
+        self.by_number.insert(number, Entry { cancel: cancel.clone(), tool, token });
         if let Some(id) = id {
             self.numbers.insert(id, number);
         }

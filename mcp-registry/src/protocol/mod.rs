@@ -5,6 +5,7 @@
 
 mod batch;
 mod call;
+mod call_result;
 mod decode;
 mod encode;
 mod errors;
@@ -400,9 +401,9 @@ impl Server {
         let version = request.version;
         let response = ReplyKind::Response(dialect);
         let answer = match (method, version.is_stateless()) {
-            ("tools/call", _) => return self.call(id, &request, peer, out),
+            ("tools/call", _) => return self.call(id, &request, Dialect::Mcp, peer, out),
             ("call_tool", false) if self.0.settings.legacy_methods => {
-                return self.call_legacy(id, &request, peer, out);
+                return self.call(id, &request, Dialect::Legacy, peer, out);
             }
             ("tools/list", _) => {
                 let cursor = request.params.cursor();

@@ -205,7 +205,7 @@ impl Peer {
     pub(super) fn start(
         &self,
         id: Option<&Id<'_>>,
-        tool: &Arc<str>,
+        tool: Arc<str>,
         token: Option<String>,
         max: usize,
     ) -> Result<InFlight, NotStarted> {
@@ -340,13 +340,13 @@ mod tests {
     use crate::protocol::in_flight::{InFlight, NotStarted};
 
     fn start(peer: &Peer, id: Option<&Id<'_>>, max: usize) -> Result<InFlight, NotStarted> {
-        peer.start(id, &"t.tool".into(), None, max)
+        peer.start(id, "t.tool".into(), None, max)
     }
 
     #[test]
     fn a_progress_token_is_free_again_when_its_request_is_over() {
         let peer = Peer::new();
-        let start = |id: i64| peer.start(Some(&Id::from(id)), &"t.tool".into(), Some("7".to_owned()), 9);
+        let start = |id: i64| peer.start(Some(&Id::from(id)), "t.tool".into(), Some("7".to_owned()), 9);
         let first = start(1).ok().unwrap();
         assert!(peer.uses_token("7") && peer.is_in_flight(&Id::from(1)));
         assert!(start(2).is_err());

@@ -2,27 +2,20 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Instant;
 
-use mcp_core::context::{BoxFuture, Extensions};
-use mcp_core::entry::Input;
+use mcp_core::context::BoxFuture;
 use mcp_core::error::ValidationError;
-use mcp_core::output::Returned;
-use mcp_core::{CallOptions, Error, ToolCall, ToolContext, ToolResult};
+use mcp_core::{CallOptions, Error, ToolCall, ToolResult};
 
 use super::Registry;
 use crate::call::buffered::buffered;
-use crate::call::callable::{Callable, InlineCall};
 use crate::call::metrics::Metrics;
-use crate::call::observe::Arguments;
-use crate::call::recorder::{Failure, Recorder, mask_error};
-use crate::call::result::{add_notices, to_result, write_flat, write_result};
-use crate::call::{CallRequest, CalledTool, Flat, Form, acquire, call_layers, check_gate, run, trace};
+use crate::call::pipeline::{Call, Step};
+use crate::call::recorder::{Recorder, Started};
+use crate::call::request::{CallRequest, CalledTool};
+use crate::call::result::{Answer, DataWriter, FlatWriter, ResultWriter, write_result};
+use crate::call::run;
 use crate::runtime::tokio_context::block_on;
-use crate::util::panic::guard;
-use crate::validate;
 
 impl Registry {
     /// Calls a tool. Whatever goes wrong is in the result.
@@ -70,16 +63,20 @@ impl Registry {
 
     /// As [`try_call`](Self::try_call), with options.
     pub async fn try_call_with(&self, call: &ToolCall, options: &CallOptions) -> Result<ToolResult, Error> {
-        let request = CallRequest { name: &call.tool_name, arguments: Arguments::Value(&call.arguments), options };
-        let call = async {
-            let mut recorder = Recorder::new(self.settings(), &request);
-            let result = match call.validate() {
-                Ok(()) => self.result(&request, &mut recorder).await,
-                Err(error) => Err(error.into()),
-            };
-            recorder.finish(result, Failure::from_result)
+        let arguments = call.arguments.to_string();
+        let request = CallRequest::new(&call.tool_name, &arguments, options);
+        let tool = call.validate().map_err(Error::from).and_then(|()| Ok(self.snapshot().get(&call.tool_name)?.clone()));
+        let tool = match tool {
+            Ok(tool) => tool,
+            Err(error) => return Err(self.reject(&request, error)),
         };
-        trace::in_call_span(request.name, options, call).await
+        let mut data = Vec::new();
+        let answer = match Call::new(self.settings(), &tool, request).begin(&DataWriter, &mut data) {
+            Step::Done(answer) => answer?,
+            Step::Pending(pending) => Box::pin(pending.finish(&DataWriter, &mut data)).await?,
+        };
+        let called = CalledTool { tool: &tool, name: &call.tool_name };
+        answer.into_result(called, &data, &tool.notices(called.name))
     }
 
     /// Calls a tool with arguments as raw JSON, and appends the result to the buffer as raw JSON: the same message that
@@ -113,7 +110,23 @@ impl Registry {
         options: &'a CallOptions,
         out: &'a mut Vec<u8>,
     ) -> impl Future<Output = Result<(), Error>> + Send + 'a {
-        CallBytes::Ready(Some(BytesCall { registry: self, name, arguments, options, out }))
+        async move {
+            let start = out.len();
+            let answer = match std::str::from_utf8(arguments) {
+                Ok(arguments) => match self.begin(CallRequest::new(name, arguments, options), &FlatWriter, out) {
+                    Step::Done(answer) => answer,
+                    Step::Pending(pending) => Box::pin(pending.finish(&FlatWriter, out)).await,
+                },
+                Err(error) => {
+                    let error = ValidationError::Encoding { offset: error.valid_up_to() };
+                    Err(self.reject(&CallRequest::new(name, "", options), error.into()))
+                }
+            };
+            match answer? {
+                Answer::Written => Ok(()),
+                Answer::Result(result) => write_result(&result, out).inspect_err(|_| out.truncate(start)),
+            }
+        }
     }
 
     /// As [`call_bytes`](Self::call_bytes), waiting on this thread as [`call_blocking`](Self::call_blocking) does.
@@ -140,181 +153,26 @@ impl Registry {
         Metrics::new(self.snapshot().callables.iter().map(|tool| (tool.name(), tool.meter())))
     }
 
-    /// Takes the call through all steps; a JSON value that the tool returns is appended to the buffer.
-    async fn dispatch(
-        &self,
-        request: &CallRequest<'_>,
-        recorder: &mut Recorder<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(Callable, Returned), Error> {
-        let settings = self.settings();
-        let tool = self.snapshot().get(request.name)?.clone();
-        recorder.found(&tool);
-        let cx = settings.context(&tool, request.options);
-        if cx.is_cancelled() {
-            return Err(run::cancelled(request.name));
-        }
-        let called = CalledTool { tool: &tool, name: request.name };
-        check_gate(settings, called, request, &cx, recorder).await?;
-        acquire(settings, called)?;
-        let returned = if settings.layers.is_empty() {
-            run::run_into(settings, called, &cx, &request.arguments.json(), out).await?
-        } else {
-            Returned::Result(Box::new(call_layers(settings, called, request, &cx).await?))
-        };
-        Ok((tool, returned))
-    }
-}
-
-/// A call from bytes to bytes. An inline call is done at the first poll; the future of another is boxed.
-enum CallBytes<'a> {
-    Ready(Option<BytesCall<'a>>),
-    Running(BoxFuture<'a, Result<(), Error>>),
-}
-
-struct BytesCall<'a> {
-    registry: &'a Registry,
-    name: &'a str,
-    arguments: &'a [u8],
-    options: &'a CallOptions,
-    out: &'a mut Vec<u8>,
-}
-
-impl Future for CallBytes<'_> {
-    type Output = Result<(), Error>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if let Self::Ready(call) = this {
-            let Some(mut call) = call.take() else { return Poll::Pending };
-            if let Some(result) = call.try_inline() {
-                return Poll::Ready(result);
-            }
-            *this = Self::Running(Box::pin(call.run()));
-        }
-        match this {
-            Self::Running(future) => future.as_mut().poll(context),
-            Self::Ready(_) => Poll::Pending,
-        }
-    }
-}
-
-impl BytesCall<'_> {
-    fn try_inline(&mut self) -> Option<Result<(), Error>> {
-        let Self { registry, name, arguments, options, out } = self;
-        let arguments = std::str::from_utf8(arguments).ok()?;
-        let start = out.len();
-        let result = registry.try_inline(name, arguments, options, || Some(options.clone()), out, &Flat)?;
-        let written = result.and_then(|result| result.map_or(Ok(()), |result| write_result(&result, out)));
-        Some(written.inspect_err(|_| out.truncate(start)))
-    }
-
-    /// Makes the call through all steps.
-    async fn run(self) -> Result<(), Error> {
-        let Self { registry, name, arguments, options, out } = self;
-        let start = out.len();
-        let utf8 = std::str::from_utf8(arguments);
-        let request = CallRequest { name, arguments: Arguments::Json(utf8.unwrap_or_default()), options };
-        let call = async {
-            let mut recorder = Recorder::new(registry.settings(), &request);
-            let result = async {
-                utf8.map_err(|error| ValidationError::Encoding { offset: error.valid_up_to() })?;
-                let (tool, returned) = registry.dispatch(&request, &mut recorder, out).await?;
-                let failure = Failure::from_returned(&returned);
-                let called = CalledTool { tool: &tool, name };
-                write_flat(registry.settings(), called, returned, recorder.notices(), out, start)?;
-                Ok(failure)
-            };
-            let result = result.await;
-            recorder.finish(result, Failure::clone)
-        };
-        let result = trace::in_call_span(request.name, options, call).await;
-        result.map(drop).inspect_err(|_| out.truncate(start))
-    }
-}
-
-impl Registry {
-    /// Makes the call on this thread, if the tool is `inline` and there is no gate, limit, layer or observer; else returns
-    /// `None`. A JSON value is written in its form, another result is returned; nothing is written on an error.
-    /// `full_options` is used only if the tool takes something from the context.
-    pub(crate) fn try_inline(
-        &self,
-        name: &str,
-        arguments: &str,
-        options: &CallOptions,
-        full_options: impl FnOnce() -> Option<CallOptions>,
-        out: &mut Vec<u8>,
-        form: &impl Form,
-    ) -> Option<Result<Option<Box<ToolResult>>, Error>> {
-        let settings = self.settings();
-        if !self.is_plain() || options.get_cancel().is_some() || trace::is_on() {
-            return None;
-        }
+    /// Begins a call. A value that the tool returns is written to the buffer.
+    fn begin(&self, request: CallRequest<'_>, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Step {
         let tools = self.snapshot();
-        let tool = tools.find(name).filter(|tool| tool.is_named(name))?;
-        let InlineCall { call, wraps, may_need_check, uses_context, max_result } = tool.inline_call(settings)?;
-        if arguments.len() > validate::LARGE || (*may_need_check && tool.checks().needs_validator(arguments)) {
-            return None;
+        match tools.get(&request.name) {
+            Ok(tool) => Call::new(self.settings(), tool, request).begin(writer, out),
+            Err(error) => Step::Done(Err(self.reject(&request, error.into()))),
         }
-        let (started, start) = (Instant::now(), out.len());
-        let cx = if *uses_context {
-            settings.context(tool, &full_options()?)
-        } else {
-            ToolContext::new(tool.shared_name(), Extensions::new(), CallOptions::new())
-        };
-        form.before(*wraps, out);
-        let value = out.len();
-        let returned = guard(|| call(&cx, Input::new(arguments), out));
-        let json = out.get(value..).unwrap_or_default();
-        let fits = json.len() <= *max_result && form.fits(*wraps, json);
-        let result = if fits && matches!(returned, Ok(Ok(Returned::Json))) {
-            form.after(*wraps, value, out);
-            Ok(None)
-        } else {
-            let json = out.split_off(value.min(out.len()));
-            out.truncate(start);
-            let called = CalledTool { tool, name };
-            run::returned(called, returned, arguments)
-                .and_then(|returned| to_result(settings, called, returned, &json))
-                .map(|result| Some(Box::new(result)))
-                .map_err(|error| mask_error(settings, name, options, error).0)
-        };
-        let failed = result.as_ref().map_or(true, |result| result.as_deref().is_some_and(ToolResult::is_failure));
-        tool.meter().record(started.elapsed(), failed);
-        Some(result)
-    }
-
-    /// Whether calls of the tool never wait: it is `inline`, and there is neither a gate nor a layer.
-    pub(crate) fn is_quick(&self, name: &str) -> bool {
-        let settings = self.settings();
-        settings.gate.is_none()
-            && settings.layers.is_empty()
-            && self.snapshot().find(name).is_some_and(|tool| tool.is_inline())
-    }
-
-    /// As [`try_call_with`](Self::try_call_with), with arguments as JSON.
-    pub(crate) async fn try_call_json(
-        &self,
-        name: &str,
-        arguments: &str,
-        options: &CallOptions,
-    ) -> Result<ToolResult, Error> {
-        let request = CallRequest { name, arguments: Arguments::Json(arguments), options };
-        let call = async {
-            let mut recorder = Recorder::new(self.settings(), &request);
-            let result = self.result(&request, &mut recorder).await;
-            recorder.finish(result, Failure::from_result)
-        };
-        trace::in_call_span(name, options, call).await
     }
 
     /// Records a call that is rejected before it is made. Returns the error as its caller may see it.
-    pub(crate) fn reject(&self, name: &str, arguments: &str, options: &CallOptions, error: Error) -> Error {
-        let request = CallRequest { name, arguments: Arguments::Json(arguments), options };
-        let mut recorder = Recorder::new(self.settings(), &request);
-        if let Some(tool) = self.snapshot().find(name) {
-            recorder.found(tool);
-        }
+    pub(crate) fn reject(&self, request: &CallRequest<'_>, error: Error) -> Error {
+        let (settings, tools) = (self.settings(), self.snapshot());
+        let recorder = Recorder {
+            settings,
+            request,
+            tool: tools.find(&request.name),
+            started: Started::now(settings),
+            notices: &[],
+            is_denied: false,
+        };
         let Err(error) = recorder.finish(Err::<Infallible, _>(error), |never| match *never {});
         error
     }
@@ -326,14 +184,5 @@ impl Registry {
         options: &CallOptions,
     ) -> Result<T, Error> {
         run::read_on_pool(self.settings(), job, options).await
-    }
-
-    async fn result(&self, request: &CallRequest<'_>, recorder: &mut Recorder<'_>) -> Result<ToolResult, Error> {
-        let mut json = Vec::new();
-        let (tool, returned) = self.dispatch(request, recorder, &mut json).await?;
-        let called = CalledTool { tool: &tool, name: request.name };
-        let mut result = to_result(self.settings(), called, returned, &json)?;
-        add_notices(&mut result.meta, recorder.notices());
-        Ok(result)
     }
 }

@@ -37,8 +37,6 @@ struct Shared {
     settings: Arc<Settings>,
     /// What findings of the lint do when a tool is added.
     lint: LintPolicy,
-    /// Whether calls have no gate, limit, layer or observer.
-    is_plain: bool,
     /// Held while the catalog is changed. A panic while it is held leaves the old catalog in place.
     changing: Mutex<()>,
     /// Called after each change.
@@ -107,17 +105,12 @@ impl Registry {
     }
 
     pub(crate) fn new(tools: Snapshot, settings: Arc<Settings>, lint: LintPolicy) -> Self {
-        let (tools, is_plain) = (ArcSwap::from_pointee(tools), settings.is_plain());
         let (changing, listeners) = (Mutex::new(()), Mutex::default());
-        Self(Arc::new(Shared { tools, settings, lint, is_plain, changing, listeners }))
+        Self(Arc::new(Shared { tools: ArcSwap::from_pointee(tools), settings, lint, changing, listeners }))
     }
 
     pub(crate) fn settings(&self) -> &Arc<Settings> {
         &self.0.settings
-    }
-
-    pub(crate) fn is_plain(&self) -> bool {
-        self.0.is_plain
     }
 
     /// The tools as they are now, for a moment.

@@ -17,8 +17,11 @@ static RUNS: AtomicUsize = AtomicUsize::new(0);
 static CALLED_OFF: AtomicBool = AtomicBool::new(false);
 
 /// Takes its time where it is called.
-#[mcp_tool(module = "holes", inline)]
-fn slow() -> usize {
+#[mcp_tool(module = "holes")]
+async fn slow(#[arg(default)] waits: bool) -> usize {
+    if !waits {
+        return 0;
+    }
     let runs = RUNS.fetch_add(1, Ordering::SeqCst);
     wait_until_blocking("the call is cancelled", || CALLED_OFF.load(Ordering::SeqCst));
     runs
@@ -65,8 +68,13 @@ fn a_call_that_is_called_off_is_not_made_again() {
     let hello = answer(send(one, "", &json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })));
     let id = hello.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
     let session = format!("Mcp-Session-Id: {id}\r\n");
-    let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "holes_slow" } });
-    let call = send(one, &session, &call);
+    let call = |id: u32, waits: bool| {
+        let params = json!({ "name": "holes_slow", "arguments": { "waits": waits } });
+        send(one, &session, &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+    };
+    // After a quick call, the next one is polled before it can wait.
+    assert!(answer(call(6, false)).contains(r#""result":0"#));
+    let call = call(7, true);
     wait_until_blocking("the call begins", || RUNS.load(Ordering::SeqCst) > 0);
     let off = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
     assert!(answer(send(other, &session, &off)).starts_with("HTTP/1.1 202 "));

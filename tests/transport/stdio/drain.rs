@@ -40,7 +40,7 @@ fn assert_cancelled(rest: &[Value], errors: &str) {
     assert!(rest.iter().all(is_shut_down), "{rest:?}");
     assert!(errors.contains("slow was cancelled"), "{errors}");
     assert!(errors.contains("cancelled 3 calls because the server is shutting down"), "{errors}");
-    assert!(errors.contains("t_block, t_slow, t_watch"), "{errors}");
+    assert!(errors.contains("t.block, t.slow, t.watch"), "{errors}");
 }
 
 #[test]
