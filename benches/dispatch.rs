@@ -16,6 +16,13 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
+/// Adds two numbers.
+#[mcp_tool(module = "calc")]
+#[allow(clippy::unused_async, reason = "this is what it costs")]
+async fn add_async(a: i64, b: i64) -> i64 {
+    a + b
+}
+
 /// Joins texts.
 #[mcp_tool(module = "calc", inline)]
 fn join(left: &str, right: &str, times: u32) -> String {
@@ -142,20 +149,31 @@ fn counted(call: Way<'_>, name: &str, arguments: &[u8], times: usize, out: &mut 
 const MESSAGE: &[u8] =
     br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"calc_add","arguments":{"a":20,"b":22}}}"#;
 
+const ASYNC_MESSAGE: &[u8] =
+    br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"calc_add_async","arguments":{"a":20,"b":22}}}"#;
+
 /// A message and its answer.
-fn rpc(way: &str, registry: Registry, times: usize) {
+fn rpc(way: &str, is_async: bool, registry: Registry, times: usize) {
     let (server, peer) = (Server::new(registry), Peer::new());
+    // As on the thread of a server that reads messages.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
+    let _entered = runtime.enter();
     let by_registry = |_: &str, message: &[u8], out: &mut Vec<u8>| {
         assert!(server.begin(message, &peer, out).is_none(), "it is answered at once");
     };
+    let message = if is_async && way == "registry" { ASYNC_MESSAGE } else { MESSAGE };
+    // A tool that has not been quick yet may block, as far as the server knows.
+    for pending in (0..9).filter_map(|_| server.begin(message, &peer, &mut Vec::new())) {
+        mcp_registry::testing::block_on(pending).expect("a call is answered");
+    }
     let by_hand =
         |_: &str, message: &[u8], out: &mut Vec<u8>| by_hand::answer_rpc(message, out).expect("the call fits");
     let call: Way<'_> = if way == "registry" { &by_registry } else { &by_hand };
     let mut out = Vec::with_capacity(1024);
-    call("", MESSAGE, &mut out);
+    call("", message, &mut out);
     let answer: serde_json::Value = serde_json::from_slice(&out).expect("an answer is JSON");
     assert_eq!(answer["result"]["structuredContent"]["result"], 42, "{answer}");
-    counted(call, "", MESSAGE, times, &mut out);
+    counted(call, "", message, times, &mut out);
 }
 
 fn main() {
@@ -173,8 +191,8 @@ fn main() {
         ),
     };
     let registry = Registry::builder().check_output(OutputCheck::Never).build().expect("the tools fit together");
-    if tool == "rpc" {
-        return rpc(way, registry, times);
+    if tool.starts_with("rpc") {
+        return rpc(way, tool == "rpc-async", registry, times);
     }
     let options = CallOptions::new();
     let by_registry = |name: &str, arguments: &[u8], out: &mut Vec<u8>| {

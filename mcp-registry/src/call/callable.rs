@@ -18,7 +18,7 @@ use crate::util::panic::guard;
 use crate::validate::{Checks, slow_type};
 
 /// How long the first poll of a quick future takes, at most.
-const QUICK: Duration = Duration::from_micros(100);
+const QUICK: Duration = Duration::from_micros(200);
 
 /// A tool, and what its calls share; cheap to clone.
 #[derive(Clone)]
@@ -108,7 +108,12 @@ impl Callable {
     }
 
     /// The notices for a call by this name.
+    #[inline]
     pub(crate) fn notices(&self, name: &str) -> Vec<Notice> {
+        if self.deprecated_in().is_none() && self.is_named(name) { Vec::new() } else { self.some_notices(name) }
+    }
+
+    fn some_notices(&self, name: &str) -> Vec<Notice> {
         let deprecated = self.deprecated_in().map(|since| Notice::Deprecated {
             since: since.to_owned(),
             replaced_by: self.replaced_by().map(ToOwned::to_owned),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mcp_core::context::BoxFuture;
 use mcp_core::{Error, ToolCall, ToolContext, ToolResult};
 
-use crate::call::settings::Settings;
 use crate::call::request::CalledTool;
 use crate::call::result::{DataWriter, ResultWriter as _, complete};
 use crate::call::run::Run;
+use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
 
 /// Wraps the calls of a registry. The arguments have been checked before it runs.

@@ -3,7 +3,6 @@
 //! [`Call::begin`] goes as far as it can without waiting. A call that has to wait becomes a [`PendingCall`], which owns what
 //! it needs and goes on from there.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,23 +22,40 @@ use super::run::{self, Limits, Run, Running, is_heavy};
 use super::settings::Settings;
 use super::supervise::{Stopped, Supervised};
 use super::trace::{self, CallSpan};
+use crate::catalog::definition::Handler;
 
 /// How far a call got.
 pub(crate) enum Step {
     Done(Result<Answer, Error>),
-    Pending(PendingCall),
+    Pending(Box<PendingCall>),
 }
 
 /// One call of a tool.
+#[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
-    settings: Cow<'a, Arc<Settings>>,
-    tool: Cow<'a, Callable>,
+    settings: &'a Arc<Settings>,
+    tool: &'a Callable,
     request: CallRequest<'a>,
     started: recorder::Started,
-    notices: Vec<Notice>,
+}
+
+/// A call whose tool was started.
+enum Begun {
+    Returned(Returned),
+    Running(Running, Limits, Option<CancelToken>),
+}
+
+/// Why a call failed.
+struct Failed {
+    error: Error,
     /// Whether the gate refused it.
     is_denied: bool,
-    span: CallSpan,
+}
+
+impl<E: Into<Error>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), is_denied: false }
+    }
 }
 
 /// Whether a call has to wait before its tool is started: for the gate, for layers, or for its arguments.
@@ -59,127 +75,141 @@ pub(crate) fn uses_options(settings: &Settings, tool: &Callable) -> bool {
 
 impl<'a> Call<'a> {
     pub(crate) fn new(settings: &'a Arc<Settings>, tool: &'a Callable, request: CallRequest<'a>) -> Self {
-        Self {
-            started: recorder::Started::now(settings),
-            notices: tool.notices(&request.name),
-            span: CallSpan::new(&request.name, &request.options),
-            settings: Cow::Borrowed(settings),
-            tool: Cow::Borrowed(tool),
-            request,
-            is_denied: false,
-        }
+        Self { settings, tool, request, started: recorder::Started::now(settings) }
     }
 
     /// Makes the call as far as that is possible without waiting. A value that the tool returns is written to the buffer;
     /// nothing is written if the call fails or has to wait.
-    pub(crate) fn begin(mut self, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Step {
-        if has_to_wait(&self.settings, &self.tool, &self.request.arguments) {
-            return Step::Pending(self.into_pending(Stage::Arrived));
+    pub(crate) fn begin(self, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Step {
+        let span = CallSpan::new(self.request.name, self.request.options);
+        if has_to_wait(self.settings, self.tool, self.request.arguments) {
+            return Step::Pending(self.to_pending(Stage::Arrived, span));
         }
         let start = out.len();
-        writer.before(self.tool.plan(&self.settings).wraps, out);
+        writer.before(self.tool.plan(self.settings).wraps, out);
         let value = out.len();
-        let span = self.span.clone();
-        let returned = match span.in_scope(|| self.start(out)) {
-            Ok((run::Started::Done(returned), ..)) => Ok(returned),
-            Ok((run::Started::Running(running), limits, stopped)) => {
-                out.truncate(start);
-                return Step::Pending(self.into_pending(Stage::Running { running, limits, stopped }));
-            }
-            Err(error) => Err(error),
-        };
-        Step::Done(self.finish(returned, writer, (start, value), out))
+        span.in_scope(|| {
+            let returned = match self.start(out) {
+                Ok(Begun::Returned(returned)) => Ok(returned),
+                Ok(Begun::Running(running, limits, stopped)) => {
+                    out.truncate(start);
+                    let stage = Stage::Running { running, limits, stopped };
+                    return Step::Pending(self.to_pending(stage, span.clone()));
+                }
+                Err(failed) => Err(failed),
+            };
+            Step::Done(self.finish(returned, writer, (start, value), out))
+        })
     }
 
     /// Starts the tool, if the call is allowed.
-    fn start(&mut self, out: &mut Vec<u8>) -> Result<(run::Started, Limits, Option<CancelToken>), Error> {
+    fn start(self, out: &mut Vec<u8>) -> Result<Begun, Failed> {
         self.check_cancelled()?;
-        let trust = self.settings.trust(&self.tool, &self.request.options);
-        self.obey(decide_by_level(&self.tool, trust), trust)?;
-        acquire(&self.settings, self.called())?;
-        let run = Run::with_limits(&self.settings, self.called(), self.limits(self.started.at));
-        let started = run.start(run.context(self.context()), &self.request.arguments, out)?;
-        Ok((started, run.limits, run.stopped))
+        if self.tool.is_destructive() {
+            let trust = self.settings.trust(self.tool, self.request.options);
+            self.obey(decide_by_level(self.tool, trust), trust)?;
+        }
+        let (called, arguments) = (self.called(), self.request.arguments);
+        acquire(self.settings, called)?;
+        called.check_arguments(self.settings, arguments)?;
+        let cx = if self.tool.plan(self.settings).uses_context {
+            self.context()
+        } else {
+            ToolContext::new(self.tool.shared_name(), Extensions::new(), CallOptions::new())
+        };
+        if let Handler::Inline(call) = self.tool.definition().handler {
+            // Nothing can stop a tool on this thread.
+            return Ok(Begun::Returned(called.call_inline(call, &cx, arguments, out)?));
+        }
+        let run = Run::with_limits(self.settings, called, self.limits(self.started.at));
+        Ok(match run.start(run.context(cx), arguments, out)? {
+            run::Started::Done(returned) => Begun::Returned(returned),
+            run::Started::Running(running) => Begun::Running(running, run.limits, run.stopped),
+        })
     }
 
-    fn called(&self) -> CalledTool<'_> {
-        CalledTool { tool: &self.tool, name: &self.request.name }
+    fn called(self) -> CalledTool<'a> {
+        CalledTool { tool: self.tool, name: self.request.name }
     }
 
     /// The limits of a run that begins at this time.
-    fn limits(&self, start: Instant) -> Limits {
-        let time = self.settings.time_limit(self.tool.timeout(), &self.request.options);
+    fn limits(self, start: Instant) -> Limits {
+        let time = self.settings.time_limit(self.tool.timeout(), self.request.options);
         Limits::new(time, start, self.request.cancel_token())
     }
 
-    /// The context of the call, as far as the tool can see it.
-    fn context(&self) -> ToolContext {
-        if self.tool.plan(&self.settings).uses_context {
-            self.full_context()
-        } else {
-            ToolContext::new(self.tool.shared_name(), Extensions::new(), CallOptions::new())
-        }
-    }
-
-    fn full_context(&self) -> ToolContext {
-        let cx = self.settings.context(&self.tool, &self.request.options);
-        match &self.request.cancel {
+    fn context(self) -> ToolContext {
+        let cx = self.settings.context(self.tool, self.request.options);
+        match self.request.cancel {
             Some(cancel) => cx.with_cancel(cancel.clone()),
             None => cx,
         }
     }
 
-    fn check_cancelled(&self) -> Result<(), Error> {
+    #[inline]
+    fn check_cancelled(self) -> Result<(), Error> {
         let is_cancelled = self.request.cancel_token().is_some_and(CancelToken::is_cancelled);
-        if is_cancelled { Err(run::cancelled(&self.request.name)) } else { Ok(()) }
+        if is_cancelled { Err(run::cancelled(self.request.name)) } else { Ok(()) }
     }
 
     /// Does as the gate has decided.
-    fn obey(&mut self, decision: Decision, trust: TrustLevel) -> Result<(), Error> {
+    fn obey(self, decision: Decision, trust: TrustLevel) -> Result<(), Failed> {
         match decision {
             Decision::Allow => Ok(()),
             Decision::Deny(reason) => {
-                self.is_denied = true;
-                Err(refusal(self.called(), trust, &reason).into())
+                Err(Failed { error: refusal(self.called(), trust, &reason).into(), is_denied: true })
             }
         }
     }
 
     /// Completes the result and records the call.
     fn finish(
-        &self,
-        returned: Result<Returned, Error>,
+        self,
+        returned: Result<Returned, Failed>,
         writer: &impl ResultWriter,
         (start, value): (usize, usize),
         out: &mut Vec<u8>,
     ) -> Result<Answer, Error> {
-        let answer = returned.and_then(|returned| {
-            complete(&self.settings, self.called(), returned, &self.notices, writer, (value, out))
-        });
+        let notices = self.tool.notices(self.request.name);
+        let (answer, is_denied) = match returned {
+            Ok(returned) => (complete(self.settings, self.called(), returned, &notices, writer, (value, out)), false),
+            Err(Failed { error, is_denied }) => (Err(error), is_denied),
+        };
         if !matches!(answer, Ok(Answer::Written)) {
             out.truncate(start);
         }
-        self.span.in_scope(|| self.recorder().finish(answer, Answer::failed))
+        Recorder { is_denied, ..self.recorder(&notices) }.finish(answer, Answer::failed)
     }
 
-    fn recorder(&self) -> Recorder<'_> {
-        let Self { settings, tool, request, started, notices, is_denied, .. } = self;
-        let (started, is_denied) = (*started, *is_denied);
-        Recorder { settings, request, tool: Some(tool), started, notices, is_denied }
+    fn recorder<'n>(self, notices: &'n [Notice]) -> Recorder<'n>
+    where
+        'a: 'n,
+    {
+        let Self { settings, tool, request, started } = self;
+        Recorder { settings, request, tool: Some(tool), started, notices, is_denied: false }
     }
 
-    fn into_pending(self, stage: Stage) -> PendingCall {
-        let call = Call {
-            settings: Cow::Owned(self.settings.into_owned()),
-            tool: Cow::Owned(self.tool.into_owned()),
-            request: self.request.into_owned(),
-            ..self
-        };
-        PendingCall { call, stage, is_over: false }
+    fn to_pending(self, stage: Stage, span: CallSpan) -> Box<PendingCall> {
+        let CallRequest { name, arguments, options, cancel } = self.request;
+        // Nobody looks at the arguments once the tool runs, except for observers.
+        let keeps_arguments = matches!(stage, Stage::Arrived) || !self.settings.observers.is_empty();
+        Box::new(PendingCall {
+            settings: Arc::clone(self.settings),
+            tool: self.tool.clone(),
+            name: name.to_owned(),
+            arguments: if keeps_arguments { arguments.to_owned() } else { String::new() },
+            options: options.clone(),
+            cancel: cancel.cloned(),
+            started: self.started,
+            span,
+            stage,
+            is_over: false,
+        })
     }
 }
 
 /// Takes a call from the tool's rate limit and from that of the registry.
+#[inline]
 fn acquire(settings: &Settings, CalledTool { tool, name }: CalledTool<'_>) -> Result<(), Error> {
     if let Some(limit) = tool.limit() {
         limit.take().map_err(|wait| exceeded(Some(name), wait))?;
@@ -209,85 +239,97 @@ enum Stage {
 
 /// A call that has to wait. If it is dropped before it is over, it was cancelled.
 pub(crate) struct PendingCall {
-    call: Call<'static>,
+    settings: Arc<Settings>,
+    tool: Callable,
+    name: String,
+    arguments: String,
+    options: CallOptions,
+    cancel: Option<CancelToken>,
+    started: recorder::Started,
+    span: CallSpan,
     stage: Stage,
     is_over: bool,
 }
 
 impl PendingCall {
     /// Makes the rest of the call. A value that the tool returns is appended to the buffer.
-    pub(crate) async fn finish(mut self, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Result<Answer, Error> {
-        let (start, wraps) = (out.len(), self.call.tool.plan(&self.call.settings).wraps);
-        writer.before(wraps, out);
+    pub(crate) async fn finish(
+        mut self: Box<Self>,
+        writer: &impl ResultWriter,
+        out: &mut Vec<u8>,
+    ) -> Result<Answer, Error> {
+        let (stage, span) = (std::mem::take(&mut self.stage), self.span.clone());
+        let start = out.len();
+        writer.before(self.tool.plan(&self.settings).wraps, out);
         let value = out.len();
-        let stage = std::mem::take(&mut self.stage);
-        let returned = self.call.span.clone().instrument(self.call.run(stage, out)).await;
+        let returned = span.instrument(self.call().run(stage, out)).await;
         self.is_over = true;
-        self.call.finish(returned, writer, (start, value), out)
+        span.in_scope(|| self.call().finish(returned, writer, (start, value), out))
+    }
+
+    fn call(&self) -> Call<'_> {
+        let Self { settings, tool, name, arguments, options, cancel, started, .. } = self;
+        let request = CallRequest { name, arguments, options, cancel: cancel.as_ref() };
+        Call { settings, tool, request, started: *started }
     }
 }
 
 impl Drop for PendingCall {
     fn drop(&mut self) {
         if !self.is_over {
-            self.call.span.in_scope(|| self.call.recorder().cancelled());
+            let notices = self.tool.notices(&self.name);
+            self.span.in_scope(|| self.call().recorder(&notices).cancelled());
         }
     }
 }
 
-impl Call<'static> {
+impl Call<'_> {
     /// Runs the tool from where the call waits.
-    async fn run(&mut self, stage: Stage, out: &mut Vec<u8>) -> Result<Returned, Error> {
+    async fn run(self, stage: Stage, out: &mut Vec<u8>) -> Result<Returned, Failed> {
         if let Stage::Running { running, limits, stopped } = stage {
-            let run = Run { settings: &self.settings, called: self.called(), limits, stopped };
-            return run.finish(running, out).await;
+            let run = Run { settings: self.settings, called: self.called(), limits, stopped };
+            return Ok(run.finish(running, out).await?);
         }
         self.check_cancelled()?;
-        let cx = self.full_context();
+        let cx = self.context();
         self.check_gate(&cx).await?;
-        acquire(&self.settings, self.called())?;
+        acquire(self.settings, self.called())?;
         if self.settings.layers.is_empty() {
-            let run = Run::with_limits(&self.settings, self.called(), self.limits(Instant::now()));
-            return run.run(cx, &self.request.arguments, out).await;
+            let run = Run::with_limits(self.settings, self.called(), self.limits(Instant::now()));
+            return Ok(run.run(cx, self.request.arguments, out).await?);
         }
-        self.call_layers(&cx).await
+        Ok(self.call_layers(&cx).await?)
     }
 
     /// Asks the gate whether the call may be made.
-    async fn check_gate(&mut self, cx: &ToolContext) -> Result<(), Error> {
-        let decision = match &self.settings.gate {
-            None => decide_by_level(&self.tool, cx.trust()),
-            Some(gate) => {
-                let run = Run::new(&self.settings, self.called(), cx);
-                let arguments = run.value(&self.request.arguments).await?;
-                let call = GateCall { tool: &self.tool, arguments: &arguments, cx };
-                let limits = Limits::cancelled_by(cx.cancel_token());
-                match Supervised::new(&self.settings, gate.check(&call), &limits).await {
-                    Ok(decision) => decision,
-                    Err(Stopped::Panicked(panicked)) => {
-                        let error = gate_panicked(&self.request.name, &panicked);
-                        self.is_denied = true;
-                        return Err(error.into());
-                    }
-                    Err(Stopped::Cancelled | Stopped::TimedOut) => return Err(run::cancelled(&self.request.name)),
-                }
-            }
+    async fn check_gate(self, cx: &ToolContext) -> Result<(), Failed> {
+        let Some(gate) = &self.settings.gate else {
+            return self.obey(decide_by_level(self.tool, cx.trust()), cx.trust());
         };
-        self.obey(decision, cx.trust())
+        let arguments = Run::new(self.settings, self.called(), cx).value(self.request.arguments).await?;
+        let call = GateCall { tool: self.tool, arguments: &arguments, cx };
+        let limits = Limits::cancelled_by(cx.cancel_token());
+        match Supervised::new(self.settings, gate.check(&call), &limits).await {
+            Ok(decision) => self.obey(decision, cx.trust()),
+            Err(Stopped::Panicked(panicked)) => {
+                Err(Failed { error: gate_panicked(self.request.name, &panicked).into(), is_denied: true })
+            }
+            Err(Stopped::Cancelled | Stopped::TimedOut) => Err(run::cancelled(self.request.name).into()),
+        }
     }
 
     /// Checks the arguments, then calls the tool through the layers.
-    async fn call_layers(&self, cx: &ToolContext) -> Result<Returned, Error> {
-        let run = Run::new(&self.settings, self.called(), cx);
-        run.check(&self.request.arguments).await?;
-        let arguments = run.value(&self.request.arguments).await?;
+    async fn call_layers(self, cx: &ToolContext) -> Result<Returned, Error> {
+        let run = Run::new(self.settings, self.called(), cx);
+        run.check(self.request.arguments).await?;
+        let arguments = run.value(self.request.arguments).await?;
         let call = ToolCall::new(self.tool.name(), arguments);
-        let next = Next { settings: &self.settings, called: self.called(), layers: &self.settings.layers };
+        let next = Next { settings: self.settings, called: self.called(), layers: &self.settings.layers };
         let limits = Limits::cancelled_by(cx.cancel_token());
-        match Supervised::new(&self.settings, next.run(&call, cx), &limits).await {
+        match Supervised::new(self.settings, next.run(&call, cx), &limits).await {
             Ok(result) => Ok(Returned::Result(Box::new(result?))),
-            Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").into_error(&self.request.name)),
-            Err(Stopped::Cancelled | Stopped::TimedOut) => Err(run::cancelled(&self.request.name)),
+            Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").into_error(self.request.name)),
+            Err(Stopped::Cancelled | Stopped::TimedOut) => Err(run::cancelled(self.request.name)),
         }
     }
 }

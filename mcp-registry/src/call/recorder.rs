@@ -1,7 +1,7 @@
 //! Records each call once, however it ends: in metrics, in `tracing` and with the observers.
 
 use std::io::{self, Write as _};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use mcp_core::{CallOptions, Error, ToolError, ToolResult};
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::util::panic::guard;
 /// What is known about a call at its end.
 pub(crate) struct Recorder<'a> {
     pub(crate) settings: &'a Settings,
-    pub(crate) request: &'a CallRequest<'a>,
+    pub(crate) request: CallRequest<'a>,
     /// `None` if there is no such tool.
     pub(crate) tool: Option<&'a Callable>,
     pub(crate) started: Started,
@@ -63,7 +63,7 @@ impl Recorder<'_> {
                 Ok(output)
             }
             Err(error) => {
-                let (shown, id) = mask_error(self.settings, &self.request.name, &self.request.options, error);
+                let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, error);
                 let error_type = shown.wire_type();
                 let outcome = self.outcome(error_type.as_str());
                 let message = self.is_recorded().then(|| self.message(&shown, id.is_some()));
@@ -107,12 +107,24 @@ impl Recorder<'_> {
         }
     }
 
+    #[inline]
     fn report(&self, outcome: CallOutcome, error_type: Option<&str>, message: Option<&str>, id: Option<&str>) {
         let duration = self.started.at.elapsed();
         if let Some(tool) = self.tool {
             tool.meter().record(duration, outcome != CallOutcome::Success);
         }
-        let Some(time) = self.started.time else { return };
+        if let Some(time) = self.started.time {
+            self.observe((time, duration), outcome, (error_type, message, id));
+        }
+    }
+
+    /// Reports the call to observers and `tracing`.
+    fn observe(
+        &self,
+        (time, duration): (SystemTime, Duration),
+        outcome: CallOutcome,
+        (error_type, message, id): (Option<&str>, Option<&str>, Option<&str>),
+    ) {
         let CallRequest { name, options, arguments, .. } = self.request;
         let called_as = truncated(name);
         let (caller, request_id) = (options.get_caller().map(truncated), options.get_request_id().map(truncated));

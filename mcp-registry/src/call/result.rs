@@ -56,7 +56,12 @@ pub(crate) enum Answer {
 
 impl Answer {
     /// The result as a value, if [`DataWriter`] has written it.
-    pub(crate) fn into_result(self, called: CalledTool<'_>, data: &[u8], notices: &[Notice]) -> Result<ToolResult, Error> {
+    pub(crate) fn into_result(
+        self,
+        called: CalledTool<'_>,
+        data: &[u8],
+        notices: &[Notice],
+    ) -> Result<ToolResult, Error> {
         match self {
             Self::Written => {
                 let mut result = ToolResult::data(parse(called, data)?);
@@ -128,16 +133,18 @@ fn parse(called: CalledTool<'_>, json: &[u8]) -> Result<Value, Error> {
         .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error).into())
 }
 
+#[inline]
 fn check_size(called: CalledTool<'_>, size: usize, limit: usize) -> Result<(), Error> {
-    if size <= limit {
-        return Ok(());
-    }
+    if size <= limit { Ok(()) } else { Err(too_large(called, size, limit)) }
+}
+
+fn too_large(called: CalledTool<'_>, size: usize, limit: usize) -> Error {
     let error = ResultTooLargeError::new(called.name, size, limit);
-    Err(match amount_argument(called.tool) {
+    match amount_argument(called.tool) {
         Some(argument) => error.argument(argument),
         None => error,
     }
-    .into())
+    .into()
 }
 
 /// The argument that limits how much is returned, if there is one.

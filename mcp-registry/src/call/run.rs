@@ -1,7 +1,7 @@
 //! Runs one tool within its limits: on the caller's thread, as a future, or on the pool.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use super::request::CalledTool;
 use super::supervise::{Stopped, Supervised};
 use crate::call::settings::Settings;
 use crate::call::trace::in_span;
-use crate::catalog::definition::{DynamicHandler, Handler};
+use crate::catalog::definition::{DynamicHandler, Handler, SyncHandler};
 use crate::runtime::tokio_context::timeout_hint;
 use crate::util::lock::lock;
 use crate::util::panic::{Panicked, discard, guard};
@@ -66,7 +66,6 @@ pub(crate) async fn read_on_pool<T: Send + 'static>(
 /// What stops a run.
 #[derive(Clone)]
 pub(crate) struct Limits {
-    start: Instant,
     time: Option<Duration>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: Option<CancelToken>,
@@ -75,7 +74,7 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn new(time: Option<Duration>, start: Instant, cancel: Option<&CancelToken>) -> Self {
         // A time beyond the clock's range is no limit.
-        Self { start, time, deadline: time.and_then(|time| start.checked_add(time)), cancel: cancel.cloned() }
+        Self { time, deadline: time.and_then(|time| start.checked_add(time)), cancel: cancel.cloned() }
     }
 
     /// No limits but the cancellation.
@@ -105,7 +104,11 @@ pub(crate) enum Started {
 
 /// A tool that runs, as a future or on the pool.
 pub(crate) enum Running {
-    Future(ToolFuture),
+    Future {
+        future: ToolFuture,
+        /// The tool, until it is known how long the first poll takes.
+        unpolled: Option<Callable>,
+    },
     Job(PoolJob<JobOutput>),
 }
 
@@ -124,8 +127,48 @@ impl Future for Running {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Finished> {
         match self.get_mut() {
-            Self::Future(future) => future.as_mut().poll(context).map(Finished::Future),
+            Self::Future { future, unpolled } => {
+                let first = unpolled.take().map(|tool| (tool, Instant::now()));
+                let polled = future.as_mut().poll(context).map(Finished::Future);
+                if let Some((tool, begun)) = first {
+                    tool.polled_for(begun.elapsed());
+                }
+                polled
+            }
             Self::Job(job) => Pin::new(job).poll(context).map(Finished::Job),
+        }
+    }
+}
+
+impl CalledTool<'_> {
+    /// Rejects arguments that the validator has to check and that do not fit.
+    #[inline]
+    pub(crate) fn check_arguments(self, settings: &Settings, arguments: &str) -> Result<(), Error> {
+        if self.tool.plan(settings).may_need_check { self.tool.checks().check_arguments(arguments) } else { Ok(()) }
+    }
+
+    /// Runs a tool that promises to be quick.
+    #[inline]
+    pub(crate) fn call_inline(
+        self,
+        call: SyncHandler,
+        cx: &ToolContext,
+        arguments: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<Returned, Error> {
+        self.returned(guard(|| call(cx, Input::new(arguments), out)), arguments)
+    }
+
+    /// What the tool returned, or why it failed.
+    #[inline]
+    fn returned<T>(self, returned: Result<Result<T, CallError>, Panicked>, arguments: &str) -> Result<T, Error> {
+        match returned {
+            Ok(Ok(returned)) => Ok(returned),
+            Ok(Err(CallError::Arguments(faults))) => {
+                Err(self.tool.checks().explain_rejection(arguments, faults).into())
+            }
+            Ok(Err(error)) => Err(error.into_error(self.name)),
+            Err(panicked) => Err(panicked.into_error(self.name)),
         }
     }
 }
@@ -167,32 +210,27 @@ impl<'a> Run<'a> {
         if is_heavy(self.called.tool, arguments) {
             return self.reading_on_pool(cx, arguments, out).await;
         }
+        self.called.check_arguments(self.settings, arguments)?;
         match self.start(cx, arguments, out)? {
             Started::Done(returned) => Ok(returned),
             Started::Running(running) => self.finish(running, out).await,
         }
     }
 
-    /// Checks the arguments and starts the tool. A future is polled once, so that one that is ready needs no task, timer or
+    /// Starts the tool with arguments that were checked. A future is polled once, so that one that is ready needs no task, timer or
     /// waker.
     pub(crate) fn start(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Started, Error> {
-        let tool = self.called.tool;
-        if tool.plan(self.settings).may_need_check {
-            tool.checks().check_arguments(arguments)?;
-        }
-        match &tool.definition().handler {
-            Handler::Inline(call) => {
-                let returned = guard(|| call(&cx, Input::new(arguments), out));
-                self.returned(returned, arguments).map(Started::Done)
-            }
+        let called = self.called;
+        match &called.tool.definition().handler {
+            Handler::Inline(call) => called.call_inline(*call, &cx, arguments, out).map(Started::Done),
             Handler::Async(call) => {
                 let future = guard(|| call(cx, Input::new(arguments)));
-                match self.returned(future, arguments)? {
+                match called.returned(future, arguments)? {
                     Some(future) => self.poll_once(future, out),
                     None => Ok(Started::Done(Returned::Nothing)),
                 }
             }
-            Handler::Dynamic(handler) => self.poll_once(dynamic(handler, cx, parsed(tool, arguments)?), out),
+            Handler::Dynamic(handler) => self.poll_once(dynamic(handler, cx, parsed(called.tool, arguments)?), out),
             Handler::Blocking(call) => {
                 let (owned, call) = (arguments.to_owned(), *call);
                 let job = move || {
@@ -208,19 +246,25 @@ impl<'a> Run<'a> {
     /// Polls the future of a tool for the first time, if that is quick.
     fn poll_once(&self, mut future: ToolFuture, out: &mut Vec<u8>) -> Result<Started, Error> {
         if !self.called.tool.polls_quickly() {
-            return Ok(Started::Running(Running::Future(future)));
+            return Ok(Started::Running(self.unpolled(future)));
         }
-        let polled = self.settings.within(|| {
+        let (polled, now) = self.settings.within(|| {
+            let begun = Instant::now();
             let polled = guard(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
-            if matches!(polled, Ok(Poll::Pending)) { Ok(future) } else { Err((polled, discard(future))) }
+            let now = Instant::now();
+            self.called.tool.polled_for(now - begun);
+            let output = match polled {
+                Ok(Poll::Pending) => return (Err(future), now),
+                Ok(Poll::Ready(output)) => Ok(output),
+                Err(panicked) => Err(panicked),
+            };
+            discard(future);
+            (Ok(output), now)
         });
-        let now = Instant::now();
-        self.called.tool.polled_for(now.duration_since(self.limits.start));
         let output = match polled {
-            Ok(future) => return Ok(Started::Running(Running::Future(future))),
-            Err((Ok(Poll::Ready(output)), ())) => output,
-            Err((Err(panicked), ())) => return Err(self.stop(Stopped::Panicked(panicked))),
-            Err((Ok(Poll::Pending), ())) => return Err(abandoned_by_runtime(self.called.name)),
+            Err(future) => return Ok(Started::Running(Running::Future { future, unpolled: None })),
+            Ok(Ok(output)) => output,
+            Ok(Err(panicked)) => return Err(self.stop(Stopped::Panicked(panicked))),
         };
         if let Some(stopped) = self.limits.reached(now) {
             discard(output);
@@ -230,19 +274,14 @@ impl<'a> Run<'a> {
         self.finished(Finished::Future(output), out).map(Started::Done)
     }
 
+    /// A future that is polled by whoever waits for it.
+    fn unpolled(&self, future: ToolFuture) -> Running {
+        Running::Future { future, unpolled: Some(self.called.tool.clone()) }
+    }
+
     /// Waits for a tool that runs.
     pub(crate) async fn finish(&self, running: Running, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        let is_measured = matches!(running, Running::Future(_)) && !self.called.tool.polls_quickly();
-        let mut supervised = pin!(self.supervise(running, self.stopped.as_ref()));
-        let mut first = is_measured.then(Instant::now);
-        let finished = poll_fn(|context| {
-            let polled = supervised.as_mut().poll(context);
-            if let Some(begun) = first.take() {
-                self.called.tool.polled_for(begun.elapsed());
-            }
-            polled
-        });
-        let finished = finished.await?;
+        let finished = self.supervise(running, self.stopped.as_ref()).await?;
         self.finished(finished, out)
     }
 
@@ -272,7 +311,7 @@ impl<'a> Run<'a> {
             Finished::Future(Err(error)) => return Err(error.into_error(self.called.name)),
             Finished::Job(output) => {
                 let (returned, json, arguments) = self.job_output(output)?;
-                (self.returned(Ok(returned), &arguments)?, json)
+                (self.called.returned(Ok(returned), &arguments)?, json)
             }
         };
         if out.is_empty() {
@@ -281,15 +320,6 @@ impl<'a> Run<'a> {
             out.extend_from_slice(&json);
         }
         Ok(returned)
-    }
-
-    /// What the tool returned, or why it failed.
-    fn returned<T>(&self, returned: Result<Result<T, CallError>, Panicked>, arguments: &str) -> Result<T, Error> {
-        let CalledTool { tool, name } = self.called;
-        returned.map_err(|panicked| panicked.into_error(name))?.map_err(|error| match error {
-            CallError::Arguments(faults) => tool.checks().explain_rejection(arguments, faults).into(),
-            error => error.into_error(name),
-        })
     }
 
     /// Runs the tool, reading and checking the arguments on the pool, where that can be abandoned.
@@ -303,7 +333,7 @@ impl<'a> Run<'a> {
                     parsed(&tool, &json)
                 };
                 let arguments = self.step_on_pool(permit, job).await??;
-                self.finish(Running::Future(dynamic(handler, cx, arguments)), out).await
+                self.finish(self.unpolled(dynamic(handler, cx, arguments)), out).await
             }
             Handler::Inline(call) | Handler::Blocking(call) => {
                 let (call, stopped) = (*call, self.stopped.clone().unwrap_or_default());
@@ -323,7 +353,7 @@ impl<'a> Run<'a> {
                 let output = self.supervise(self.on_pool(job)?, Some(&stopped)).await?;
                 let (returned, json, arguments) = self.job_output(output)??;
                 out.extend_from_slice(&json);
-                self.returned(Ok(returned), &arguments)
+                self.called.returned(Ok(returned), &arguments)
             }
             Handler::Async(call) => {
                 let call = *call;
@@ -332,8 +362,8 @@ impl<'a> Run<'a> {
                     Ok::<_, Error>((call(cx, Input::new(&json)), json))
                 };
                 let (future, arguments) = self.step_on_pool(permit, job).await??;
-                match self.returned(Ok(future), &arguments)? {
-                    Some(future) => self.finish(Running::Future(future), out).await,
+                match self.called.returned(Ok(future), &arguments)? {
+                    Some(future) => self.finish(self.unpolled(future), out).await,
                     None => Ok(Returned::Nothing),
                 }
             }

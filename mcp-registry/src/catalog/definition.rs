@@ -78,11 +78,10 @@ pub(crate) type SyncHandler = fn(
 ) -> Result<mcp_core::output::Returned, mcp_core::error::CallError>;
 
 /// An `async` function: arguments as JSON, a future of the result as JSON.
-pub(crate) type AsyncHandler =
-    fn(
-        ToolContext,
-        mcp_core::entry::Input<'_>,
-    ) -> Result<Option<mcp_core::entry::ToolFuture>, mcp_core::error::CallError>;
+pub(crate) type AsyncHandler = fn(
+    ToolContext,
+    mcp_core::entry::Input<'_>,
+) -> Result<Option<mcp_core::entry::ToolFuture>, mcp_core::error::CallError>;
 
 /// A function that takes its arguments as a value.
 pub(crate) type DynamicHandler =

@@ -150,19 +150,27 @@ impl Server {
     }
 
     /// Begins a call, in any form.
-    pub(super) fn begin_call(&self, form: CallForm<'_>, call: &ToolRequest<'_>, peer: &Peer, out: &mut Vec<u8>) -> Step {
+    pub(super) fn begin_call(
+        &self,
+        form: CallForm<'_>,
+        call: &ToolRequest<'_>,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Step {
         let (registry, tools) = (&self.0.registry, self.0.registry.snapshot());
         let Some(tool) = tools.find(call.name) else {
             return self.reject_call(&form, call, tools.catalog.not_found(call.name).into(), peer, out);
         };
         let settings = registry.settings();
-        let mut request = CallRequest::new(call.name, call.arguments, peer.call_options());
-        if uses_options(settings, tool) {
-            match call.options(peer) {
-                Ok(options) => request.options = Cow::Owned(options),
-                Err(error) => return respond_fault(&form, error, out),
-            }
-        }
+        let options = if uses_options(settings, tool) {
+            call.options(peer).map(Cow::Owned)
+        } else {
+            Ok(Cow::Borrowed(peer.call_options()))
+        };
+        let options = match options {
+            Ok(options) => options,
+            Err(error) => return respond_fault(&form, error, out),
+        };
         let token = call.progress_token.as_ref().map(Value::to_string);
         let in_flight = if is_immediate(settings, tool, call.arguments) {
             if token.is_some_and(|token| peer.uses_token(&token)) {
@@ -179,7 +187,8 @@ impl Server {
                 Err(NotStarted::TokenInUse) => return respond_fault(&form, token_in_use(), out),
             }
         };
-        request.cancel = in_flight.as_ref().map(InFlight::cancel_token);
+        let cancel = in_flight.as_ref().map(InFlight::cancel_token);
+        let request = CallRequest { cancel, ..CallRequest::new(call.name, call.arguments, &options) };
         let start = out.len();
         match Call::new(settings, tool, request).begin(&self.form_writer(&form), out) {
             pipeline::Step::Done(answer) => {
@@ -221,7 +230,7 @@ impl Server {
     ) -> Step {
         match call.options(peer) {
             Ok(options) => {
-                let error = self.0.registry.reject(&CallRequest::new(call.name, call.arguments, &options), error);
+                let error = self.0.registry.reject(CallRequest::new(call.name, call.arguments, &options), error);
                 Step::Done(self.respond_call(form, Err(error), out))
             }
             Err(error) => respond_fault(form, error, out),

@@ -135,7 +135,8 @@ impl Server {
     /// Appends what the version has at the end of each result, and the notices of the call.
     fn append_call_suffix(&self, version: ProtocolVersion, notices: &[Notice], out: &mut Vec<u8>) {
         if notices.is_empty() {
-            let suffix = || format!(r#","resultType":"complete","_meta":{}"#, json!({ SERVER_INFO: self.implementation() }));
+            let suffix =
+                || format!(r#","resultType":"complete","_meta":{}"#, json!({ SERVER_INFO: self.implementation() }));
             if version.is_stateless() {
                 out.extend_from_slice(self.0.result_suffix.get_or_init(suffix).as_bytes());
             }

@@ -55,7 +55,7 @@ impl Server {
         let Ok(in_flight) = peer.start(None, name.into(), None, self.0.settings.max_in_flight) else {
             return self.reject_call(&FORM, &ToolRequest::flat(name, ""), busy(peer.in_flight()).into(), peer, out);
         };
-        let options = peer.call_options().clone().cancel(in_flight.cancel_token());
+        let options = peer.call_options().clone().cancel(in_flight.cancel_token().clone());
         let (server, peer, name, message) = (self.clone(), peer.clone(), name.to_owned(), message.to_vec());
         Step::pending(Box::pin(async move {
             let (registry, mut bytes) = (&server.0.registry, Vec::new());
@@ -73,7 +73,7 @@ impl Server {
                     };
                 }
                 Ok(Err(error)) => Ok(Answer::Result(Box::new(ToolResult::failure(error)))),
-                Err(error) => Err(registry.reject(&CallRequest::new(&name, "", &options), error)),
+                Err(error) => Err(registry.reject(CallRequest::new(&name, "", &options), error)),
             };
             match settle(answer, in_flight, &name) {
                 Some(answer) => Reply { kind: server.respond_call(&FORM, answer, &mut bytes), bytes },

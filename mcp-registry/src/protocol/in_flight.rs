@@ -12,10 +12,9 @@ use super::peer::Peer;
 /// The requests that are in flight.
 #[derive(Default)]
 pub(super) struct Requests {
-    /// By a number that is unique to the request.
-    by_number: HashMap<u64, Entry>,
-    /// The numbers of those that have an ID.
-    numbers: HashMap<Id<'static>, u64>,
+    by_id: HashMap<Id<'static>, Entry>,
+    /// Those that have no ID, by their numbers.
+    flat: HashMap<u64, Entry>,
     /// The progress tokens of those that have one, as JSON.
     tokens: HashSet<String>,
     next: u64,
@@ -24,6 +23,8 @@ pub(super) struct Requests {
 }
 
 struct Entry {
+    /// Unique to the request.
+    number: u64,
     cancel: CancelToken,
     #[cfg_attr(not(feature = "stdio"), allow(dead_code, reason = "only stdio reports what it cancels"))]
     tool: Arc<str>,
@@ -39,11 +40,12 @@ pub(super) enum NotStarted {
 
 impl Requests {
     pub(super) fn len(&self) -> usize {
-        self.by_number.len()
+        self.by_id.len() + self.flat.len()
     }
 
-    pub(super) fn has_id(&self, id: &Id<'_>) -> bool {
-        !self.numbers.is_empty() && self.numbers.contains_key(&id.clone().into_owned())
+    pub(super) fn has_id<'a>(&self, id: &Id<'a>) -> bool {
+        let by_id: &HashMap<Id<'a>, Entry> = &self.by_id;
+        by_id.contains_key(id)
     }
 
     pub(super) fn has_token(&self, token: &str) -> bool {
@@ -62,24 +64,25 @@ impl Requests {
             cancel.cancel();
         }
         self.tokens.extend(token.clone());
-        self.by_number.insert(number, Entry { cancel: cancel.clone(), tool, token });
-        if let Some(id) = id {
-            self.numbers.insert(id, number);
-        }
+        let entry = Entry { number, cancel: cancel.clone(), tool, token };
+        match id {
+            Some(id) => self.by_id.insert(id, entry),
+            None => self.flat.insert(number, entry),
+        };
         (number, cancel)
     }
 
     /// Takes out a request by its ID, to cancel it.
     pub(super) fn take(&mut self, id: &Id<'static>) -> Option<CancelToken> {
-        let number = self.numbers.remove(id)?;
-        self.remove(number)
+        let entry = self.by_id.remove(id)?;
+        Some(self.free_token(entry))
     }
 
     /// Takes out all requests, to cancel them.
     pub(super) fn take_all(&mut self) -> Vec<CancelToken> {
-        self.numbers.clear();
         self.tokens.clear();
-        self.by_number.drain().map(|(_, entry)| entry.cancel).collect()
+        let (by_id, flat) = (self.by_id.drain().map(|(_, entry)| entry), self.flat.drain().map(|(_, entry)| entry));
+        by_id.chain(flat).map(|entry| entry.cancel).collect()
     }
 
     /// From here on, requests are cancelled. Returns those in flight with their tools; none if it was called before.
@@ -88,23 +91,31 @@ impl Requests {
         if std::mem::replace(&mut self.is_shut_down, true) {
             return (Vec::new(), Vec::new());
         }
-        self.by_number.values().map(|entry| (entry.cancel.clone(), Arc::clone(&entry.tool))).unzip()
+        let entries = self.by_id.values().chain(self.flat.values());
+        entries.map(|entry| (entry.cancel.clone(), Arc::clone(&entry.tool))).unzip()
     }
 
+    /// Ends a request. False if it was taken out before.
     fn end(&mut self, number: u64, id: Option<&Id<'static>>) -> bool {
-        // Another request may have the ID by now.
-        if let Some(id) = id.filter(|id| self.numbers.get(*id) == Some(&number)) {
-            self.numbers.remove(id);
-        }
-        self.remove(number).is_some()
+        let entry = match id {
+            None => self.flat.remove(&number),
+            Some(id) => match self.by_id.remove(id) {
+                Some(other) if other.number != number => {
+                    // Another request has the ID by now.
+                    self.by_id.insert(id.clone(), other);
+                    None
+                }
+                entry => entry,
+            },
+        };
+        entry.map(|entry| self.free_token(entry)).is_some()
     }
 
-    fn remove(&mut self, number: u64) -> Option<CancelToken> {
-        let Entry { cancel, token, .. } = self.by_number.remove(&number)?;
-        if let Some(token) = token {
+    fn free_token(&mut self, entry: Entry) -> CancelToken {
+        if let Some(token) = entry.token {
             self.tokens.remove(&token);
         }
-        Some(cancel)
+        entry.cancel
     }
 }
 
@@ -114,11 +125,12 @@ pub(super) struct InFlight {
     pub(super) number: u64,
     pub(super) id: Option<Id<'static>>,
     pub(super) cancel: CancelToken,
+    pub(super) is_over: bool,
 }
 
 impl InFlight {
-    pub(super) fn cancel_token(&self) -> CancelToken {
-        self.cancel.clone()
+    pub(super) fn cancel_token(&self) -> &CancelToken {
+        &self.cancel
     }
 
     /// Whether the server is shutting down, which may be why the request was cancelled.
@@ -127,7 +139,8 @@ impl InFlight {
     }
 
     /// Ends the request. False if its client has cancelled it and does not wait for an answer.
-    pub(super) fn end(self) -> bool {
+    pub(super) fn end(mut self) -> bool {
+        self.is_over = true;
         self.remove()
     }
 
@@ -138,7 +151,9 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.remove();
+        if !self.is_over {
+            self.remove();
+        }
     }
 }
 

@@ -222,7 +222,7 @@ impl Peer {
             return Err(NotStarted::TokenInUse);
         }
         let (number, cancel) = requests.start(id.clone(), tool, token);
-        Ok(InFlight { peer: self.clone(), number, id, cancel })
+        Ok(InFlight { peer: self.clone(), number, id, cancel, is_over: false })
     }
 
     /// Whether a request with the ID is in flight.

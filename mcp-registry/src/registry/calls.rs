@@ -65,10 +65,11 @@ impl Registry {
     pub async fn try_call_with(&self, call: &ToolCall, options: &CallOptions) -> Result<ToolResult, Error> {
         let arguments = call.arguments.to_string();
         let request = CallRequest::new(&call.tool_name, &arguments, options);
-        let tool = call.validate().map_err(Error::from).and_then(|()| Ok(self.snapshot().get(&call.tool_name)?.clone()));
+        let tool =
+            call.validate().map_err(Error::from).and_then(|()| Ok(self.snapshot().get(&call.tool_name)?.clone()));
         let tool = match tool {
             Ok(tool) => tool,
-            Err(error) => return Err(self.reject(&request, error)),
+            Err(error) => return Err(self.reject(request, error)),
         };
         let mut data = Vec::new();
         let answer = match Call::new(self.settings(), &tool, request).begin(&DataWriter, &mut data) {
@@ -119,7 +120,7 @@ impl Registry {
                 },
                 Err(error) => {
                     let error = ValidationError::Encoding { offset: error.valid_up_to() };
-                    Err(self.reject(&CallRequest::new(name, "", options), error.into()))
+                    Err(self.reject(CallRequest::new(name, "", options), error.into()))
                 }
             };
             match answer? {
@@ -156,19 +157,19 @@ impl Registry {
     /// Begins a call. A value that the tool returns is written to the buffer.
     fn begin(&self, request: CallRequest<'_>, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Step {
         let tools = self.snapshot();
-        match tools.get(&request.name) {
+        match tools.get(request.name) {
             Ok(tool) => Call::new(self.settings(), tool, request).begin(writer, out),
-            Err(error) => Step::Done(Err(self.reject(&request, error.into()))),
+            Err(error) => Step::Done(Err(self.reject(request, error.into()))),
         }
     }
 
     /// Records a call that is rejected before it is made. Returns the error as its caller may see it.
-    pub(crate) fn reject(&self, request: &CallRequest<'_>, error: Error) -> Error {
+    pub(crate) fn reject(&self, request: CallRequest<'_>, error: Error) -> Error {
         let (settings, tools) = (self.settings(), self.snapshot());
         let recorder = Recorder {
             settings,
             request,
-            tool: tools.find(&request.name),
+            tool: tools.find(request.name),
             started: Started::now(settings),
             notices: &[],
             is_denied: false,
