@@ -332,6 +332,21 @@ fn tools_of_one_name_are_the_same_only_if_they_are_defined_at_the_same_place() {
 }
 
 #[test]
+fn two_tools_of_one_name_are_one_problem_and_a_shared_alias_is_another() {
+    let entry = |line: u32, aliases: &'static [&'static str]| -> &'static ToolEntry {
+        let origin = Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", line);
+        let call = Call::Sync(|_, _, _| Ok(Returned::Nothing));
+        Box::leak(Box::new(ToolEntry::new("here.tool", origin, call).aliases(aliases)))
+    };
+    // Both are also published as `here_tool`, which is not another problem.
+    for (aliases, problems) in [(&[][..], 1), (&["old_tool"][..], 2)] {
+        let error = Catalog::from_entries([entry(7, aliases), entry(8, aliases)]).unwrap_err();
+        assert_eq!(error.problems().len(), problems, "{error}");
+        assert_eq!(error.to_string().contains("`old_tool`"), problems == 2, "{error}");
+    }
+}
+
+#[test]
 fn a_tool_with_another_function_or_another_setting_is_another_tool() {
     let registry = Registry::builder_of([]).allow_empty().build().unwrap();
     let tool = greeter("hello");

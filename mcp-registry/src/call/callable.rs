@@ -17,7 +17,7 @@ use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
 use crate::validate::{Checks, slow_type};
 
-/// How long the first poll of a quick future takes, at most.
+/// How long a quick tool takes, at most.
 const QUICK: Duration = Duration::from_micros(200);
 
 /// A tool, and what its calls share; cheap to clone.
@@ -32,8 +32,8 @@ struct Inner {
     limit: Option<Bucket>,
     meter: OnceLock<Box<Meter>>,
     plan: OnceLock<Plan>,
-    /// Whether the last first poll of its future was quick.
-    polls_quickly: AtomicBool,
+    /// Whether it was quick the last time.
+    is_quick: AtomicBool,
     /// Held while arguments are read, if that may take more than linear time.
     read_lock: OnceLock<Option<AsyncLock>>,
 }
@@ -64,8 +64,8 @@ impl Deref for Callable {
 impl Callable {
     pub(crate) fn new(tool: RegisteredTool, trust: Option<TrustLevel>, limit: Option<Bucket>) -> Self {
         let (meter, plan, read_lock) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let (checks, polls_quickly) = (Checks::new(tool), AtomicBool::new(false));
-        Self(Arc::new(Inner { checks, trust, limit, meter, plan, polls_quickly, read_lock }))
+        let (checks, is_quick) = (Checks::new(tool), AtomicBool::new(false));
+        Self(Arc::new(Inner { checks, trust, limit, meter, plan, is_quick, read_lock }))
     }
 
     pub(crate) fn checks(&self) -> &Checks<RegisteredTool> {
@@ -84,17 +84,20 @@ impl Callable {
         self.0.meter.get_or_init(|| Box::new(Meter::new()))
     }
 
-    /// Whether the future of the tool is polled for the first time where the call begins, such as on the thread that reads
-    /// messages. A tool that blocks or computes before its first `await` is not: it would keep others from being read.
-    pub(crate) fn polls_quickly(&self) -> bool {
-        self.0.polls_quickly.load(Ordering::Relaxed)
+    /// Whether the tool was quick the last time: up to its first `await`, or on the pool.
+    ///
+    /// Then its future is polled for the first time where the call begins, such as on the thread that reads messages; and
+    /// whoever waits for the pool gives way a few times before it prepares to wait for longer. A tool that blocks, or computes
+    /// for long, would keep others from being read, and is not treated so.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.0.is_quick.load(Ordering::Relaxed)
     }
 
-    /// Remembers how long the first poll took.
-    pub(crate) fn polled_for(&self, time: Duration) {
+    /// Remembers how long the tool took.
+    pub(crate) fn took(&self, time: Duration) {
         let is_quick = time <= QUICK;
-        if self.polls_quickly() != is_quick {
-            self.0.polls_quickly.store(is_quick, Ordering::Relaxed);
+        if self.is_quick() != is_quick {
+            self.0.is_quick.store(is_quick, Ordering::Relaxed);
         }
     }
 

@@ -4,6 +4,7 @@
 //! it needs and goes on from there.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use mcp_core::context::Extensions;
@@ -193,7 +194,9 @@ impl<'a> Call<'a> {
         let CallRequest { name, arguments, options, cancel } = self.request;
         // Nobody looks at the arguments once the tool runs, except for observers.
         let keeps_arguments = matches!(stage, Stage::Arrived) || !self.settings.observers.is_empty();
+        let is_job = matches!(&stage, Stage::Running { running: Running::Job(_), .. });
         Box::new(PendingCall {
+            yields: if is_job && self.tool.is_quick() { YIELDS } else { 0 },
             settings: Arc::clone(self.settings),
             tool: self.tool.clone(),
             name: name.to_owned(),
@@ -248,16 +251,67 @@ pub(crate) struct PendingCall {
     started: recorder::Started,
     span: CallSpan,
     stage: Stage,
+    /// How often whoever waits gives way to the pool before it prepares to wait for longer.
+    yields: u32,
     is_over: bool,
 }
 
+/// How often it is worth it to give way to a quick tool on the pool: about as long as a timer, a task and a waker take.
+const YIELDS: u32 = 32;
+
 impl PendingCall {
+    /// The name by which the tool was called.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the call is likely to end in a moment, on the pool.
+    pub(crate) fn ends_soon(&self) -> bool {
+        self.yields > 0
+    }
+
+    /// Ends the call if that takes but a moment. Blocks for some microseconds at most, and does nothing the second time.
+    pub(crate) fn finish_soon(
+        &mut self,
+        writer: &impl ResultWriter,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<Answer, Error>> {
+        while self.yields > 0 {
+            if let Some(answer) = self.try_finish(writer, out) {
+                return Some(answer);
+            }
+            self.yields -= 1;
+            thread::yield_now();
+        }
+        None
+    }
+
+    /// Ends the call if its job is done.
+    fn try_finish(&mut self, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Option<Result<Answer, Error>> {
+        let Stage::Running { running: Running::Job(job), limits, stopped } = &mut self.stage else { return None };
+        let output = job.try_take()?;
+        let (limits, stopped) = (limits.clone(), stopped.take());
+        let start = out.len();
+        writer.before(self.tool.plan(&self.settings).wraps, out);
+        let value = out.len();
+        self.is_over = true;
+        let call = self.call();
+        Some(self.span.in_scope(|| {
+            let run = Run { settings: call.settings, called: call.called(), limits, stopped };
+            let returned = run.finish_job(output, out).map_err(Failed::from);
+            call.finish(returned, writer, (start, value), out)
+        }))
+    }
+
     /// Makes the rest of the call. A value that the tool returns is appended to the buffer.
     pub(crate) async fn finish(
         mut self: Box<Self>,
         writer: &impl ResultWriter,
         out: &mut Vec<u8>,
     ) -> Result<Answer, Error> {
+        if let Some(answer) = self.finish_soon(writer, out) {
+            return answer;
+        }
         let (stage, span) = (std::mem::take(&mut self.stage), self.span.clone());
         let start = out.len();
         writer.before(self.tool.plan(&self.settings).wraps, out);

@@ -99,23 +99,39 @@ impl<T> Drop for Completion<T> {
     }
 }
 
+impl<T> State<T> {
+    /// What the job returned, if it is done.
+    fn take(&mut self) -> Option<Option<T>> {
+        let Self::Done(done) = self else { return None };
+        let done = done.take();
+        *self = Self::Finished;
+        Some(done)
+    }
+}
+
+impl<T> PoolJob<T> {
+    /// What the job returned, if it is done: `None` if the runtime dropped it.
+    pub(crate) fn try_take(&self) -> Option<Option<T>> {
+        lock(&self.0.state).take()
+    }
+}
+
 impl<T> Future for PoolJob<T> {
     /// `None` if the runtime dropped the job.
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let mut state = lock(&self.0.state);
-        match std::mem::replace(&mut *state, State::Finished) {
-            State::Done(done) => Poll::Ready(done),
-            State::Waiting(_) => {
-                *state = State::Waiting(Some(context.waker().clone()));
-                Poll::Pending
-            }
-            other => {
-                *state = other;
-                Poll::Pending
-            }
+        if let Some(done) = state.take() {
+            return Poll::Ready(done);
         }
+        if let State::Waiting(waker) = &mut *state {
+            let old = waker.replace(context.waker().clone());
+            drop(state);
+            // To drop a waker may run anything.
+            drop(old);
+        }
+        Poll::Pending
     }
 }
 

@@ -25,6 +25,9 @@ use crate::util::lock::lock;
 use crate::util::panic::{Panicked, discard, guard};
 use crate::validate;
 
+/// The size of most results, at most.
+const TYPICAL_RESULT_BYTES: usize = 128;
+
 /// Whether arguments may take long to read and check: they are large, or of a type that may take more than linear time.
 pub(crate) fn is_heavy(tool: &Callable, arguments: &str) -> bool {
     arguments.len() > validate::LARGE || tool.read_lock().is_some()
@@ -113,7 +116,7 @@ pub(crate) enum Running {
 }
 
 /// What a job leaves behind: what the tool returned, its value as JSON, and the arguments.
-type JobOutput = Result<(Result<Returned, CallError>, Vec<u8>, String), Panicked>;
+pub(crate) type JobOutput = Result<(Result<Returned, CallError>, Vec<u8>, String), Panicked>;
 
 /// What a run left behind.
 pub(crate) enum Finished {
@@ -131,7 +134,7 @@ impl Future for Running {
                 let first = unpolled.take().map(|tool| (tool, Instant::now()));
                 let polled = future.as_mut().poll(context).map(Finished::Future);
                 if let Some((tool, begun)) = first {
-                    tool.polled_for(begun.elapsed());
+                    tool.took(begun.elapsed());
                 }
                 polled
             }
@@ -232,10 +235,11 @@ impl<'a> Run<'a> {
             }
             Handler::Dynamic(handler) => self.poll_once(dynamic(handler, cx, parsed(called.tool, arguments)?), out),
             Handler::Blocking(call) => {
-                let (owned, call) = (arguments.to_owned(), *call);
+                let (owned, call, tool) = (arguments.to_owned(), *call, called.tool.clone());
                 let job = move || {
-                    let mut json = Vec::new();
+                    let (begun, mut json) = (Instant::now(), Vec::with_capacity(TYPICAL_RESULT_BYTES));
                     let returned = call(&cx, Input::new(&owned), &mut json);
+                    tool.took(begun.elapsed());
                     (returned, json, owned)
                 };
                 self.on_pool(job).map(Running::Job).map(Started::Running)
@@ -245,14 +249,14 @@ impl<'a> Run<'a> {
 
     /// Polls the future of a tool for the first time, if that is quick.
     fn poll_once(&self, mut future: ToolFuture, out: &mut Vec<u8>) -> Result<Started, Error> {
-        if !self.called.tool.polls_quickly() {
+        if !self.called.tool.is_quick() {
             return Ok(Started::Running(self.unpolled(future)));
         }
         let (polled, now) = self.settings.within(|| {
             let begun = Instant::now();
             let polled = guard(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
             let now = Instant::now();
-            self.called.tool.polled_for(now - begun);
+            self.called.tool.took(now - begun);
             let output = match polled {
                 Ok(Poll::Pending) => return (Err(future), now),
                 Ok(Poll::Ready(output)) => Ok(output),
@@ -272,6 +276,16 @@ impl<'a> Run<'a> {
         }
         self.end();
         self.finished(Finished::Future(output), out).map(Started::Done)
+    }
+
+    /// Completes a job that has returned.
+    pub(crate) fn finish_job(&self, output: Option<JobOutput>, out: &mut Vec<u8>) -> Result<Returned, Error> {
+        if let Some(stopped) = self.limits.reached(Instant::now()) {
+            discard(output);
+            return Err(self.stop(stopped));
+        }
+        self.end();
+        self.finished(Finished::Job(output), out)
     }
 
     /// A future that is polled by whoever waits for it.

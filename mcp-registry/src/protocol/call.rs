@@ -18,8 +18,8 @@ use super::encode::{fail, notification};
 use super::errors::{busy, id_in_use, invalid_params, shutting_down, token_in_use, unknown_level};
 use super::in_flight::{InFlight, NotStarted};
 use super::peer::Peer;
-use super::reply::{Reply, ReplyKind, Step};
-use crate::call::pipeline::{self, Call, is_immediate, uses_options};
+use super::reply::{PendingReply, Reply, ReplyKind, Step, Work};
+use crate::call::pipeline::{self, Call, PendingCall, is_immediate, uses_options};
 use crate::call::request::CallRequest;
 use crate::call::result::Answer;
 use crate::call::run::CANCELLED;
@@ -191,30 +191,10 @@ impl Server {
         let request = CallRequest { cancel, ..CallRequest::new(call.name, call.arguments, &options) };
         let start = out.len();
         match Call::new(settings, tool, request).begin(&self.form_writer(&form), out) {
-            pipeline::Step::Done(answer) => {
-                let answer = match in_flight {
-                    Some(in_flight) => settle(answer, in_flight, call.name),
-                    None => Some(answer),
-                };
-                let Some(answer) = answer else {
-                    out.truncate(start);
-                    return Step::Done(ReplyKind::Cancelled);
-                };
-                Step::Done(self.respond_call(&form, answer, out))
-            }
+            pipeline::Step::Done(answer) => Step::Done(self.settle(&form, answer, in_flight, call.name, (start, out))),
             pipeline::Step::Pending(pending) => {
-                let (server, form, name) = (self.clone(), form.into_owned(), call.name.to_owned());
-                Step::pending(Box::pin(async move {
-                    let mut bytes = Vec::new();
-                    let answer = pending.finish(&server.form_writer(&form), &mut bytes).await;
-                    let answer = match in_flight {
-                        Some(in_flight) => settle(answer, in_flight, &name),
-                        None => Some(answer),
-                    };
-                    let Some(answer) = answer else { return Reply::cancelled() };
-                    let kind = server.respond_call(&form, answer, &mut bytes);
-                    Reply { bytes, kind }
-                }))
+                let reply = CallReply { server: self.clone(), form: form.into_owned(), call: pending, in_flight };
+                Step::Pending(PendingReply { work: Work::Call(Some(Box::new(reply))), is_subscription: false })
             }
         }
     }
@@ -249,9 +229,59 @@ fn respond_fault(form: &CallForm<'_>, error: RpcError, out: &mut Vec<u8>) -> Ste
     }
 }
 
-/// Ends a call that was in flight. `None` if its client has cancelled it.
-pub(super) fn settle(answer: Result<Answer, Error>, in_flight: InFlight, name: &str) -> Option<Result<Answer, Error>> {
-    let is_cancelled = matches!(&answer, Err(Error::Tool(error)) if *error.error_type() == CANCELLED);
-    let answer = if is_cancelled && in_flight.is_shut_down() { Err(shutting_down(name).into()) } else { answer };
-    in_flight.end().then_some(answer)
+/// The reply to a call that takes longer.
+pub(super) struct CallReply {
+    server: Server,
+    form: CallForm<'static>,
+    call: Box<PendingCall>,
+    in_flight: Option<InFlight>,
+}
+
+impl CallReply {
+    /// Whether the call is likely to end in a moment.
+    #[cfg(feature = "stdio")]
+    pub(super) fn ends_soon(&self) -> bool {
+        self.call.ends_soon()
+    }
+
+    /// Appends the reply if that takes but a moment.
+    #[cfg(any(feature = "stdio", feature = "http"))]
+    pub(super) fn finish_soon(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
+        let Self { server, form, call, in_flight } = self;
+        let start = out.len();
+        let answer = call.finish_soon(&server.form_writer(form), out)?;
+        Some(server.settle(form, answer, in_flight.take(), call.name(), (start, out)))
+    }
+
+    pub(super) async fn finish(self: Box<Self>) -> Reply {
+        let Self { server, form, call, in_flight } = *self;
+        let (mut bytes, name) = (Vec::new(), call.name().to_owned());
+        let answer = call.finish(&server.form_writer(&form), &mut bytes).await;
+        let kind = server.settle(&form, answer, in_flight, &name, (0, &mut bytes));
+        Reply { bytes, kind }
+    }
+}
+
+impl Server {
+    /// Ends a call and answers it, unless its client has cancelled it. A value has been written from `start` on.
+    pub(super) fn settle(
+        &self,
+        form: &CallForm<'_>,
+        mut answer: Result<Answer, Error>,
+        in_flight: Option<InFlight>,
+        name: &str,
+        (start, out): (usize, &mut Vec<u8>),
+    ) -> ReplyKind {
+        if let Some(in_flight) = in_flight {
+            let is_cancelled = matches!(&answer, Err(Error::Tool(error)) if *error.error_type() == CANCELLED);
+            if is_cancelled && in_flight.is_shut_down() {
+                answer = Err(shutting_down(name).into());
+            }
+            if !in_flight.end() {
+                out.truncate(start);
+                return ReplyKind::Cancelled;
+            }
+        }
+        self.respond_call(form, answer, out)
+    }
 }

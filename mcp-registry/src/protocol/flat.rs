@@ -1,6 +1,7 @@
 //! Flat calls: a tool's name and its arguments, without JSON-RPC.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
 
 use mcp_core::error::ValidationError;
 use mcp_core::mcp::{Dialect, ProtocolVersion};
@@ -9,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Server;
-use super::call::{ToolRequest, settle};
+use super::call::ToolRequest;
 use super::call_result::CallForm;
 use super::decode::Text;
 use super::encode::respond_error;
@@ -69,16 +70,14 @@ impl Server {
                     }
                     return match server.begin_call(FORM, &ToolRequest::flat(&name, &arguments), &peer, &mut bytes) {
                         Step::Done(kind) => Reply { bytes, kind },
-                        Step::Pending(pending) => pending.future.await,
+                        Step::Pending(mut pending) => poll_fn(|context| pending.poll_reply(context)).await,
                     };
                 }
                 Ok(Err(error)) => Ok(Answer::Result(Box::new(ToolResult::failure(error)))),
                 Err(error) => Err(registry.reject(CallRequest::new(&name, "", &options), error)),
             };
-            match settle(answer, in_flight, &name) {
-                Some(answer) => Reply { kind: server.respond_call(&FORM, answer, &mut bytes), bytes },
-                None => Reply::cancelled(),
-            }
+            let kind = server.settle(&FORM, answer, Some(in_flight), &name, (0, &mut bytes));
+            Reply { bytes, kind }
         }))
     }
 }

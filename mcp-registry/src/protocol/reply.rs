@@ -9,6 +9,8 @@ use mcp_core::LogLevel;
 use mcp_core::context::BoxFuture;
 use mcp_core::mcp::{Dialect, ProtocolVersion};
 
+use super::call::CallReply;
+
 /// The reply to a message.
 pub(crate) struct Reply {
     /// Empty if the message is not answered.
@@ -53,25 +55,64 @@ pub(crate) enum Step {
 
 impl Step {
     pub(super) fn pending(future: BoxFuture<'static, Reply>) -> Self {
-        Self::Pending(PendingReply { future, is_subscription: false })
+        Self::Pending(PendingReply::new(future))
     }
 }
 
 /// The reply to a message that takes longer: a future that ends with the answer, or with `None` if there is none.
 #[must_use = "a pending reply does nothing unless it is awaited"]
 pub struct PendingReply {
-    pub(crate) future: BoxFuture<'static, Reply>,
+    pub(super) work: Work,
     /// Whether it lasts until the client or the server ends it.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP limits the streams"))]
     pub(crate) is_subscription: bool,
+}
+
+/// What a reply waits for.
+pub(super) enum Work {
+    /// `None` when it has become a future.
+    Call(Option<Box<CallReply>>),
+    Future(BoxFuture<'static, Reply>),
+}
+
+impl PendingReply {
+    pub(crate) fn new(future: BoxFuture<'static, Reply>) -> Self {
+        Self { work: Work::Future(future), is_subscription: false }
+    }
+
+    /// Whether the reply is likely to be there in a moment.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn ends_soon(&self) -> bool {
+        matches!(&self.work, Work::Call(Some(call)) if call.ends_soon())
+    }
+
+    /// Appends the reply if that takes but a moment. Blocks for some microseconds at most.
+    #[cfg(any(feature = "stdio", feature = "http"))]
+    pub(crate) fn finish_soon(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
+        match &mut self.work {
+            Work::Call(Some(call)) => call.finish_soon(out),
+            Work::Call(None) | Work::Future(_) => None,
+        }
+    }
+
+    /// The reply with its kind.
+    pub(crate) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
+        if let Work::Call(call) = &mut self.work {
+            let Some(call) = call.take() else { return Poll::Pending };
+            self.work = Work::Future(Box::pin(call.finish()));
+        }
+        match &mut self.work {
+            Work::Future(future) => future.as_mut().poll(context),
+            Work::Call(_) => Poll::Pending,
+        }
+    }
 }
 
 impl Future for PendingReply {
     type Output = Option<Vec<u8>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let reply = self.future.as_mut().poll(context);
-        reply.map(|reply| (!reply.bytes.is_empty()).then_some(reply.bytes))
+        self.poll_reply(context).map(|reply| (!reply.bytes.is_empty()).then_some(reply.bytes))
     }
 }
 

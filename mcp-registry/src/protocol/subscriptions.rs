@@ -129,6 +129,6 @@ impl Server {
             respond(&id, &server.complete(result, version), &mut bytes);
             Reply { bytes, kind: ReplyKind::Response(Dialect::Mcp) }
         });
-        Step::Pending(PendingReply { future, is_subscription: true })
+        Step::Pending(PendingReply { is_subscription: true, ..PendingReply::new(future) })
     }
 }

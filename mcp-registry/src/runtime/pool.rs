@@ -1,7 +1,8 @@
 //! A thread pool that grows when no thread is idle and shrinks when threads stay idle.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
@@ -16,11 +17,21 @@ pub(super) fn start_thread(name: String, run: Job) -> io::Result<()> {
     thread::Builder::new().name(name).spawn(run).map(drop)
 }
 
+/// How often a thread without a job gives way to others before it sleeps. To wake it costs as much as some thirty small
+/// jobs, and often the next job is already on its way.
+const YIELDS: usize = 32;
+
 /// The threads, and the jobs that wait for one.
+///
+/// As long as a thread searches for a job, nobody else is woken: it takes the next one. Before a thread runs its job, it
+/// wakes another one if more jobs wait and nobody searches for them. So a batch of small jobs costs few wake-ups, and a job
+/// that blocks holds up no other.
 pub(super) struct Pool {
     state: Mutex<State>,
-    /// Notified when a job is queued, and when the pool closes.
-    changed: Condvar,
+    /// The number of jobs in the queue, for threads that search.
+    queued: AtomicUsize,
+    /// Notified when a thread is to search for a job, and when the pool closes.
+    wake: Condvar,
     /// How long an idle thread waits for another job.
     keep_alive: Duration,
     start: Start,
@@ -30,8 +41,12 @@ struct State {
     queue: VecDeque<Job>,
     /// The running threads.
     threads: usize,
-    /// Those of them that will check the queue next: they wait for a job, or have just been started.
+    /// Those of them that search for a job: they have just been started or woken, or have finished a job.
+    searching: usize,
+    /// Those of them that sleep and will not be woken by one of the `wakes`.
     idle: usize,
+    /// How many sleeping threads are to wake up.
+    wakes: usize,
     max_threads: usize,
     /// How many threads have ever been started.
     started: u64,
@@ -40,8 +55,18 @@ struct State {
 
 impl Pool {
     pub(super) fn new(max_threads: usize, keep_alive: Duration, start: Start) -> Arc<Self> {
-        let state = State { queue: VecDeque::new(), threads: 0, idle: 0, max_threads, started: 0, closed: false };
-        Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), keep_alive, start })
+        let state = State {
+            queue: VecDeque::new(),
+            threads: 0,
+            searching: 0,
+            idle: 0,
+            wakes: 0,
+            max_threads,
+            started: 0,
+            closed: false,
+        };
+        let (state, queued, wake) = (Mutex::new(state), AtomicUsize::new(0), Condvar::new());
+        Arc::new(Self { state, queued, wake, keep_alive, start })
     }
 
     /// Sets how many threads may run. Running threads beyond that end when they are idle.
@@ -53,18 +78,12 @@ impl Pool {
     pub(super) fn spawn(self: &Arc<Self>, job: Job) -> Result<(), RuntimeError> {
         let mut state = lock(&self.state);
         state.queue.push_back(job);
-        if state.queue.len() <= state.idle {
-            drop(state);
-            self.changed.notify_one();
-            return Ok(());
-        }
-        if state.threads >= state.max_threads {
-            return Ok(());
-        }
-        match self.start_thread(&mut state) {
+        self.queued.store(state.queue.len(), Ordering::Relaxed);
+        match self.search(&mut state) {
             Err(error) if state.threads == 0 => {
                 // The queue was empty before, since no thread ends while there are jobs.
                 let job = state.queue.pop_back();
+                self.queued.store(0, Ordering::Relaxed);
                 drop(state);
                 discard(job);
                 Err(RuntimeError::NoThread(error))
@@ -74,38 +93,76 @@ impl Pool {
         }
     }
 
-    fn start_thread(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
-        let pool = Arc::clone(self);
-        (self.start)(format!("mcp-tool-{}", state.started), Box::new(move || pool.run_jobs()))?;
-        state.started += 1;
-        state.threads += 1;
-        state.idle += 1;
+    /// Makes sure that a thread searches for the jobs in the queue, if there can be one.
+    fn search(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+        if state.searching > 0 || state.queue.is_empty() {
+            return Ok(());
+        }
+        if state.idle > 0 {
+            state.idle -= 1;
+            state.wakes += 1;
+            self.wake.notify_one();
+        } else if state.threads < state.max_threads {
+            let pool = Arc::clone(self);
+            (self.start)(format!("mcp-tool-{}", state.started), Box::new(move || pool.run_jobs()))?;
+            state.started += 1;
+            state.threads += 1;
+        } else {
+            return Ok(());
+        }
+        state.searching += 1;
         Ok(())
     }
 
     /// The main loop of a thread.
-    fn run_jobs(&self) {
+    fn run_jobs(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         loop {
-            let is_idle = |state: &mut State| state.queue.is_empty() && !state.closed;
-            let waited = self.changed.wait_timeout_while(state, self.keep_alive, is_idle);
-            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            state.idle -= 1;
-            let Some(job) = state.queue.pop_front() else {
-                state.threads -= 1;
-                return;
-            };
-            drop(state);
-            guarded(job);
-            state = lock(&self.state);
-            state.idle += 1;
+            if let Some(job) = state.queue.pop_front() {
+                self.queued.store(state.queue.len(), Ordering::Relaxed);
+                state.searching -= 1;
+                // If no thread can be started, the jobs wait for this one.
+                let _ = self.search(&mut state);
+                drop(state);
+                guarded(job);
+                state = lock(&self.state);
+                state.searching += 1;
+                continue;
+            }
+            if !state.closed {
+                drop(state);
+                let is_empty = |_: &usize| self.queued.load(Ordering::Relaxed) == 0;
+                (0..YIELDS).take_while(is_empty).for_each(|_| thread::yield_now());
+                state = lock(&self.state);
+            }
+            if state.queue.is_empty() {
+                let Some(woken) = self.sleep(state) else { return };
+                state = woken;
+            }
         }
+    }
+
+    /// Sleeps until there may be a job. `None` if the thread is to end.
+    fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Option<MutexGuard<'a, State>> {
+        state.searching -= 1;
+        state.idle += 1;
+        let is_idle = |state: &mut State| state.wakes == 0 && !state.closed;
+        let waited = self.wake.wait_timeout_while(state, self.keep_alive, is_idle);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.wakes > 0 {
+            // Whoever woke it has counted it.
+            state.wakes -= 1;
+            return Some(state);
+        }
+        state.idle -= 1;
+        state.threads -= 1;
+        None
     }
 
     /// Lets the threads end once the queue is empty.
     pub(super) fn close(&self) {
         lock(&self.state).closed = true;
-        self.changed.notify_all();
+        self.wake.notify_all();
     }
 }
 

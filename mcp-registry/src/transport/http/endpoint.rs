@@ -232,11 +232,15 @@ impl Endpoint {
         let pending = match self.server.begin_with(&headers, message, &peer, &mut bytes) {
             Step::Done(kind) if bytes.is_empty() => return responder.without_answer(kind, message, &headers),
             Step::Done(kind) => return responder.respond(&notifications, Reply { bytes, kind }),
-            Step::Pending(pending) => pending,
+            Step::Pending(mut pending) => match pending.finish_soon(&mut bytes) {
+                Some(_) if bytes.is_empty() => return responder.cancelled(),
+                Some(kind) => return responder.respond(&notifications, Reply { bytes, kind }),
+                None => pending,
+            },
         };
-        let PendingReply { future, is_subscription } = pending;
+        let is_subscription = pending.is_subscription;
         let is_stateless = headers.is_stateless();
-        let mut request = InFlight::Polled(future, permit);
+        let mut request = InFlight::Polled(pending, permit);
         // A client that disconnects cancels its request; in the older versions it does not.
         if !is_stateless {
             request = request.spawn(None);
@@ -320,7 +324,7 @@ impl Endpoint {
             ended.cancelled().await;
             Reply { bytes: Vec::new(), kind: ReplyKind::Accepted }
         });
-        let request = InFlight::Polled(until_ended, permit);
+        let request = InFlight::Polled(PendingReply::new(until_ended), permit);
         Ok(event_stream(EventStream::new(request, peer, notifications, true, self.stopping.cancelled())))
     }
 

@@ -1,16 +1,16 @@
 //! A request that is in flight.
 
+use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-use mcp_core::context::BoxFuture;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::endpoint::Endpoint;
 use super::request_body::BufferedBytes;
-use crate::protocol::{Peer, Reply};
+use crate::protocol::{Peer, PendingReply, Reply};
 
 /// Counts a request or a stream until it is dropped.
 pub(super) struct Permit {
@@ -48,7 +48,7 @@ impl Drop for Permit {
 
 /// A request that is in flight: polled by its waiter, or spawned.
 pub(super) enum InFlight {
-    Polled(BoxFuture<'static, Reply>, Permit),
+    Polled(PendingReply, Permit),
     Spawned(Spawned),
 }
 
@@ -70,12 +70,12 @@ impl InFlight {
 
     /// Runs it in a task of its own. If a peer is given, the request is cancelled when nobody waits any more.
     pub(super) fn spawn(self, peer: Option<Peer>) -> Self {
-        let (reply, permit) = match self {
+        let (mut reply, permit) = match self {
             Self::Polled(reply, permit) => (reply, permit),
             spawned @ Self::Spawned(_) => return spawned,
         };
         let task = tokio::spawn(async move {
-            let reply = reply.await;
+            let reply = poll_fn(|context| reply.poll_reply(context)).await;
             drop(permit);
             reply
         });
@@ -85,7 +85,7 @@ impl InFlight {
     /// Ready with the reply. Fails if the task has panicked or was aborted.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, JoinError>> {
         match self {
-            Self::Polled(reply, _) => reply.as_mut().poll(context).map(Ok),
+            Self::Polled(reply, _) => reply.poll_reply(context).map(Ok),
             Self::Spawned(Spawned { task, .. }) => Pin::new(task).poll(context),
         }
     }

@@ -35,20 +35,30 @@ impl Connection {
     /// are spawned.
     pub(super) fn answer(&self, lines: &mut Lines, out: &mut Vec<u8>) -> bool {
         let _entered = self.runtime.enter();
-        while out.len() < MAX_WAITING_BYTES {
-            let Some(line) = lines.next() else { return true };
+        let mut soon = Vec::new();
+        let mut has_more = true;
+        while has_more && out.len() < MAX_WAITING_BYTES {
             let start = out.len();
-            match line {
-                Line::TooLong(bytes) => self.server.reject_length(bytes, out),
-                Line::Message(message) => {
-                    if let Some(reply) = self.server.begin(message, &self.peer, out) {
-                        self.spawn(reply);
-                    }
-                }
+            match lines.next() {
+                None => has_more = false,
+                Some(Line::TooLong(bytes)) => self.server.reject_length(bytes, out),
+                Some(Line::Message(message)) => match self.server.begin(message, &self.peer, out) {
+                    Some(reply) if reply.ends_soon() => soon.push(reply),
+                    Some(reply) => self.spawn(reply),
+                    None => {}
+                },
             }
             end_line(out, start);
         }
-        false
+        // The pool has worked on them meanwhile.
+        for mut reply in soon {
+            let start = out.len();
+            match reply.finish_soon(out) {
+                Some(_) => end_line(out, start),
+                None => self.spawn(reply),
+            }
+        }
+        !has_more
     }
 
     fn spawn(&self, reply: PendingReply) {
