@@ -3,7 +3,9 @@
 use mcp_core::mcp::Incoming;
 use mcp_core::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
 use mcp_core::serde_json::{self, Value, json};
+use mcp_core::support::{Members, Message};
 use proptest::prelude::*;
+use serde::Deserialize;
 
 fn rejected(message: &str) -> Box<RpcRejection> {
     RpcMessage::parse(message.as_bytes()).expect_err("the message is malformed")
@@ -241,7 +243,81 @@ fn an_error_is_written_without_empty_data() {
     assert_eq!(error.to_string(), "no such method (-32601)");
 }
 
+const KEYS: &[&str] = &["jsonrpc", "id", "method", "params", "result", "error", "tool_name", "name", "extra"];
+
+const VALUES: &[&str] = &[
+    r#""2.0""#,
+    r#""2\u002e0""#,
+    r#""m""#,
+    r#""\ud800""#,
+    "1",
+    "-0",
+    "1.5",
+    "1e999",
+    "18446744073709551616",
+    "null",
+    "{}",
+    r#"{"a":1}"#,
+    r#"{"a":1,"a":2}"#,
+    r#"{"a":"x"}"#,
+    "[]",
+    "[1]",
+    r#"{"code":1,"message":"m"}"#,
+    "tru",
+];
+
+#[derive(Default, Deserialize)]
+struct TypedParams {
+    a: Option<u8>,
+}
+
+/// Reads a message with typed parameters, and checks that it is what it is without.
+fn read_typed(text: &str) {
+    let mut members = Members::<TypedParams>::default();
+    match (members.read(text.as_bytes()).and_then(Members::interpret), RpcMessage::parse(text)) {
+        (Ok(Message::Request(id, method, params)), Ok(RpcMessage::Request(request))) => {
+            assert_eq!((id, method), (&request.id, &request.method), "{text}");
+            assert_eq!(params.is_ok_and(|params| params.a == Some(1)), text.contains(r#""params":{"a":1}"#), "{text}");
+        }
+        (Ok(Message::Notification(method, _)), Ok(RpcMessage::Notification(notification))) => {
+            assert_eq!(method, &notification.method, "{text}");
+        }
+        (Ok(Message::Response(id, outcome)), Ok(RpcMessage::Response(response))) => {
+            assert_eq!((id, outcome.is_ok()), (response.id.as_ref(), response.outcome.is_ok()), "{text}");
+        }
+        (Err(typed), Err(raw)) => assert_eq!(typed, raw, "{text}"),
+        (typed, raw) => panic!("{text}: {} with typed parameters, but {raw:?} without", typed.is_ok()),
+    }
+}
+
+#[test]
+fn a_message_with_typed_params_is_the_message_without() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#,
+        r#" {"params":{"a":1},"method":"\u006d","id":"\u0031","jsonrpc":"2\u002e0"} "#,
+        r#"{"jsonrpc":"2.0","id":-0,"method":"m","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1.5,"method":"m","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{},"params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"x"}}"#,
+    ] {
+        read_typed(text);
+    }
+    assert_eq!(request(r#"{"jsonrpc":"2.0","id":-0,"method":"m"}"#).id, Id::from(0));
+}
+
 proptest! {
+    #[test]
+    fn any_message_with_typed_params_is_the_message_without(
+        members in prop::collection::vec((prop::sample::select(KEYS), prop::sample::select(VALUES)), 0..6),
+        has_version in any::<bool>(),
+    ) {
+        let members = members.iter().map(|(key, value)| format!(r#""{key}":{value}"#));
+        let version = has_version.then(|| r#""jsonrpc":"2.0""#.to_owned());
+        let members: Vec<_> = version.into_iter().chain(members).collect();
+        read_typed(&format!("{{{}}}", members.join(",")));
+    }
+
     #[test]
     fn arbitrary_bytes_are_read_or_rejected_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let _ = RpcMessage::parse(&bytes).map_err(|rejection| rejection.to_string());

@@ -139,4 +139,16 @@ fn a_large_flat_call_is_answered_as_a_small_one_is() {
     );
     let answer = block_on(server.handle(broken.as_bytes(), &Peer::new())).unwrap();
     assert!(String::from_utf8(answer).unwrap().contains("tool_name"));
+    for members in [
+        r#""name":5"#,
+        r#""name":"served.say","tool_name":"served.wait""#,
+        r#""jsonrpc":null,"tool_name":"served.say""#,
+        r#""id":{},"params":[]"#,
+    ] {
+        let [small, large] = [1, 100_000].map(|count| {
+            let message = format!(r#"{{"arguments":{{"text":"{}"}},{members}}}"#, "a".repeat(count));
+            String::from_utf8(block_on(server.handle(message.as_bytes(), &Peer::new())).unwrap()).unwrap()
+        });
+        assert_eq!(small, large, "{members}");
+    }
 }

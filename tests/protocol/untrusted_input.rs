@@ -59,6 +59,63 @@ fn s2_5_to_s2_8_each_mistake_has_its_code() {
 }
 
 #[test]
+fn what_is_wrong_with_a_request_is_told_under_its_id() {
+    for (members, id, message) in [
+        (r#""id":1,"method":"ping","params":{},"params":{}"#, json!(1), "`params` is a duplicate key"),
+        (r#""params":{"name":"served_add"},"id":[1],"method":"tools/call""#, json!(null), "`id` must be a string or"),
+        (r#""params":{},"id":"\ud800","method":"ping""#, json!(null), "`id` is not a legal string"),
+        (r#""params":{"name":"served_add"},"id":1,"method":["tools/call"]"#, json!(1), "`method` must be a string"),
+        (
+            r#""id":1,"method":"ping","params":[null,null,null,null,null,null,null,null,null,null]"#,
+            json!(1),
+            "`params` must",
+        ),
+        (
+            r#""id":"\u0061","method":"tools/list","params":{"name":5}"#,
+            json!("a"),
+            "`params`: invalid type: integer `5`",
+        ),
+        (
+            r#""id":1,"method":"tools/list","params":{"name":"a","name":"b"}"#,
+            json!(1),
+            "`params`: duplicate field `name`",
+        ),
+    ] {
+        let answer = answer(&server(), &format!(r#"{{"jsonrpc":"2.0",{members}}}"#)).unwrap();
+        assert_eq!(answer["id"], id, "{members}");
+        assert!(answer["error"]["message"].as_str().unwrap().starts_with(message), "{members}: {answer}");
+    }
+}
+
+#[test]
+fn a_request_is_answered_however_its_members_are_written() {
+    let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+    let deep = format!(
+        r#""deep":{deep},"method":"tools/call","params":{{"deep":{deep},"name":"served_add","args":{{"a":1}}}}"#
+    );
+    for members in [
+        r#""params":{"arguments":{"a":1},"name":"served_add"},"method":"tools/call""#,
+        r#""method":"tools\/c\u0061ll","params":{"name":"served\u005fadd","arguments":{"a":1}}"#,
+        r#""name":7,"name":[],"method":"tools/call","params":{"name":"served_add","arguments":{"a":1}}"#,
+        &deep,
+    ] {
+        for (id, told) in [("7", json!(7)), ("-0", json!(0)), (r#""a\n""#, json!("a\n"))] {
+            for message in [
+                format!(r#"{{{members},"id":{id},"jsonrpc":"2.0"}}"#),
+                format!(r#" {{ "jsonrpc" : "2\u002e0", "id" : {id}, {members} }} "#),
+            ] {
+                let answer = answer(&server(), &message).unwrap();
+                assert_eq!(
+                    (&answer["id"], &answer["result"]["structuredContent"]["result"]),
+                    (&told, &json!(2)),
+                    "{answer}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn a_message_that_is_too_long_is_refused() {
     let server = server().max_message_bytes(1000);
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "served_say", "arguments": { "text": "x".repeat(2000) } } });

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::CallToolResult;
 use crate::error::{CodeProfile, Error, SerializationError, TransportError, ValidationError};
 use crate::message::{ErrorDetail, ErrorType, Strictness, ToolCall, ToolResult, parse};
-use crate::rpc::{Id, Members, RpcError, RpcMessage, RpcRejection, RpcRequest, RpcResponse};
+use crate::rpc::read::Members;
+use crate::rpc::{Id, RpcError, RpcMessage, RpcRejection, RpcRequest, RpcResponse};
 
 /// How a call is put on the wire. A call is answered in the dialect that it came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,9 +84,9 @@ impl<'a> Incoming<'a> {
 
     /// Reads one message, a flat call as strictly as you say.
     pub fn parse_with(message: &'a [u8], strictness: Strictness) -> Result<Self, Box<RpcRejection>> {
-        let members = Members::parse(message)?;
+        let members = Members::parse_raw(message)?;
         Ok(if members.is_rpc() {
-            Self::Rpc(members.interpret()?)
+            Self::Rpc(RpcMessage::from_members(&members)?)
         } else {
             Self::Flat(ToolCall::parse_with(message, strictness))
         })

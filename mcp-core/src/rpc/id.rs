@@ -22,16 +22,10 @@ pub enum Id<'a> {
 }
 
 impl<'a> Id<'a> {
-    pub(super) fn read(raw: &'a RawValue) -> Result<Self, RpcError> {
-        let text = raw.get();
-        if text.starts_with('"') {
-            return serde_json::from_str::<Text<'_>>(text)
-                .map(|text| Self::Str(text.0))
-                .map_err(|_| invalid("`id` is not a legal string; escape it as JSON asks for"));
-        }
-        match text.parse::<i128>() {
-            Ok(id) if in_range(id) => Ok(Self::Int(id)),
-            _ => Err(invalid(format!("`id` must be a string or an integer, not `{}`", shown(text)))),
+    pub(super) fn read(raw: &'a RawValue) -> Result<Self, &'a RawValue> {
+        match serde_json::from_str::<Text<'_>>(raw.get()) {
+            Ok(text) => Ok(Self::Str(text.0)),
+            Err(_) => raw.get().parse().ok().filter(|id| in_range(*id)).map(Self::Int).ok_or(raw),
         }
     }
 
@@ -41,6 +35,14 @@ impl<'a> Id<'a> {
             Self::Int(id) => Id::Int(id),
             Self::Str(id) => Id::Str(Cow::Owned(id.into_owned())),
         }
+    }
+}
+
+/// The error for a value that is not an id.
+pub(super) fn wrong_id(raw: &RawValue) -> RpcError {
+    match raw.get() {
+        text if text.starts_with('"') => invalid("`id` is not a legal string; escape it as JSON asks for"),
+        text => invalid(format!("`id` must be a string or an integer, not `{}`", shown(text))),
     }
 }
 
@@ -120,10 +122,6 @@ impl<'de> Deserialize<'de> for Id<'_> {
 
             fn visit_str<E>(self, id: &str) -> Result<Id<'static>, E> {
                 Ok(id.to_owned().into())
-            }
-
-            fn visit_string<E>(self, id: String) -> Result<Id<'static>, E> {
-                Ok(id.into())
             }
         }
 

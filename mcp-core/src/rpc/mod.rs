@@ -2,18 +2,18 @@
 
 mod error;
 mod id;
-mod read;
+pub(crate) mod read;
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 pub use self::error::RpcError;
 pub use self::id::Id;
-pub(crate) use self::read::Members;
-use self::read::malformed;
+use self::read::{Members, Message, RpcParams, malformed};
 use crate::error::SerializationError;
 pub use crate::error::code;
 use crate::util::text::cut;
@@ -93,7 +93,23 @@ impl RpcRejection {
 impl<'a> RpcMessage<'a> {
     /// Reads one message in one pass, without looking into `params`.
     pub fn parse(message: &'a (impl AsRef<[u8]> + ?Sized)) -> Result<Self, Box<RpcRejection>> {
-        Members::parse(message.as_ref())?.interpret()
+        Self::from_members(&Members::parse_raw(message.as_ref())?)
+    }
+
+    pub(crate) fn from_members(members: &Members<'a, IgnoredAny>) -> Result<Self, Box<RpcRejection>> {
+        let raw = |params: RpcParams<'_, 'a, _>| params.err().flatten().map(Cow::Borrowed);
+        Ok(match members.interpret()? {
+            Message::Request(id, method, params) => {
+                Self::Request(RpcRequest { id: id.clone(), method: method.clone(), params: raw(params) })
+            }
+            Message::Notification(method, params) => {
+                Self::Notification(RpcNotification { method: method.clone(), params: raw(params) })
+            }
+            Message::Response(id, outcome) => {
+                let outcome = outcome.map(Cow::Borrowed).map_err(|error| *error);
+                Self::Response(RpcResponse { id: id.cloned(), outcome })
+            }
+        })
     }
 
     /// The message with nothing borrowed.

@@ -2,91 +2,196 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection, RpcRequest, RpcResponse, code};
+use super::id::wrong_id;
+use super::{Id, RpcError, RpcRejection, code};
 use crate::error::ValidationError;
 use crate::message::{ErrorType, syntax, utf8};
 
-/// The members of a message as they stand, before anything is made of them.
+/// A member of a message, or the value in its place if that could not be read.
+type Member<'a, T> = Option<Result<T, &'a RawValue>>;
+
+/// The members of a message, before anything is made of them. The parameters are read as a `P`.
 #[derive(Default)]
-pub(crate) struct Members<'a> {
-    jsonrpc: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    method: Option<&'a RawValue>,
-    params: Option<&'a RawValue>,
+pub struct Members<'a, P> {
+    jsonrpc: Member<'a, Text<'a>>,
+    id: Member<'a, Id<'a>>,
+    method: Member<'a, Text<'a>>,
+    params: Member<'a, Object<P>>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
+    tool_name: Member<'a, Text<'a>>,
     twice: Option<&'static str>,
 }
 
-impl<'a> Members<'a> {
-    /// Whether the message says that it is JSON-RPC.
-    pub(crate) fn is_rpc(&self) -> bool {
+/// What the members of a message make up.
+pub enum Message<'m, 'a, P> {
+    /// A request: its id, its method and its parameters.
+    Request(&'m Id<'a>, &'m Cow<'a, str>, RpcParams<'m, 'a, P>),
+    /// A notification: its method and its parameters.
+    Notification(&'m Cow<'a, str>, RpcParams<'m, 'a, P>),
+    /// A response: the id of the request, and the result or the error.
+    Response(Option<&'m Id<'a>>, Result<&'a RawValue, Box<RpcError>>),
+}
+
+/// The parameters of a message, or the object that was not read as such, if there is one.
+pub type RpcParams<'m, 'a, P> = Result<&'m P, Option<&'a RawValue>>;
+
+impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
+    /// Reads a message in one pass. One with a value of the wrong type is read again, to find out what is wrong.
+    pub fn read(&mut self, message: &'a [u8]) -> Result<&Self, Box<RpcRejection>> {
+        if !std::str::from_utf8(message).is_ok_and(|text| self.read_text::<false>(text).is_ok()) {
+            *self = Self::parse_raw(message)?;
+        }
+        Ok(self)
+    }
+
+    /// Reads a message in one pass, without looking into `params`.
+    pub(crate) fn parse_raw(message: &'a [u8]) -> Result<Self, Box<RpcRejection>> {
+        let text = utf8(message).map_err(|error| not_json(&error))?;
+        let json = |error: serde_json::Error| not_json(&syntax(&error));
+        let first = text.trim_start().as_bytes().first();
+        if first != Some(&b'{') {
+            serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
+            return Err(match first {
+                Some(b'[') => invalid("a batch is not taken; send each message on its own").into(),
+                _ => invalid("a message is a JSON object; send `{\"jsonrpc\": \"2.0\", …}`").into(),
+            });
+        }
+        let mut members = Self::default();
+        members.read_text::<true>(text).map_err(json)?;
+        Ok(members)
+    }
+
+    fn read_text<const RAW: bool>(&mut self, text: &'a str) -> Result<(), serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        deserializer.deserialize_map(InOrder::<P, RAW>(self))?;
+        deserializer.end()
+    }
+
+    /// Whether the message says that it is JSON-RPC. Otherwise, it is a flat call.
+    pub fn is_rpc(&self) -> bool {
         self.jsonrpc.is_some()
     }
 
-    pub(crate) fn parse(message: &'a [u8]) -> Result<Self, Box<RpcRejection>> {
-        let text = utf8(message).map_err(|error| not_json(&error))?;
-        let json = |error: serde_json::Error| not_json(&syntax(&error));
-        let members: Members<'_> = match text.trim_start().as_bytes().first() {
-            Some(b'{') => serde_json::from_str(text).map_err(json)?,
-            first => {
-                serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
-                return Err(match first {
-                    Some(b'[') => invalid("a batch is not taken; send each message on its own").into(),
-                    _ => invalid("a message is a JSON object; send `{\"jsonrpc\": \"2.0\", …}`").into(),
-                });
-            }
+    /// The name of the tool in a flat call; empty if there is none.
+    pub fn tool_name(&self) -> &str {
+        self.tool_name.as_ref().and_then(|name| name.as_ref().ok()).map_or("", |name| &name.0)
+    }
+
+    /// The message that the members make up.
+    pub fn interpret(&self) -> Result<Message<'_, 'a, P>, Box<RpcRejection>> {
+        self.check().map_err(|error| {
+            let id = self.id.as_ref().and_then(|id| id.as_ref().ok()).filter(|_| self.twice != Some("id"));
+            let is_notification = self.id.is_none() && self.method.is_some();
+            Box::new(RpcRejection { id: id.cloned().map(Id::into_owned), error, is_notification })
+        })
+    }
+
+    fn check(&self) -> Result<Message<'_, 'a, P>, RpcError> {
+        if let Some(name) = self.twice {
+            return Err(invalid(format!("`{name}` is a duplicate key; keep one of the two")));
+        }
+        match &self.jsonrpc {
+            Some(Ok(version)) if version.0 == "2.0" => {}
+            Some(_) => return Err(invalid("`jsonrpc` must be the string \"2.0\"")),
+            None => return Err(invalid("`jsonrpc` is missing; add `\"jsonrpc\": \"2.0\"`")),
+        }
+        let id = match &self.id {
+            Some(Ok(id)) => Some(id),
+            // A response to a message that could not be read has the id null.
+            Some(Err(raw)) if raw.get() != "null" || self.error.is_none() => return Err(wrong_id(raw)),
+            _ => None,
         };
-        Ok(members)
+        let Some(method) = &self.method else {
+            let outcome = match (self.result, self.error) {
+                (Some(result), None) if id.is_some() => Ok(result),
+                (None, Some(error)) => Err(Box::new(RpcError::read(error)?)),
+                (Some(_), Some(_)) => return Err(invalid("a response has `result` or `error`; send one")),
+                (None, None) => return Err(invalid("`method` is missing; add the method's name")),
+                _ => return Err(invalid("`id` is missing; add the id of the request")),
+            };
+            return Ok(Message::Response(id, outcome));
+        };
+        if self.result.is_some() || self.error.is_some() {
+            return Err(invalid("a message has a `method`, or a `result` or `error`; send one of them"));
+        }
+        let Ok(Text(method)) = method else { return Err(invalid("`method` must be a string")) };
+        let params = match &self.params {
+            Some(Ok(params)) => Ok(&params.0),
+            Some(Err(raw)) if raw.get().starts_with('{') => Err(Some(*raw)),
+            // Some clients write what they leave out as null.
+            Some(Err(raw)) if raw.get() != "null" => {
+                return Err(malformed(code::INVALID_PARAMS, "`params` must be an object; send one"));
+            }
+            _ => Err(None),
+        };
+        Ok(match id {
+            Some(id) => Message::Request(id, method, params),
+            None => Message::Notification(method, params),
+        })
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
+/// Reads the members of a message in the order in which they come. A value of the wrong type is an error; if `RAW`, it is
+/// kept, and so are the parameters.
+struct InOrder<'m, 'a, P, const RAW: bool>(&'m mut Members<'a, P>);
 
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members<'de>;
+/// Reads a member. True if the message had it already.
+fn read<'de, const RAW: bool, T: Deserialize<'de>, A: MapAccess<'de>>(
+    map: &mut A,
+    member: &mut Member<'de, T>,
+) -> Result<bool, A::Error> {
+    let is_duplicate = member.is_some();
+    *member = Some(if RAW {
+        let raw: &RawValue = map.next_value()?;
+        serde_json::from_str(raw.get()).map_err(|_| raw)
+    } else {
+        Ok(map.next_value()?)
+    });
+    Ok(is_duplicate)
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON-RPC message")
-            }
+impl<'de, P: Deserialize<'de>, const RAW: bool> Visitor<'de> for InOrder<'_, 'de, P, RAW> {
+    type Value = ();
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Members::default();
-                while let Some(key) = map.next_key::<Key>()? {
-                    let (slot, name) = match key {
-                        Key::Jsonrpc => (&mut members.jsonrpc, "jsonrpc"),
-                        Key::Id => (&mut members.id, "id"),
-                        Key::Method => (&mut members.method, "method"),
-                        Key::Params => (&mut members.params, "params"),
-                        Key::Result => (&mut members.result, "result"),
-                        Key::Error => (&mut members.error, "error"),
-                        Key::Other => {
-                            map.next_value::<IgnoredAny>()?;
-                            continue;
-                        }
-                    };
-                    if slot.replace(map.next_value()?).is_some() {
-                        members.twice = Some(name);
-                    }
-                }
-                Ok(members)
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let members = self.0;
+        while let Some(key) = map.next_key::<Key>()? {
+            let (name, is_duplicate) = match key {
+                Key::Jsonrpc => ("jsonrpc", read::<RAW, _, _>(&mut map, &mut members.jsonrpc)?),
+                Key::Id if RAW => ("id", members.id.replace(Id::read(map.next_value()?)).is_some()),
+                Key::Id => ("id", read::<RAW, _, _>(&mut map, &mut members.id)?),
+                Key::Method => ("method", read::<RAW, _, _>(&mut map, &mut members.method)?),
+                Key::Params if RAW => ("params", members.params.replace(Err(map.next_value()?)).is_some()),
+                Key::Params => ("params", read::<RAW, _, _>(&mut map, &mut members.params)?),
+                Key::Result => ("result", members.result.replace(map.next_value()?).is_some()),
+                Key::Error => ("error", members.error.replace(map.next_value()?).is_some()),
+                Key::ToolName => ("", read::<RAW, _, _>(&mut map, &mut members.tool_name).map(|_| false)?),
+                Key::Other => ("", map.next_value::<IgnoredAny>().map(|_| false)?),
+            };
+            if is_duplicate {
+                members.twice = Some(name);
             }
         }
-
-        deserializer.deserialize_map(InOrder)
+        Ok(())
     }
 }
 
 #[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
+#[serde(field_identifier, rename_all = "snake_case")]
 enum Key {
     Jsonrpc,
     Id,
@@ -94,71 +199,45 @@ enum Key {
     Params,
     Result,
     Error,
+    #[serde(alias = "name")]
+    ToolName,
     #[serde(other)]
     Other,
 }
 
-impl<'a> Members<'a> {
-    pub(crate) fn interpret(self) -> Result<RpcMessage<'a>, Box<RpcRejection>> {
-        let (id, id_fault) = match self.id.map(Id::read) {
-            None => (None, None),
-            Some(Ok(id)) => (Some(id), None),
-            Some(Err(error)) => (None, Some(error)),
-        };
-        let is_notification = self.id.is_none() && self.method.is_some();
-        let told_id = id.clone().filter(|_| self.twice != Some("id")).map(Id::into_owned);
-        let reject = |error: RpcError| Box::new(RpcRejection { id: told_id.clone(), error, is_notification });
-        if let Some(name) = self.twice {
-            return Err(reject(invalid(format!("`{name}` is a duplicate key; keep one of the two"))));
+/// An object, and nothing else that serde accepts for a struct.
+struct Object<P>(P);
+
+impl<'de, P: Deserialize<'de>> Deserialize<'de> for Object<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OfMap<P>(PhantomData<P>);
+
+        impl<'de, P: Deserialize<'de>> Visitor<'de> for OfMap<P> {
+            type Value = Object<P>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<P>, A::Error> {
+                P::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
         }
-        match self.jsonrpc {
-            Some(version) if is_string(version, "2.0") => {}
-            Some(_) => return Err(reject(invalid("`jsonrpc` must be the string \"2.0\""))),
-            None => return Err(reject(invalid("`jsonrpc` is missing; add `\"jsonrpc\": \"2.0\"`"))),
-        }
-        // A response to a message that could not be read has the id null.
-        let null_id = self.id.is_some_and(|id| id.get() == "null");
-        if let Some(error) = id_fault.filter(|_| !(null_id && self.error.is_some())) {
-            return Err(reject(error));
-        }
-        let Some(method) = self.method else {
-            let answered = id.is_some() || null_id;
-            let outcome = match (self.result, self.error) {
-                (Some(result), None) if answered => Ok(Cow::Borrowed(result)),
-                (None, Some(error)) => Err(RpcError::read(error).map_err(&reject)?),
-                (Some(_), Some(_)) => return Err(reject(invalid("a response has `result` or `error`; send one"))),
-                (None, None) => return Err(reject(invalid("`method` is missing; add the method's name"))),
-                _ => return Err(reject(invalid("`id` is missing; add the id of the request"))),
-            };
-            return Ok(RpcMessage::Response(RpcResponse { id, outcome }));
-        };
-        if self.result.is_some() || self.error.is_some() {
-            return Err(reject(invalid("a message has a `method`, or a `result` or `error`; send one of them")));
-        }
-        let Ok(method) = serde_json::from_str::<Text<'_>>(method.get()) else {
-            return Err(reject(invalid("`method` must be a string")));
-        };
-        let method = method.0;
-        let params = match self.params {
-            Some(params) if params.get().starts_with('{') => Some(Cow::Borrowed(params)),
-            // Some clients write what they leave out as null.
-            Some(params) if params.get() == "null" => None,
-            Some(_) => return Err(reject(malformed(code::INVALID_PARAMS, "`params` must be an object; send one"))),
-            None => None,
-        };
-        Ok(match id {
-            Some(id) => RpcMessage::Request(RpcRequest { id, method, params }),
-            None => RpcMessage::Notification(RpcNotification { method, params }),
-        })
+
+        deserializer.deserialize_map(OfMap(PhantomData))
     }
 }
 
-/// A string that is borrowed where it has no escapes.
-#[derive(Deserialize)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+/// A string, borrowed unless it has escapes.
+#[derive(Clone, Deserialize, PartialEq)]
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
-fn is_string(raw: &RawValue, expected: &str) -> bool {
-    serde_json::from_str::<Text<'_>>(raw.get()).is_ok_and(|text| text.0 == expected)
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
 }
 
 pub(super) fn malformed(code: i64, message: impl Into<String>) -> RpcError {

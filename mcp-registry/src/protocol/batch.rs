@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_core::context::BoxFuture;
 use mcp_core::mcp::{Dialect, ProtocolVersion};
-use mcp_core::rpc::{Id, RpcMessage};
+use mcp_core::rpc::Id;
+use mcp_core::support::{Members, Message};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -101,9 +102,10 @@ impl Server {
         out.push(b'[');
         for message in &batch.messages {
             let before = out.len();
-            let message = RpcMessage::parse(message.get());
-            let request = match &message {
-                Ok(RpcMessage::Request(request)) => Some((request.id.clone().into_owned(), &*request.method)),
+            let mut members = Members::default();
+            let message = members.read(message.get().as_bytes()).and_then(Members::interpret);
+            let request = match message {
+                Ok(Message::Request(id, method, _)) => Some((id.clone().into_owned(), &**method)),
                 _ => None,
             };
             match request {

@@ -1,15 +1,11 @@
 //! Reading requests: their parameters, their `_meta`, and the version of MCP that they use.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::ops::Deref;
 
 use mcp_core::mcp::ProtocolVersion;
-use mcp_core::rpc::{Id, RpcError, RpcRequest};
-use mcp_core::support::cut;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use mcp_core::rpc::{Id, RpcError};
+use mcp_core::support::{RpcParams, Text, cut};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -26,56 +22,10 @@ pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 /// The maximum size of the `_meta` of a request, which is kept while the request is in flight.
 const MAX_META_BYTES: usize = 64 * 1024;
 
-/// A request in its usual form, read in one pass. Others are read by the slower path, which reports what is wrong.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PlainRequest<'a> {
-    jsonrpc: &'a str,
-    #[serde(borrow)]
-    pub(super) id: Id<'a>,
-    pub(super) method: &'a str,
-    #[serde(borrow, deserialize_with = "only_an_object")]
-    pub(super) params: Params<'a>,
-}
-
-impl<'a> PlainRequest<'a> {
-    pub(super) fn read(message: &'a [u8]) -> Option<Self> {
-        // serde would accept an array as well.
-        let text = std::str::from_utf8(message).ok().filter(|text| text.starts_with('{'))?;
-        serde_json::from_str(text).ok().filter(|request: &Self| request.jsonrpc == "2.0")
-    }
-}
-
-/// Reads an object, and nothing else that serde accepts for a struct.
-fn only_an_object<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Params<'a>, D::Error> {
-    struct Object;
-
-    impl<'de> Visitor<'de> for Object {
-        type Value = Params<'de>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Params<'de>, A::Error> {
-            Params::deserialize(MapAccessDeserializer::new(map))
-        }
-    }
-
-    deserializer.deserialize_map(Object)
-}
-
-/// A request of JSON-RPC.
-pub(super) struct RpcCall<'a> {
-    pub(super) id: &'a Id<'a>,
-    pub(super) method: &'a str,
-    pub(super) params: Result<Params<'a>, RpcError>,
-}
-
 /// A request whose version is known.
 pub(super) struct Request<'a> {
     pub(super) version: ProtocolVersion,
-    pub(super) params: Params<'a>,
+    pub(super) params: &'a Params<'a>,
     pub(super) meta: Meta<'a>,
 }
 
@@ -84,7 +34,7 @@ impl<'a> Request<'a> {
     pub(super) fn read(
         headers: &impl TransportHeaders,
         method: &str,
-        params: Params<'a>,
+        params: &'a Params<'a>,
         peer: &Peer,
         registry: &Registry,
     ) -> Result<Self, RpcError> {
@@ -109,14 +59,14 @@ impl<'a> Request<'a> {
             }
         };
         if version.is_stateless() {
-            headers.check_request(&RepeatedFields::new(method, &params, registry))?;
+            headers.check_request(&RepeatedFields::new(method, params, registry))?;
         }
         Ok(Self { version, params, meta })
     }
 }
 
 /// The parameters of all methods. Each method ignores those of the others.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 pub(super) struct Params<'a> {
     #[serde(rename = "_meta", borrow, default)]
     raw_meta: Option<&'a RawValue>,
@@ -136,6 +86,8 @@ pub(super) struct Params<'a> {
     level: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) notifications: Option<&'a RawValue>,
+    #[serde(rename = "requestId", borrow, default)]
+    request_id: Option<&'a RawValue>,
 }
 
 /// The fields of `_meta` that the protocol defines.
@@ -161,8 +113,13 @@ impl Meta<'_> {
 }
 
 impl<'a> Params<'a> {
-    pub(super) fn read(request: &'a RpcRequest<'_>) -> Result<Self, RpcError> {
-        request.params.as_deref().map_or_else(|| Ok(Self::default()), |params| read("params", params))
+    /// The parameters of a message; the default if it has none.
+    pub(super) fn read<'m>(params: RpcParams<'m, 'a, Self>) -> Result<Cow<'m, Self>, RpcError> {
+        match params {
+            Ok(params) => Ok(Cow::Borrowed(params)),
+            Err(None) => Ok(Cow::default()),
+            Err(Some(raw)) => read("params", raw).map(Cow::Owned),
+        }
     }
 
     pub(super) fn meta(&self) -> Result<Meta<'a>, RpcError> {
@@ -195,21 +152,14 @@ impl<'a> Params<'a> {
         text("level", self.level.ok_or_else(|| missing("level"))?)
     }
 
+    /// The request that a notification concerns.
+    pub(super) fn request_id(&self) -> Option<Id<'static>> {
+        self.request_id.and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
     /// The `_meta` as the client wrote it.
     pub(super) fn raw_meta(&self) -> Option<&'a RawValue> {
         self.raw_meta
-    }
-}
-
-/// A string, borrowed unless it has escapes.
-#[derive(Deserialize, PartialEq)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
-
-impl Deref for Text<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
     }
 }
 

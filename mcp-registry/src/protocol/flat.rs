@@ -1,18 +1,13 @@
 //! Flat calls: a tool's name and its arguments, without JSON-RPC.
 
-use std::borrow::Cow;
 use std::future::poll_fn;
 
-use mcp_core::error::ValidationError;
 use mcp_core::mcp::{Dialect, ProtocolVersion};
 use mcp_core::{ToolCall, ToolResult};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::Server;
 use super::call::ToolRequest;
 use super::call_result::CallForm;
-use super::decode::Text;
 use super::encode::respond_error;
 use super::errors::{busy, missing_version};
 use super::headers::TransportHeaders;
@@ -30,7 +25,8 @@ impl Server {
     pub(super) fn flat(
         &self,
         headers: &impl TransportHeaders,
-        call: FlatCall<'_>,
+        name: &str,
+        message: &[u8],
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Step {
@@ -39,12 +35,14 @@ impl Server {
             respond_error(None, &error, out);
             return Step::Done(ReplyKind::Invalid(Dialect::Flat));
         }
-        match call {
-            FlatCall::Large { name, message } => self.large_flat(&name, message, peer, out),
-            FlatCall::Parsed(Ok(ToolCall { tool_name, arguments, .. })) => {
+        if message.len() > LARGE {
+            return self.large_flat(name, message, peer, out);
+        }
+        match ToolCall::parse_with(message, self.0.settings.flat_strictness) {
+            Ok(ToolCall { tool_name, arguments, .. }) => {
                 self.begin_call(FORM, &ToolRequest::flat(&tool_name, &arguments.to_string()), peer, out)
             }
-            FlatCall::Parsed(Err(error)) => {
+            Err(error) => {
                 out.extend_from_slice(ToolResult::failure(error).to_json().as_bytes());
                 Step::Done(ReplyKind::Response(Dialect::Flat))
             }
@@ -80,37 +78,4 @@ impl Server {
             Reply { bytes, kind }
         }))
     }
-}
-
-/// A flat call.
-pub(super) enum FlatCall<'a> {
-    Parsed(Result<ToolCall, ValidationError>),
-    /// One that is too large to be parsed on the task of its connection.
-    Large {
-        name: Cow<'a, str>,
-        message: &'a [u8],
-    },
-}
-
-impl<'a> FlatCall<'a> {
-    /// The call, if the message is a flat call and large.
-    pub(super) fn large(message: &'a [u8]) -> Option<Self> {
-        if message.len() <= LARGE || !message.trim_ascii_start().starts_with(b"{") {
-            return None;
-        }
-        let FlatHead { jsonrpc, tool_name, name } = serde_json::from_slice(message).ok()?;
-        let name = || tool_name.or(name).map_or(Cow::Borrowed(""), |name| name.0);
-        jsonrpc.is_none().then(|| Self::Large { name: name(), message })
-    }
-}
-
-/// What tells a flat call from JSON-RPC, and its name.
-#[derive(Deserialize)]
-struct FlatHead<'a> {
-    #[serde(borrow)]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_name: Option<Text<'a>>,
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
 }

@@ -24,14 +24,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mcp_core::mcp::{Dialect, Incoming};
+use mcp_core::mcp::Dialect;
 use mcp_core::message::Strictness;
-use mcp_core::rpc::{Id, RpcError, RpcMessage, RpcNotification, RpcRejection};
-use serde::Deserialize;
+use mcp_core::rpc::{Id, RpcError, RpcRejection};
+use mcp_core::support::{Members, Message, RpcParams};
 use serde_json::{Value, json};
 
 use self::batch::Batch;
-use self::decode::{Params, PlainRequest, Request, RpcCall};
+use self::decode::{Params, Request};
 pub(crate) use self::encode::respond_error;
 #[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) use self::encode::{Delivery, delivery};
@@ -42,7 +42,6 @@ pub(crate) use self::errors::protocol_error;
 #[cfg(feature = "http")]
 pub(crate) use self::errors::{header_mismatch, unsupported_version};
 use self::errors::{id_in_use, invalid_request, unknown_method};
-use self::flat::FlatCall;
 use self::headers::NoHeaders;
 #[cfg(feature = "http")]
 pub(crate) use self::headers::RepeatedFields;
@@ -280,41 +279,40 @@ impl Server {
             respond_error(None, &self.too_long(message.len()), out);
             return Step::Done(ReplyKind::Invalid(Dialect::Mcp));
         }
-        if let Some(PlainRequest { id, method, params, .. }) = PlainRequest::read(message) {
-            return self.request(headers, RpcCall { id: &id, method, params: Ok(params) }, peer, out);
-        }
         if let Some(batch) = Batch::read(message, peer) {
             return self.batch(headers, &batch, peer, out);
         }
-        if let Some(call) = FlatCall::large(message) {
-            return self.flat(headers, call, peer, out);
-        }
-        match Incoming::parse_with(message, self.0.settings.flat_strictness) {
-            Ok(Incoming::Flat(call)) => self.flat(headers, FlatCall::Parsed(call), peer, out),
-            Ok(Incoming::Rpc(message)) => self.rpc(headers, Ok(message), peer, out),
-            Err(rejection) => self.rpc(headers, Err(rejection), peer, out),
+        let mut members = Members::default();
+        match members.read(message) {
+            Ok(members) if !members.is_rpc() => self.flat(headers, members.tool_name(), message, peer, out),
+            read => self.rpc(headers, read.and_then(Members::interpret), peer, out),
         }
     }
 
-    /// Begins to answer a message of JSON-RPC.
+    /// Begins to answer a message of JSON-RPC. A panic is answered with an error.
     fn rpc(
         &self,
         headers: &impl TransportHeaders,
-        message: Result<RpcMessage<'_>, Box<RpcRejection>>,
+        message: Result<Message<'_, '_, Params<'_>>, Box<RpcRejection>>,
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Step {
         Step::Done(match message {
-            Ok(RpcMessage::Request(request)) => {
-                let call = RpcCall { id: &request.id, method: &request.method, params: Params::read(&request) };
-                return self.request(headers, call, peer, out);
+            Ok(Message::Request(id, method, params)) => {
+                let start = out.len();
+                // Calls have a guard of their own; the list runs the schemas of user types.
+                return guard(|| self.dispatch(headers, id, method, params, peer, out)).unwrap_or_else(|panicked| {
+                    out.truncate(start);
+                    let error = internal(&self.0.registry, peer.call_options(), &panicked);
+                    fail(self.dialect(headers, method), id, error, out)
+                });
             }
-            Ok(RpcMessage::Notification(notification)) => {
-                receive_notification(&notification, peer);
+            Ok(Message::Notification(method, params)) => {
+                receive_notification(method, params, peer);
                 ReplyKind::Accepted
             }
             // The server sends no requests.
-            Ok(RpcMessage::Response(_)) => ReplyKind::Accepted,
+            Ok(Message::Response(..)) => ReplyKind::Accepted,
             Err(rejection) => {
                 if !rejection.is_notification {
                     respond_error(rejection.id.as_ref(), &rejection.error, out);
@@ -328,9 +326,10 @@ impl Server {
     #[cfg(feature = "http")]
     pub(crate) fn forward_notifications(message: &[u8], from: &Peer, to: &[Peer]) {
         let forward = |message: &[u8]| {
-            if let Ok(RpcMessage::Notification(notification)) = RpcMessage::parse(message) {
+            let mut members = Members::default();
+            if let Ok(Message::Notification(method, params)) = members.read(message).and_then(Members::interpret) {
                 for peer in to {
-                    receive_notification(&notification, peer);
+                    receive_notification(method, params, peer);
                 }
             }
         };
@@ -361,16 +360,6 @@ impl Server {
         invalid_request(format!("the message has {bytes} bytes and may have {max}; send less at a time"))
     }
 
-    /// Begins to answer a request. A panic is answered with an error.
-    fn request(&self, headers: &impl TransportHeaders, call: RpcCall<'_>, peer: &Peer, out: &mut Vec<u8>) -> Step {
-        let (start, id, dialect) = (out.len(), call.id, self.dialect(headers, call.method));
-        // Calls have a guard of their own; the list runs the schemas of user types.
-        guard(|| self.dispatch(headers, call, dialect, peer, out)).unwrap_or_else(|panicked| {
-            out.truncate(start);
-            fail(dialect, id, internal(&self.0.registry, peer.call_options(), &panicked), out)
-        })
-    }
-
     /// The dialect in which a request is answered.
     fn dialect(&self, headers: &impl TransportHeaders, method: &str) -> Dialect {
         match Dialect::from_method(method) {
@@ -382,15 +371,19 @@ impl Server {
     fn dispatch(
         &self,
         headers: &impl TransportHeaders,
-        RpcCall { id, method, params }: RpcCall<'_>,
-        dialect: Dialect,
+        id: &Id<'_>,
+        method: &str,
+        params: RpcParams<'_, '_, Params<'_>>,
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Step {
+        let dialect = self.dialect(headers, method);
         if peer.is_in_flight(id) {
             return fail(dialect, id, id_in_use(), out);
         }
-        let request = params.and_then(|params| Request::read(headers, method, params, peer, &self.0.registry));
+        let params = Params::read(params);
+        let read = |params| Request::read(headers, method, params, peer, &self.0.registry);
+        let request = params.as_deref().map_err(Clone::clone).and_then(read);
         let request = match request {
             Ok(request) => request,
             Err(error) => {
@@ -442,12 +435,12 @@ impl Server {
 }
 
 /// Handles a notification of the client.
-fn receive_notification(notification: &RpcNotification<'_>, peer: &Peer) {
-    match &*notification.method {
+fn receive_notification(method: &str, params: RpcParams<'_, '_, Params<'_>>, peer: &Peer) {
+    match method {
         "notifications/initialized" => peer.set_initialized(),
         "notifications/cancelled" => {
-            if let Ok(Cancelled { request_id }) = notification.params_as() {
-                peer.cancel(&request_id.into_owned());
+            if let Some(id) = Params::read(params).ok().and_then(|params| params.request_id()) {
+                peer.cancel(&id);
             }
         }
         _ => {}
@@ -459,12 +452,6 @@ pub(crate) fn program_name() -> String {
     let path = std::env::current_exe().ok();
     let name = path.as_ref().and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_else(|| "mcp-registry".to_owned())
-}
-
-#[derive(Deserialize)]
-struct Cancelled<'a> {
-    #[serde(rename = "requestId", borrow)]
-    request_id: Id<'a>,
 }
 
 impl fmt::Debug for Server {
