@@ -27,7 +27,13 @@ impl Served {
     /// Starts this program with an argument that makes it serve.
     pub(crate) fn start(how: &str) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        let mut child = command.arg(how).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        command.arg(how);
+        Self::spawn(command)
+    }
+
+    /// Starts the command, which serves.
+    pub(crate) fn spawn(mut command: Command) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (input, output) = pipes.ok_or_else(|| io::Error::other("there are no pipes"))?;
         Ok(Self { child, input, output })
@@ -35,13 +41,22 @@ impl Served {
 
     /// Calls a second, with so many in flight.
     pub(crate) fn calls_a_second(&mut self, tool: &str, in_flight: usize) -> io::Result<f64> {
+        let started = Instant::now();
+        let calls = self.calls(tool, in_flight, |_| started.elapsed() < TIME)?;
+        Ok(to_float(calls) / started.elapsed().as_secs_f64())
+    }
+
+    /// Makes calls, with so many in flight, as long as more are to be made; it is told how many were. Returns their number.
+    pub(crate) fn calls(&mut self, tool: &str, in_flight: usize, more: impl Fn(u64) -> bool) -> io::Result<u64> {
         let (mut next, mut answered) = (0_u64, 0_u64);
         let (mut out, mut buffer) = (Vec::new(), vec![0; 256 * 1024]);
         let mut ask = in_flight;
-        let started = Instant::now();
         let mut seen = String::new();
         loop {
             for _ in 0..ask {
+                if !more(next) {
+                    break;
+                }
                 next += 1;
                 writeln!(
                     out,
@@ -50,23 +65,21 @@ impl Served {
             }
             self.input.write_all(&out)?;
             out.clear();
+            if answered == next {
+                break;
+            }
             let bytes = self.output.read(&mut buffer)?;
+            if bytes == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             if seen.is_empty() {
                 seen = String::from_utf8_lossy(&buffer[..bytes]).into_owned();
             }
             ask = count_lines(&buffer[..bytes]);
             answered += ask as u64;
-            if started.elapsed() > TIME {
-                break;
-            }
-        }
-        let rate = to_float(answered) / started.elapsed().as_secs_f64();
-        while answered < next {
-            let bytes = self.output.read(&mut buffer)?;
-            answered += count_lines(&buffer[..bytes]) as u64;
         }
         assert!(seen.contains(r#""structuredContent":{"result":42}"#), "{seen}");
-        Ok(rate)
+        Ok(next)
     }
 
     /// Closes the pipes and waits for the server.

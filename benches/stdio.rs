@@ -1,11 +1,12 @@
 //! Calls a second over pipes to a program, one and 64 in flight: served by the registry, and by a loop written by hand.
 //!
-//! `cargo run --release -p mcp-benches --bin stdio`
+//! `cargo run --release -p mcp-benches --bin stdio`; `.ci/instructions` counts the instructions of `stdio count`.
 
 mod adding;
 mod over_stdio;
 
 use std::io;
+use std::process::Command;
 
 use over_stdio::{Served, serve};
 
@@ -130,8 +131,24 @@ fn measure() -> io::Result<()> {
     Ok(())
 }
 
+/// Makes so many calls to a server that a command runs, such as `valgrind`, with 64 in flight.
+fn count(tool: &str, calls: u64, command: &[String]) -> io::Result<()> {
+    let [program, options @ ..] = command else { return Err(io::Error::other("say which command runs the server")) };
+    let mut command = Command::new(program);
+    command.args(options).arg(std::env::current_exe()?).arg("serve");
+    let mut served = Served::spawn(command)?;
+    served.calls(tool, 64, |made| made < calls)?;
+    served.end()
+}
+
 fn main() -> io::Result<()> {
-    match std::env::args().nth(1).as_deref() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [how, tool, calls, command @ ..] = arguments.as_slice() {
+        if how == "count" {
+            return count(tool, calls.parse().map_err(io::Error::other)?, command);
+        }
+    }
+    match arguments.first().map(String::as_str) {
         Some("serve") => serve(),
         Some("hand") => by_hand::serve(),
         _ => measure(),

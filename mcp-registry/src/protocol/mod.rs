@@ -28,6 +28,7 @@ use mcp_core::mcp::Dialect;
 use mcp_core::message::Strictness;
 use mcp_core::rpc::{Id, RpcError, RpcRejection};
 use mcp_core::support::{Members, Message, RpcParams};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::batch::Batch;
@@ -439,12 +440,25 @@ fn receive_notification(method: &str, params: RpcParams<'_, '_, Params<'_>>, pee
     match method {
         "notifications/initialized" => peer.set_initialized(),
         "notifications/cancelled" => {
-            if let Some(id) = Params::read(params).ok().and_then(|params| params.request_id()) {
+            let id = match params {
+                Ok(params) => params.request_id(),
+                // Other members do not matter, even if a request could not have them.
+                Err(raw) => {
+                    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).map(|Cancelled { id }| id.into_owned())
+                }
+            };
+            if let Some(id) = id {
                 peer.cancel(&id);
             }
         }
         _ => {}
     }
+}
+
+#[derive(Deserialize)]
+struct Cancelled<'a> {
+    #[serde(rename = "requestId", borrow)]
+    id: Id<'a>,
 }
 
 /// The name of the running program.
