@@ -199,7 +199,11 @@ impl<'a> Call<'a> {
             yields: if is_job && self.tool.is_quick() { YIELDS } else { 0 },
             settings: Arc::clone(self.settings),
             tool: self.tool.clone(),
-            name: name.to_owned(),
+            called_as: match name {
+                name if name == self.tool.wire_name() => CalledAs::WireName,
+                name if name == self.tool.name() => CalledAs::Name,
+                name => CalledAs::Alias(name.to_owned()),
+            },
             arguments: if keeps_arguments { arguments.to_owned() } else { String::new() },
             options: options.clone(),
             cancel: cancel.cloned(),
@@ -240,11 +244,18 @@ enum Stage {
     },
 }
 
+/// By which of its names a tool was called.
+enum CalledAs {
+    Name,
+    WireName,
+    Alias(String),
+}
+
 /// A call that has to wait. If it is dropped before it is over, it was cancelled.
 pub(crate) struct PendingCall {
     settings: Arc<Settings>,
     tool: Callable,
-    name: String,
+    called_as: CalledAs,
     arguments: String,
     options: CallOptions,
     cancel: Option<CancelToken>,
@@ -262,7 +273,11 @@ const YIELDS: u32 = 32;
 impl PendingCall {
     /// The name by which the tool was called.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        match &self.called_as {
+            CalledAs::Name => self.tool.name(),
+            CalledAs::WireName => self.tool.wire_name(),
+            CalledAs::Alias(alias) => alias,
+        }
     }
 
     /// Whether the call is likely to end in a moment, on the pool.
@@ -276,18 +291,23 @@ impl PendingCall {
         writer: &impl ResultWriter,
         out: &mut Vec<u8>,
     ) -> Option<Result<Answer, Error>> {
-        while self.yields > 0 {
-            if let Some(answer) = self.try_finish(writer, out) {
-                return Some(answer);
+        while self.ends_soon() {
+            let answer = self.try_finish(writer, out);
+            if answer.is_some() {
+                return answer;
             }
-            self.yields -= 1;
             thread::yield_now();
         }
         None
     }
 
-    /// Ends the call if its job is done.
-    fn try_finish(&mut self, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Option<Result<Answer, Error>> {
+    /// Ends the call if its job is done. To be tried again after others had a turn, as long as it ends soon.
+    pub(crate) fn try_finish(
+        &mut self,
+        writer: &impl ResultWriter,
+        out: &mut Vec<u8>,
+    ) -> Option<Result<Answer, Error>> {
+        self.yields = self.yields.saturating_sub(1);
         let Stage::Running { running: Running::Job(job), limits, stopped } = &mut self.stage else { return None };
         let output = job.try_take()?;
         let (limits, stopped) = (limits.clone(), stopped.take());
@@ -322,8 +342,8 @@ impl PendingCall {
     }
 
     fn call(&self) -> Call<'_> {
-        let Self { settings, tool, name, arguments, options, cancel, started, .. } = self;
-        let request = CallRequest { name, arguments, options, cancel: cancel.as_ref() };
+        let Self { settings, tool, arguments, options, cancel, started, .. } = self;
+        let request = CallRequest { name: self.name(), arguments, options, cancel: cancel.as_ref() };
         Call { settings, tool, request, started: *started }
     }
 }
@@ -331,7 +351,7 @@ impl PendingCall {
 impl Drop for PendingCall {
     fn drop(&mut self) {
         if !self.is_over {
-            let notices = self.tool.notices(&self.name);
+            let notices = self.tool.notices(self.name());
             self.span.in_scope(|| self.call().recorder(&notices).cancelled());
         }
     }

@@ -173,6 +173,9 @@ impl Server {
         };
         let token = call.progress_token.as_ref().map(Value::to_string);
         let in_flight = if is_immediate(settings, tool, call.arguments) {
+            if form.id.as_ref().is_some_and(|id| peer.is_in_flight(id)) {
+                return respond_fault(&form, id_in_use(), out);
+            }
             if token.is_some_and(|token| peer.uses_token(&token)) {
                 return respond_fault(&form, token_in_use(), out);
             }
@@ -194,7 +197,7 @@ impl Server {
             pipeline::Step::Done(answer) => Step::Done(self.settle(&form, answer, in_flight, call.name, (start, out))),
             pipeline::Step::Pending(pending) => {
                 let reply = CallReply { server: self.clone(), form: form.into_owned(), call: pending, in_flight };
-                Step::Pending(PendingReply { work: Work::Call(Some(Box::new(reply))), is_subscription: false })
+                Step::Pending(PendingReply { work: Work::Call(Some(reply)), is_subscription: false })
             }
         }
     }
@@ -239,13 +242,13 @@ pub(super) struct CallReply {
 
 impl CallReply {
     /// Whether the call is likely to end in a moment.
-    #[cfg(feature = "stdio")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(super) fn ends_soon(&self) -> bool {
         self.call.ends_soon()
     }
 
     /// Appends the reply if that takes but a moment.
-    #[cfg(any(feature = "stdio", feature = "http"))]
+    #[cfg(feature = "stdio")]
     pub(super) fn finish_soon(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
         let Self { server, form, call, in_flight } = self;
         let start = out.len();
@@ -253,8 +256,17 @@ impl CallReply {
         Some(server.settle(form, answer, in_flight.take(), call.name(), (start, out)))
     }
 
-    pub(super) async fn finish(self: Box<Self>) -> Reply {
-        let Self { server, form, call, in_flight } = *self;
+    /// Appends the reply if it is there.
+    #[cfg(feature = "http")]
+    pub(super) fn try_finish(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
+        let Self { server, form, call, in_flight } = self;
+        let start = out.len();
+        let answer = call.try_finish(&server.form_writer(form), out)?;
+        Some(server.settle(form, answer, in_flight.take(), call.name(), (start, out)))
+    }
+
+    pub(super) async fn finish(self) -> Reply {
+        let Self { server, form, call, in_flight } = self;
         let (mut bytes, name) = (Vec::new(), call.name().to_owned());
         let answer = call.finish(&server.form_writer(&form), &mut bytes).await;
         let kind = server.settle(&form, answer, in_flight, &name, (0, &mut bytes));

@@ -1,5 +1,6 @@
 //! The requests of a connection that are in flight.
 
+use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,12 +53,22 @@ impl Requests {
         self.tokens.contains(token)
     }
 
+    /// Adds a request, unless another one has the ID or the progress token.
     pub(super) fn start(
         &mut self,
         id: Option<Id<'static>>,
         tool: Arc<str>,
         token: Option<String>,
-    ) -> (u64, CancelToken) {
+    ) -> Result<(u64, CancelToken), NotStarted> {
+        if token.as_ref().is_some_and(|token| self.tokens.contains(token)) {
+            let is_known = id.is_some_and(|id| self.by_id.contains_key(&id));
+            return Err(if is_known { NotStarted::IdInUse } else { NotStarted::TokenInUse });
+        }
+        let slot = match id.map(|id| self.by_id.entry(id)) {
+            None => None,
+            Some(MapEntry::Vacant(slot)) => Some(slot),
+            Some(MapEntry::Occupied(_)) => return Err(NotStarted::IdInUse),
+        };
         let (number, cancel) = (self.next, CancelToken::new());
         self.next += 1;
         if self.is_shut_down {
@@ -65,11 +76,11 @@ impl Requests {
         }
         self.tokens.extend(token.clone());
         let entry = Entry { number, cancel: cancel.clone(), tool, token };
-        match id {
-            Some(id) => self.by_id.insert(id, entry),
-            None => self.flat.insert(number, entry),
-        };
-        (number, cancel)
+        match slot {
+            Some(slot) => _ = slot.insert(entry),
+            None => _ = self.flat.insert(number, entry),
+        }
+        Ok((number, cancel))
     }
 
     /// Takes out a request by its ID, to cancel it.

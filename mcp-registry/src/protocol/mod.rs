@@ -379,7 +379,9 @@ impl Server {
         out: &mut Vec<u8>,
     ) -> Step {
         let dialect = self.dialect(headers, method);
-        if peer.is_in_flight(id) {
+        // A call finds out when it starts.
+        let is_call = matches!(method, "tools/call" | "call_tool");
+        if !is_call && peer.is_in_flight(id) {
             return fail(dialect, id, id_in_use(), out);
         }
         let params = Params::read(params);

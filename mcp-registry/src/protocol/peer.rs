@@ -40,6 +40,8 @@ pub(super) struct Inner {
     /// Whether a request was ever in flight: connections that only call `inline` tools have none.
     had_requests: AtomicBool,
     requests: Mutex<Requests>,
+    /// Whether there was ever a subscription.
+    had_subscriptions: AtomicBool,
     subscriptions: Mutex<Vec<Subscription>>,
 }
 
@@ -104,6 +106,7 @@ impl PeerBuilder {
             log_level: AtomicU8::new(self.log_level as u8),
             had_requests: AtomicBool::new(false),
             requests: Mutex::default(),
+            had_subscriptions: AtomicBool::new(false),
             subscriptions: Mutex::default(),
         }))
     }
@@ -215,13 +218,10 @@ impl Peer {
             return Err(NotStarted::TooMany);
         }
         let id = id.map(|id| id.clone().into_owned());
-        if id.as_ref().is_some_and(|id| requests.has_id(id) || self.has_subscription(id)) {
+        if id.as_ref().is_some_and(|id| self.has_subscription(id)) {
             return Err(NotStarted::IdInUse);
         }
-        if token.as_ref().is_some_and(|token| requests.has_token(token)) {
-            return Err(NotStarted::TokenInUse);
-        }
-        let (number, cancel) = requests.start(id.clone(), tool, token);
+        let (number, cancel) = requests.start(id.clone(), tool, token)?;
         Ok(InFlight { peer: self.clone(), number, id, cancel, is_over: false })
     }
 
@@ -250,6 +250,7 @@ impl Peer {
     /// Adds a subscription. False if there are `max` already, or another request has the ID.
     pub(super) fn subscribe(&self, subscription: Subscription, max: usize) -> bool {
         self.0.had_requests.store(true, Ordering::Relaxed);
+        self.0.had_subscriptions.store(true, Ordering::Relaxed);
         let requests = self.requests();
         let mut subscriptions = self.subscriptions();
         let is_known =
@@ -272,7 +273,8 @@ impl Peer {
     }
 
     fn has_subscription(&self, id: &Id<'_>) -> bool {
-        self.subscriptions().iter().any(|subscription| subscription.id == *id)
+        self.0.had_subscriptions.load(Ordering::Relaxed)
+            && self.subscriptions().iter().any(|subscription| subscription.id == *id)
     }
 
     pub(super) fn requests(&self) -> MutexGuard<'_, Requests> {

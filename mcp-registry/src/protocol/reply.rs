@@ -69,9 +69,10 @@ pub struct PendingReply {
 }
 
 /// What a reply waits for.
+#[allow(clippy::large_enum_variant, reason = "most are calls, and few move far")]
 pub(super) enum Work {
     /// `None` when it has become a future.
-    Call(Option<Box<CallReply>>),
+    Call(Option<CallReply>),
     Future(BoxFuture<'static, Reply>),
 }
 
@@ -81,16 +82,25 @@ impl PendingReply {
     }
 
     /// Whether the reply is likely to be there in a moment.
-    #[cfg(feature = "stdio")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn ends_soon(&self) -> bool {
         matches!(&self.work, Work::Call(Some(call)) if call.ends_soon())
     }
 
     /// Appends the reply if that takes but a moment. Blocks for some microseconds at most.
-    #[cfg(any(feature = "stdio", feature = "http"))]
+    #[cfg(feature = "stdio")]
     pub(crate) fn finish_soon(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
         match &mut self.work {
             Work::Call(Some(call)) => call.finish_soon(out),
+            Work::Call(None) | Work::Future(_) => None,
+        }
+    }
+
+    /// Appends the reply if it is there.
+    #[cfg(feature = "http")]
+    pub(crate) fn try_finish(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
+        match &mut self.work {
+            Work::Call(Some(call)) => call.try_finish(out),
             Work::Call(None) | Work::Future(_) => None,
         }
     }

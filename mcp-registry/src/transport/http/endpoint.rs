@@ -229,15 +229,19 @@ impl Endpoint {
             Server::forward_notifications(message, &peer, &session.peers());
         }
         let mut bytes = Vec::with_capacity(TYPICAL_RESPONSE_BYTES);
-        let pending = match self.server.begin_with(&headers, message, &peer, &mut bytes) {
+        let mut pending = match self.server.begin_with(&headers, message, &peer, &mut bytes) {
             Step::Done(kind) if bytes.is_empty() => return responder.without_answer(kind, message, &headers),
             Step::Done(kind) => return responder.respond(&notifications, Reply { bytes, kind }),
-            Step::Pending(mut pending) => match pending.finish_soon(&mut bytes) {
+            Step::Pending(pending) => pending,
+        };
+        // Other connections are served meanwhile, which is cheaper than to be woken by another thread.
+        while pending.ends_soon() {
+            match pending.try_finish(&mut bytes) {
                 Some(_) if bytes.is_empty() => return responder.cancelled(),
                 Some(kind) => return responder.respond(&notifications, Reply { bytes, kind }),
-                None => pending,
-            },
-        };
+                None => tokio::task::yield_now().await,
+            }
+        }
         let is_subscription = pending.is_subscription;
         let is_stateless = headers.is_stateless();
         let mut request = InFlight::Polled(pending, permit);
