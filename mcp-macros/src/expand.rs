@@ -238,35 +238,28 @@ fn call(tool: &Tool) -> TokenStream {
     let wait = tool.is_async.then(|| quote!(.await));
     let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
     // Variables that are named at the place of the user's tokens would be invisible to those of a `macro_rules!`.
-    let (returned, out) = (format_ident!("__returned"), format_ident!("__out"));
-    let run = quote_spanned!(span=> #(#bindings)* let #returned = #called;);
+    let out = format_ident!("__out");
+    let run = quote_spanned!(span=> #(#bindings)* let __returned = #called;);
     let write = quote_spanned! {span=>
-        let __value = __mcp::Outcome::of(&#returned).kind().split(#returned)?;
+        let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
         __mcp::Success::of(&__value).write(__value, #out)
     };
-    if !tool.is_async {
-        return quote! {
-            fn __mcp_call(
-                __cx: &__mcp::ToolContext, __args: __mcp::Input<'_>, __out: &mut __mcp::Vec<u8>,
-            ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
-                #read
-                if __args.stops_after_reading() { return __mcp::Ok(__mcp::Returned::Nothing); }
-                #run #write
-            }
-            const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
-        };
-    }
-    let body = quote!(#run __mcp::written(|__out| { #write }));
-    let future = quote_spanned!(span=> __mcp::Box::pin(async move { #body }));
+    let (params, result, nothing, body, variant) = if tool.is_async {
+        let future = quote_spanned!(span=> __mcp::Box::pin(async move { #run __mcp::written(|#out| { #write }) }));
+        let params = quote!(__context: __mcp::ToolContext, __args: __mcp::Input<'_>);
+        let result = quote!(__mcp::Option<__mcp::ToolFuture>);
+        (params, result, quote!(__mcp::None), quote!(__mcp::Ok(__mcp::Some(#future))), quote!(Async))
+    } else {
+        let params = quote!(__cx: &__mcp::ToolContext, __args: __mcp::Input<'_>, __out: &mut __mcp::Vec<u8>);
+        (params, quote!(__mcp::Returned), quote!(__mcp::Returned::Nothing), quote!(#run #write), quote!(Sync))
+    };
     quote! {
-        fn __mcp_call(
-            __context: __mcp::ToolContext, __args: __mcp::Input<'_>,
-        ) -> __mcp::Result<__mcp::Option<__mcp::ToolFuture>, __mcp::CallError> {
+        fn __mcp_call(#params) -> __mcp::Result<#result, __mcp::CallError> {
             #read
-            if __args.stops_after_reading() { return __mcp::Ok(__mcp::None); }
-            __mcp::Ok(__mcp::Some(#future))
+            if __args.stops_after_reading() { return __mcp::Ok(#nothing); }
+            #body
         }
-        const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
+        const __MCP_CALL: __mcp::Call = __mcp::Call::#variant(__mcp_call);
     }
 }
 

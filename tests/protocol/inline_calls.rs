@@ -1,4 +1,4 @@
-//! Inline calls take a shortcut only if nothing is configured around calls.
+//! An inline call is made in one go, and yet passes everything that is configured around calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use super::answer;
 const CALL: &str =
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"served_add","arguments":{"a":1}}}"#;
 
-/// The shortcut is closed while results are checked, as they are in debug builds.
+/// Results are not checked, unlike by default in debug builds.
 fn builder() -> RegistryBuilder {
     Registry::builder_of(tools![super::add]).check_output(OutputCheck::Never)
 }

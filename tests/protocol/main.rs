@@ -11,6 +11,7 @@ mod call;
 mod errors;
 mod in_flight;
 mod inline_calls;
+mod kinds;
 mod list;
 mod notifications;
 mod older_versions;

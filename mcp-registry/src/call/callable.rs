@@ -39,6 +39,7 @@ struct Inner {
 }
 
 /// What the calls of a tool need to know, found out once.
+#[allow(clippy::struct_excessive_bools, reason = "each skips another step")]
 pub(crate) struct Plan {
     pub(crate) wraps: bool,
     /// Whether the validator may have to check the arguments.

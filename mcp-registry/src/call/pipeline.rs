@@ -4,6 +4,7 @@
 //! it needs and goes on from there.
 
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread;
 use std::time::Instant;
 
@@ -309,7 +310,7 @@ impl PendingCall {
     ) -> Option<Result<Answer, Error>> {
         self.yields = self.yields.saturating_sub(1);
         let Stage::Running { running: Running::Job(job), limits, stopped } = &mut self.stage else { return None };
-        let output = job.try_take()?;
+        let Poll::Ready(output) = job.try_take() else { return None };
         let (limits, stopped) = (limits.clone(), stopped.take());
         let start = out.len();
         writer.before(self.tool.plan(&self.settings).wraps, out);

@@ -101,17 +101,17 @@ impl<T> Drop for Completion<T> {
 
 impl<T> State<T> {
     /// What the job returned, if it is done.
-    fn take(&mut self) -> Option<Option<T>> {
-        let Self::Done(done) = self else { return None };
+    fn take(&mut self) -> Poll<Option<T>> {
+        let Self::Done(done) = self else { return Poll::Pending };
         let done = done.take();
         *self = Self::Finished;
-        Some(done)
+        Poll::Ready(done)
     }
 }
 
 impl<T> PoolJob<T> {
     /// What the job returned, if it is done: `None` if the runtime dropped it.
-    pub(crate) fn try_take(&self) -> Option<Option<T>> {
+    pub(crate) fn try_take(&self) -> Poll<Option<T>> {
         lock(&self.0.state).take()
     }
 }
@@ -122,7 +122,7 @@ impl<T> Future for PoolJob<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let mut state = lock(&self.0.state);
-        if let Some(done) = state.take() {
+        if let Poll::Ready(done) = state.take() {
             return Poll::Ready(done);
         }
         if let State::Waiting(waker) = &mut *state {

@@ -223,13 +223,11 @@ impl Server {
 
 /// Answers a request that is no valid call.
 fn respond_fault(form: &CallForm<'_>, error: RpcError, out: &mut Vec<u8>) -> Step {
-    match &form.id {
-        Some(id) => fail(form.dialect, id, error, out),
-        None => {
-            out.extend_from_slice(ToolResult::failure(error.to_detail()).to_json().as_bytes());
-            Step::Done(ReplyKind::Response(form.dialect))
-        }
+    if let Some(id) = &form.id {
+        return fail(form.dialect, id, error, out);
     }
+    out.extend_from_slice(ToolResult::failure(error.to_detail()).to_json().as_bytes());
+    Step::Done(ReplyKind::Response(form.dialect))
 }
 
 /// The reply to a call that takes longer.

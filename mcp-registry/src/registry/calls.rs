@@ -1,7 +1,6 @@
 //! Calling the tools of a registry.
 
 use std::convert::Infallible;
-use std::future::Future;
 
 use mcp_core::context::BoxFuture;
 use mcp_core::error::ValidationError;
@@ -104,29 +103,26 @@ impl Registry {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn call_bytes<'a>(
-        &'a self,
-        name: &'a str,
-        arguments: &'a [u8],
-        options: &'a CallOptions,
-        out: &'a mut Vec<u8>,
-    ) -> impl Future<Output = Result<(), Error>> + Send + 'a {
-        async move {
-            let start = out.len();
-            let answer = match std::str::from_utf8(arguments) {
-                Ok(arguments) => match self.begin(CallRequest::new(name, arguments, options), &FlatWriter, out) {
-                    Step::Done(answer) => answer,
-                    Step::Pending(pending) => Box::pin(pending.finish(&FlatWriter, out)).await,
-                },
-                Err(error) => {
-                    let error = ValidationError::Encoding { offset: error.valid_up_to() };
-                    Err(self.reject(CallRequest::new(name, "", options), error.into()))
-                }
-            };
-            match answer? {
-                Answer::Written => Ok(()),
-                Answer::Result(result) => write_result(&result, out).inspect_err(|_| out.truncate(start)),
+    pub async fn call_bytes(
+        &self,
+        name: &str,
+        arguments: &[u8],
+        options: &CallOptions,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let answer = match std::str::from_utf8(arguments) {
+            Ok(arguments) => match self.begin(CallRequest::new(name, arguments, options), &FlatWriter, out) {
+                Step::Done(answer) => answer,
+                Step::Pending(pending) => Box::pin(pending.finish(&FlatWriter, out)).await,
+            },
+            Err(error) => {
+                let error = ValidationError::Encoding { offset: error.valid_up_to() };
+                Err(self.reject(CallRequest::new(name, "", options), error.into()))
             }
+        };
+        match answer? {
+            Answer::Written => Ok(()),
+            Answer::Result(result) => write_result(&result, out),
         }
     }
 

@@ -18,6 +18,7 @@ static CALLED_OFF: AtomicBool = AtomicBool::new(false);
 
 /// Takes its time where it is called.
 #[mcp_tool(module = "holes")]
+#[allow(clippy::unused_async, reason = "it blocks before it could wait")]
 async fn slow(#[arg(default)] waits: bool) -> usize {
     if !waits {
         return 0;

@@ -45,6 +45,26 @@ fn a_thousand_requests_in_one_write_are_all_answered() {
 }
 
 #[test]
+fn plain_tools_that_were_quick_and_block_now_hold_up_nobody() {
+    let mut served = Served::start();
+    for id in 0..100 {
+        served.ask(id, "t_block", &json!({ "ms": 0 }));
+    }
+    served.answers(100);
+    let mut text = String::new();
+    for id in 0..200 {
+        // Every third one blocks.
+        let ms = if id % 3 == 0 { 60_000 } else { 0 };
+        text += &format!("{}\n", call(id, "t_block", &json!({ "ms": ms })));
+    }
+    served.send(&text);
+    served.ask(200, "t_add", &json!({ "a": 2, "b": 3 }));
+    let (answers, _) = served.answers(200 - 67 + 1);
+    assert_eq!(*result_of(&answers["200"]), 5);
+    assert!((0..200).filter(|id| id % 3 != 0).all(|id| *result_of(&answers[&id.to_string()]) == 0));
+}
+
+#[test]
 fn at_the_end_of_input_what_is_under_way_is_answered() {
     let mut served = Served::start();
     served.ask(1, "t_slow", &json!({ "ms": 300 }));
