@@ -143,10 +143,10 @@ fn count(tool: &str, calls: u64, command: &[String]) -> io::Result<()> {
 
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [how, tool, calls, command @ ..] = arguments.as_slice() {
-        if how == "count" {
-            return count(tool, calls.parse().map_err(io::Error::other)?, command);
-        }
+    if let [how, tool, calls, command @ ..] = arguments.as_slice()
+        && how == "count"
+    {
+        return count(tool, calls.parse().map_err(io::Error::other)?, command);
     }
     match arguments.first().map(String::as_str) {
         Some("serve") => serve(),

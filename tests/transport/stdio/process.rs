@@ -55,7 +55,8 @@ fn plain_tools_that_were_quick_and_block_now_hold_up_nobody() {
     for id in 0..200 {
         // Every third one blocks.
         let ms = if id % 3 == 0 { 60_000 } else { 0 };
-        text += &format!("{}\n", call(id, "t_block", &json!({ "ms": ms })));
+        text += &call(id, "t_block", &json!({ "ms": ms })).to_string();
+        text.push('\n');
     }
     served.send(&text);
     served.ask(200, "t_add", &json!({ "a": 2, "b": 3 }));
