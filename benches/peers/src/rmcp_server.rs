@@ -1,0 +1,208 @@
+//! The tools with rmcp: its router kept in a field, which is its fastest form, and as its README shows it.
+
+use std::borrow::Cow;
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
+use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ServerHandler, ServiceExt as _, tool, tool_handler, tool_router};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split,
+};
+
+use crate::cases::{self, Tree, with_parameters};
+use crate::{Exchange, listen, server_runtime};
+
+#[derive(Deserialize, JsonSchema)]
+struct Add {
+    a: i64,
+    b: i64,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Measure {
+    text: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Repeat {
+    count: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Deep {
+    tree: Tree,
+}
+
+macro_rules! parameters {
+    ($($struct:ident $name:ident $tool:literal: $($parameter:ident)*;)*) => {
+        $(#[derive(Deserialize, JsonSchema)]
+        struct $struct { $($parameter: i64),* })*
+    };
+}
+with_parameters!(parameters);
+
+/// The same answer as everyone else's: structured content, and a text.
+#[derive(Serialize, JsonSchema)]
+struct Answer<T> {
+    result: T,
+}
+
+fn structured<T>(result: T) -> Json<Answer<T>> {
+    Json(Answer { result })
+}
+
+macro_rules! tools {
+    ($server:ident ($number:ty, $text:ty, $answer:expr)
+        $($struct:ident $name:ident $tool:literal: $($parameter:ident)*;)*) => {
+        #[tool_router(router = called_tools)]
+        impl $server {
+            #[tool(name = "calc_add", description = "Adds two numbers.")]
+            fn add(&self, Parameters(Add { a, b }): Parameters<Add>) -> $number {
+                $answer(a + b)
+            }
+
+            #[tool(name = "calc_measure", description = "Returns the length of a text.")]
+            fn measure(&self, Parameters(Measure { text }): Parameters<Measure>) -> $number {
+                $answer(text.len() as i64)
+            }
+
+            #[tool(name = "calc_repeat", description = "Returns a text of a length.")]
+            fn repeat(&self, Parameters(Repeat { count }): Parameters<Repeat>) -> $text {
+                $answer("x".repeat(count))
+            }
+
+            #[tool(name = "calc_deep", description = "Adds the values of a tree.")]
+            fn deep(&self, Parameters(Deep { tree }): Parameters<Deep>) -> $number {
+                $answer(tree.sum())
+            }
+
+            $(#[tool(name = $tool, description = "Adds its parameters.")]
+            fn $name(&self, Parameters($struct { $($parameter),* }): Parameters<$struct>) -> $number {
+                $answer(0 $(+ $parameter)*)
+            })*
+        }
+
+        impl $server {
+            /// What `#[tool_router]` generates for so many tools.
+            fn tool_router() -> ToolRouter<Self> {
+                let mut router = Self::called_tools();
+                for name in FILLERS.get().into_iter().flatten() {
+                    let mut attributes = Self::add_tool_attr();
+                    attributes.name = Cow::Borrowed(name);
+                    router.add_route(ToolRoute::new(attributes, Self::add));
+                }
+                router
+            }
+        }
+    };
+}
+
+/// The names of the tools that nobody calls.
+static FILLERS: OnceLock<Vec<&'static str>> = OnceLock::new();
+
+/// How many tools are called.
+const CALLED: usize = 8;
+
+fn add_fillers(tools: usize) {
+    FILLERS.get_or_init(|| cases::filler_names(CALLED, tools).map(|(_, name)| name).collect());
+}
+
+/// The router is created once and shared.
+#[derive(Clone)]
+pub(crate) struct Field {
+    router: Arc<ToolRouter<Self>>,
+}
+
+with_parameters!(tools Field (Json<Answer<i64>>, Json<Answer<String>>, structured));
+
+#[tool_handler(router = self.router)]
+impl ServerHandler for Field {}
+
+impl Field {
+    pub(crate) fn new(tools: usize) -> Self {
+        add_fillers(tools);
+        Self { router: Arc::new(Self::tool_router()) }
+    }
+}
+
+/// The router is created for each request, and tools return text.
+#[derive(Clone)]
+pub(crate) struct Readme;
+
+with_parameters!(tools Readme (String, String, (|value| format!("{value}"))));
+
+#[tool_handler]
+impl ServerHandler for Readme {}
+
+impl Readme {
+    pub(crate) fn new(tools: usize) -> Self {
+        add_fillers(tools);
+        Self
+    }
+}
+
+/// Over pipes that do not block, which is its fastest form, or over what its README shows.
+pub(crate) fn serve_stdio(server: impl ServerHandler, pipes: bool) -> io::Result<()> {
+    server_runtime()?.block_on(async {
+        let started = if pipes {
+            server.serve(rmcp::transport::stdio_pipes()).await
+        } else {
+            server.serve(rmcp::transport::stdio()).await
+        };
+        let running = started.map_err(io::Error::other)?;
+        running.waiting().await.map(drop).map_err(io::Error::other)
+    })
+}
+
+/// Answers in JSON and without sessions, which is its fastest form.
+pub(crate) fn serve_http(server: impl ServerHandler + Clone) -> io::Result<()> {
+    server_runtime()?.block_on(async {
+        let mut config = StreamableHttpServerConfig::default();
+        (config.json_response, config.legacy_session_mode) = (true, false);
+        let sessions = Arc::new(LocalSessionManager::default());
+        let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
+        axum::serve(listen().await?, axum::Router::new().nest_service("/mcp", service)).await
+    })
+}
+
+/// A client's end of a stream in memory: rmcp has no function from bytes to bytes.
+pub(crate) struct InProcess {
+    input: WriteHalf<DuplexStream>,
+    output: BufReader<ReadHalf<DuplexStream>>,
+    is_initialized: bool,
+}
+
+pub(crate) fn connect(server: impl ServerHandler) -> InProcess {
+    // Larger than most messages; more makes nothing faster.
+    let (client, stream) = duplex(256 << 10);
+    tokio::spawn(async move {
+        match server.serve(split(stream)).await {
+            Ok(running) => drop(running.waiting().await),
+            Err(error) => eprintln!("rmcp does not start: {error}"),
+        }
+    });
+    let (output, input) = split(client);
+    InProcess { input, output: BufReader::with_capacity(64 << 10, output), is_initialized: false }
+}
+
+impl Exchange for InProcess {
+    async fn exchange(&mut self, message: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        self.input.write_all(message).await?;
+        self.input.write_all(b"\n").await?;
+        if self.output.read_until(b'\n', out).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if !self.is_initialized {
+            self.is_initialized = true;
+            self.input.write_all(cases::INITIALIZED.as_bytes()).await?;
+            self.input.write_all(b"\n").await?;
+        }
+        Ok(())
+    }
+}
