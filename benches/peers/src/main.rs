@@ -65,8 +65,8 @@ fn in_process(who: &str, case: &str, tools: usize, amount: Amount) -> io::Result
     Builder::new_current_thread().enable_all().build()?.block_on(async {
         match who {
             "hand" => repeat(hand::Server::new(tools), case, amount).await,
-            "rmcp" => repeat(rmcp_server::connect(rmcp_server::Field::new(tools)), case, amount).await,
-            "rmcp-readme" => repeat(rmcp_server::connect(rmcp_server::Readme::new(tools)), case, amount).await,
+            "rmcp" => repeat(rmcp_server::connect(rmcp_server::Field::new(tools)).await?, case, amount).await,
+            "rmcp-readme" => repeat(rmcp_server::connect(rmcp_server::Readme::new(tools)).await?, case, amount).await,
             _ => repeat(ours::InProcess::new(who, tools)?, case, amount).await,
         }
     })

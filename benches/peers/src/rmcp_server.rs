@@ -6,14 +6,15 @@ use std::sync::{Arc, OnceLock};
 
 use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
 use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::model::{ClientJsonRpcMessage, JsonObject, JsonRpcRequest, ServerJsonRpcMessage};
+use rmcp::service::{RequestContext, RoleServer, RunningService, Service as _};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ServerHandler, ServiceExt as _, tool, tool_handler, tool_router};
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split,
-};
+use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex, split};
 
 use crate::cases::{self, Tree, with_parameters};
 use crate::{Exchange, listen, server_runtime};
@@ -92,9 +93,13 @@ macro_rules! tools {
             /// What `#[tool_router]` generates for so many tools.
             fn tool_router() -> ToolRouter<Self> {
                 let mut router = Self::called_tools();
-                for name in FILLERS.get().into_iter().flatten() {
+                for filler in FILLERS.get().into_iter().flatten() {
                     let mut attributes = Self::add_tool_attr();
-                    attributes.name = Cow::Borrowed(name);
+                    attributes.name = Cow::Borrowed(filler.name);
+                    attributes.input_schema = Arc::clone(&filler.input);
+                    if let Some(schema) = &mut attributes.output_schema {
+                        *schema = Arc::clone(&filler.output);
+                    }
                     router.add_route(ToolRoute::new(attributes, Self::add));
                 }
                 router
@@ -103,14 +108,29 @@ macro_rules! tools {
     };
 }
 
-/// The names of the tools that nobody calls.
-static FILLERS: OnceLock<Vec<&'static str>> = OnceLock::new();
+/// A tool that nobody calls.
+struct Filler {
+    name: &'static str,
+    input: Arc<JsonObject>,
+    output: Arc<JsonObject>,
+}
+
+static FILLERS: OnceLock<Vec<Filler>> = OnceLock::new();
 
 /// How many tools are called.
 const CALLED: usize = 8;
 
 fn add_fillers(tools: usize) {
-    FILLERS.get_or_init(|| cases::filler_names(CALLED, tools).map(|(_, name)| name).collect());
+    let filler = |(_, name)| Filler { name, input: schema::<Add>(), output: schema::<Answer<i64>>() };
+    FILLERS.get_or_init(|| cases::filler_names(CALLED, tools).map(filler).collect());
+}
+
+/// What rmcp generates once for each type: its copies of one tool would share a schema, other tools do not.
+fn schema<T: JsonSchema>() -> Arc<JsonObject> {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+    let mut object = schema.as_object().cloned().unwrap_or_default();
+    object.remove("title");
+    Arc::new(object)
 }
 
 /// The router is created once and shared.
@@ -171,38 +191,32 @@ pub(crate) fn serve_http(server: impl ServerHandler + Clone) -> io::Result<()> {
     })
 }
 
-/// A client's end of a stream in memory: rmcp has no function from bytes to bytes.
-pub(crate) struct InProcess {
-    input: WriteHalf<DuplexStream>,
-    output: BufReader<ReadHalf<DuplexStream>>,
-    is_initialized: bool,
+/// What rmcp does between reading a message and writing its answer, without its tasks and channels: it has no function of
+/// its own from bytes to bytes.
+pub(crate) struct InProcess<S: ServerHandler> {
+    server: S,
+    running: RunningService<RoleServer, S>,
+    _client: DuplexStream,
 }
 
-pub(crate) fn connect(server: impl ServerHandler) -> InProcess {
-    // Larger than most messages; more makes nothing faster.
-    let (client, stream) = duplex(256 << 10);
-    tokio::spawn(async move {
-        match server.serve(split(stream)).await {
-            Ok(running) => drop(running.waiting().await),
-            Err(error) => eprintln!("rmcp does not start: {error}"),
-        }
-    });
-    let (output, input) = split(client);
-    InProcess { input, output: BufReader::with_capacity(64 << 10, output), is_initialized: false }
+/// Starts a server on a stream in memory, because its handlers need a connection.
+pub(crate) async fn connect<S: ServerHandler + Clone>(server: S) -> io::Result<InProcess<S>> {
+    let (mut client, stream) = duplex(64 << 10);
+    client.write_all(format!("{}\n{}\n", cases::INITIALIZE, cases::INITIALIZED).as_bytes()).await?;
+    let running = server.clone().serve(split(stream)).await.map_err(io::Error::other)?;
+    Ok(InProcess { server, running, _client: client })
 }
 
-impl Exchange for InProcess {
+impl<S: ServerHandler> Exchange for InProcess<S> {
     async fn exchange(&mut self, message: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-        self.input.write_all(message).await?;
-        self.input.write_all(b"\n").await?;
-        if self.output.read_until(b'\n', out).await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        if !self.is_initialized {
-            self.is_initialized = true;
-            self.input.write_all(cases::INITIALIZED.as_bytes()).await?;
-            self.input.write_all(b"\n").await?;
-        }
-        Ok(())
+        let ClientJsonRpcMessage::Request(JsonRpcRequest { id, request, .. }) = serde_json::from_slice(message)? else {
+            return Err(io::Error::other("not a request"));
+        };
+        let context = RequestContext::new(id.clone(), self.running.peer().clone());
+        let answer = match self.server.handle_request(request, context).await {
+            Ok(result) => ServerJsonRpcMessage::response(result, id),
+            Err(error) => ServerJsonRpcMessage::error(error, Some(id)),
+        };
+        Ok(serde_json::to_writer(out, &answer)?)
     }
 }
