@@ -121,7 +121,7 @@ impl Calls<'_> {
             if bytes == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            free = answers.iter().filter(|byte| **byte == b'\n').count();
+            free = answers.split(|byte| *byte == b'\n').count() - 1;
             if self.answered == 0 && free > 0 {
                 cases::check("add", answers)?;
             }

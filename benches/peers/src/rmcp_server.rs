@@ -58,6 +58,11 @@ fn structured<T>(result: T) -> Json<Answer<T>> {
     Json(Answer { result })
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is called as `structured` is")]
+fn text(result: impl ToString) -> String {
+    result.to_string()
+}
+
 macro_rules! tools {
     ($server:ident ($number:ty, $text:ty, $answer:expr)
         $($struct:ident $name:ident $tool:literal: $($parameter:ident)*;)*) => {
@@ -70,7 +75,7 @@ macro_rules! tools {
 
             #[tool(name = "calc_measure", description = "Returns the length of a text.")]
             fn measure(&self, Parameters(Measure { text }): Parameters<Measure>) -> $number {
-                $answer(text.len() as i64)
+                $answer(i64::try_from(text.len()).unwrap_or(i64::MAX))
             }
 
             #[tool(name = "calc_repeat", description = "Returns a text of a length.")]
@@ -155,7 +160,7 @@ impl Field {
 #[derive(Clone)]
 pub(crate) struct Readme;
 
-with_parameters!(tools Readme (String, String, (|value| format!("{value}"))));
+with_parameters!(tools Readme (String, String, text));
 
 #[tool_handler]
 impl ServerHandler for Readme {}
