@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import subprocess
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -39,7 +40,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {{
 
 def source(who, count, edit):
     """Tools as they are written by hand: three parameters, a text as the result. `edit` changes one of them."""
-    body = lambda n: f'format!("{{path}} {{limit}} {{hidden:?}} {n}{edit if n == 0 else ""}")'
+    def body(n):
+        return f'format!("{{path}} {{limit}} {{hidden:?}} {n}{edit if n == 0 else ""}")'
+
     if who != "rmcp":
         key, asyncness = (", inline" if who == "inline" else ""), ("async " if who == "async" else "")
         tools = "".join(f"""
@@ -117,7 +120,8 @@ def prepare():
         write(who, 1)
     # The versions of the benchmarks, without their own package.
     shutil.copy(ROOT / "benches/peers/Cargo.lock", FOLDER / "Cargo.lock")
-    os.spawnlp(os.P_WAIT, "cargo", "cargo", "update", "-q", "--workspace", "--offline", "--manifest-path", str(FOLDER / "Cargo.toml"))
+    update = ["cargo", "update", "-q", "--workspace", "--offline", "--manifest-path", str(FOLDER / "Cargo.toml")]
+    subprocess.run(update, check=True)
     for who in CONTESTANTS:
         cargo(who)
         cargo(who, "--release")

@@ -38,6 +38,12 @@ class Run:
         if options.node:
             self.servers["typescript"] = ["node", options.node]
         self.samples = {}
+        for who in [who for who in self.servers if who not in RUST]:
+            try:
+                self.json("startup", *self.servers[who], 10)
+            except (subprocess.SubprocessError, json.JSONDecodeError) as error:
+                print(f"{who} does not serve: going on without it ({error})", file=sys.stderr)
+                del self.servers[who]
 
     def add(self, measure, who, x, value):
         self.samples.setdefault((measure, who, x), []).append(value)
@@ -175,10 +181,10 @@ def about(run, options):
     versions = {name: re.search(rf'name = "{name}"\nversion = "(.*)"', lock)[1] for name in ("rmcp", "tokio", "axum", "serde_json")}
     versions["rustc"] = output("rustc", "--version").split()[1]
     versions["valgrind"] = output("valgrind", "--version").removeprefix("valgrind-")
-    if options.python:
+    if "fastmcp" in run.servers:
         versions["Python"] = output(options.python, "--version").split()[1]
         versions["fastmcp"] = output(options.python, "-c", "from importlib.metadata import version; print(version('fastmcp'))")
-    if options.node:
+    if "typescript" in run.servers:
         package = pathlib.Path(options.node).parent / "node_modules/@modelcontextprotocol/server/package.json"
         versions["node"] = output("node", "--version").removeprefix("v")
         versions["@modelcontextprotocol/server"] = json.loads(package.read_text())["version"]
@@ -196,7 +202,7 @@ def about(run, options):
             "kernel": f"{platform.system()} {platform.release()}",
         },
         "versions": versions,
-        "missing": [name for name, there in (("FastMCP", options.python), ("the TypeScript SDK", options.node)) if not there],
+        "missing": [who for who in report.NAMES if who not in run.servers],
     }
 
 
@@ -213,6 +219,7 @@ def main():
     results = about(run, options)
     groups = options.only or ["stdio", "http", "in_process", "startup", "instructions", "compile"]
     if "compile" in groups:
+        print("building the programs of many tools …", flush=True)
         compiling.prepare()
     started = time.monotonic()
     load = {"before": os.getloadavg()[0]}

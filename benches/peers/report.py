@@ -232,8 +232,8 @@ def page(results):
                 f"Load of the machine, one-minute average: {load}. The benchmarks themselves are part of it.", "")
     if about["mode"] == "quick":
         yield from ("> A quick run has few and short repetitions: wall times and CPU times in it are a look, not a result.", "")
-    for name in about["missing"]:
-        yield from (f"> {name} could not be installed, and is not measured.", "")
+    for who in about["missing"]:
+        yield from (f"> {NAMES[who]} could not be installed or started, and is not measured.", "")
     yield from ("## Targets", "", f"{met} met, {missed} missed. The spread is that of the ratio over the repetitions.", "", *targets, "")
     notes = HERE / "notes.md"
     if notes.exists():
