@@ -143,8 +143,9 @@ def targets_table(results):
         good = median <= limit if sign == "<=" else median >= limit
         met, missed = met + good, missed + (not good)
         spread = f"{number(least)}–{number(largest)}" if least != largest else ""
+        unsure = ", unsure" if least < limit < largest else ""
         lines.append(f"| {what} | {'smaller' if sign == '<=' else 'bigger'} | {number(median)} | {spread} "
-                     f"| {'≤' if sign == '<=' else '≥'} {limit} | {'yes' if good else '**no**'} |")
+                     f"| {'≤' if sign == '<=' else '≥'} {limit} | {'yes' if good else '**no**'}{unsure} |")
     return lines, met, missed
 
 
@@ -234,7 +235,7 @@ def page(results):
         yield from ("> A quick run has few and short repetitions: wall times and CPU times in it are a look, not a result.", "")
     for who in about["missing"]:
         yield from (f"> {NAMES[who]} could not be installed or started, and is not measured.", "")
-    yield from ("## Targets", "", f"{met} met, {missed} missed. The spread is that of the ratio over the repetitions.", "", *targets, "")
+    yield from ("## Targets", "", f"{met} met, {missed} missed. The spread is that of the ratio over the repetitions; *unsure* means that it crosses the target.", "", *targets, "")
     notes = HERE / "notes.md"
     if notes.exists():
         yield from (notes.read_text().strip(), "")
