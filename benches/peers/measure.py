@@ -207,18 +207,22 @@ def about(run, options):
     }
 
 
+GROUPS = ["stdio", "http", "in_process", "startup", "instructions", "compile"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer and shorter repetitions: a look, not a result")
     parser.add_argument("--peers", required=True, help="the built program")
     parser.add_argument("--python", help="a Python that has FastMCP")
     parser.add_argument("--node", help="a server in a folder that has the TypeScript SDK")
-    parser.add_argument("--only", action="append", help="measure only this group, print its figures and write nothing")
+    parser.add_argument(
+        "--only", action="append", choices=GROUPS, help="measure only this group, print its figures and write nothing")
     parser.add_argument("--out", default=ROOT / "docs/performance", type=pathlib.Path)
     options = parser.parse_args()
     run = Run(options)
     results = about(run, options)
-    groups = options.only or ["stdio", "http", "in_process", "startup", "instructions", "compile"]
+    groups = options.only or GROUPS
     if "compile" in groups:
         print("building the programs of many tools …", flush=True)
         compiling.prepare()

@@ -82,13 +82,16 @@ impl<'de> FirstValue<'de, '_> {
         }
     }
 
-    /// The text, if it has no escapes.
+    /// The text, if it is short and has no escapes. Serde scans long ones faster.
     fn text(&self) -> Option<&'de str> {
         let text = self.json.strip_prefix('"')?;
-        let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < 0x20)?;
+        let end = text.bytes().take(SHORT).position(|byte| byte == b'"' || byte == b'\\' || byte < 0x20)?;
         (text.as_bytes()[end] == b'"').then(|| &text[..end])
     }
 }
+
+/// The length of a short text, in bytes.
+const SHORT: usize = 64;
 
 macro_rules! numbers {
     ($($method:ident),*) => {$(

@@ -25,6 +25,7 @@ use super::settings::Settings;
 use super::supervise::{Stopped, Supervised};
 use super::trace::{self, CallSpan};
 use crate::catalog::definition::Handler;
+use crate::util::spin::spin_until;
 
 /// How far a call got.
 pub(crate) enum Step {
@@ -292,6 +293,10 @@ impl PendingCall {
         writer: &impl ResultWriter,
         out: &mut Vec<u8>,
     ) -> Option<Result<Answer, Error>> {
+        match &self.stage {
+            Stage::Running { running: Running::Job(job), .. } if self.ends_soon() => spin_until(|| job.is_done()),
+            _ => {}
+        }
         while self.ends_soon() {
             let answer = self.try_finish(writer, out);
             if answer.is_some() {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
@@ -18,6 +18,8 @@ pub(crate) struct PoolJob<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
     state: Mutex<State<T>>,
+    /// Set when the job is done, for those who look often.
+    is_done: AtomicBool,
     settings: Arc<Settings>,
 }
 
@@ -43,7 +45,11 @@ impl<T: Send + 'static> PoolJob<T> {
         if abandoned >= settings.max_abandoned {
             return Err(too_many_abandoned(tool, abandoned).into());
         }
-        let shared = Arc::new(Shared { state: Mutex::new(State::Waiting(None)), settings: Arc::clone(settings) });
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State::Waiting(None)),
+            is_done: AtomicBool::new(false),
+            settings: Arc::clone(settings),
+        });
         let mut completion = Completion(Some(Arc::clone(&shared)));
         let job = Box::new(move || {
             // A job that was abandoned in the queue is not started.
@@ -81,6 +87,7 @@ impl<T> Completion<T> {
             State::Waiting(waker) => {
                 *state = State::Done(output);
                 drop(state);
+                shared.is_done.store(true, Ordering::Release);
                 waker.into_iter().for_each(Waker::wake);
             }
             State::Abandoned => {
@@ -110,9 +117,13 @@ impl<T> State<T> {
 }
 
 impl<T> PoolJob<T> {
+    pub(crate) fn is_done(&self) -> bool {
+        self.0.is_done.load(Ordering::Acquire)
+    }
+
     /// What the job returned, if it is done: `None` if the runtime dropped it.
     pub(crate) fn try_take(&self) -> Poll<Option<T>> {
-        lock(&self.0.state).take()
+        if self.is_done() { lock(&self.0.state).take() } else { Poll::Pending }
     }
 }
 

@@ -8,6 +8,7 @@ use std::{fmt, io, thread};
 
 use super::{Job, RuntimeError, discard, guarded};
 use crate::util::lock::lock;
+use crate::util::spin::spin_until;
 
 /// Starts a thread with a name and what it runs.
 pub(super) type Start = fn(String, Job) -> io::Result<()>;
@@ -131,8 +132,9 @@ impl Pool {
             }
             if !state.closed {
                 drop(state);
-                let is_empty = |_: &usize| self.queued.load(Ordering::Relaxed) == 0;
-                (0..YIELDS).take_while(is_empty).for_each(|_| thread::yield_now());
+                let has_jobs = || self.queued.load(Ordering::Relaxed) > 0;
+                spin_until(has_jobs);
+                (0..YIELDS).take_while(|_| !has_jobs()).for_each(|_| thread::yield_now());
                 state = lock(&self.state);
             }
             if state.queue.is_empty() {

@@ -2,3 +2,4 @@
 
 pub(crate) mod lock;
 pub(crate) mod panic;
+pub(crate) mod spin;
