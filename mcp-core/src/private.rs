@@ -29,6 +29,7 @@ pub use crate::util::block_on::block_on;
 pub use std::time::Duration;
 
 use crate::context::missing_state;
+use crate::output::TYPICAL_RESULT_BYTES;
 use crate::param::ToolParam;
 pub use crate::schema::Shape;
 
@@ -52,9 +53,6 @@ pub fn written(
     let mut out = Vec::with_capacity(TYPICAL_RESULT_BYTES);
     write(&mut out).map(|returned| (returned, out))
 }
-
-/// The size of most results, at most.
-const TYPICAL_RESULT_BYTES: usize = 128;
 
 /// A `#[ctx]` parameter that is borrowed: the context itself, or application state.
 pub struct CtxRef<T>(PhantomData<T>);

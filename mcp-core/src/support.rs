@@ -4,6 +4,7 @@ pub use inventory;
 
 pub use crate::mcp::repeated;
 pub use crate::message::parse_arguments;
+pub use crate::output::TYPICAL_RESULT_BYTES;
 pub use crate::rpc::read::{Members, Message, RpcParams, Text};
 pub use crate::util::block_on::block_on;
 pub use crate::util::panics::discard;

@@ -1,15 +1,20 @@
 //! Every kind of tool takes the same path: `inline`, `async`, plain and made at run time, in every dialect and version.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use mcp_registry::audit::AuditLog;
 use mcp_registry::mcp::{CallToolResult, ProtocolVersion};
+use mcp_registry::observe::CallOutcome;
 use mcp_registry::protocol::Peer;
 use mcp_registry::registry::OutputCheck;
 use mcp_registry::serde_json::{self, Value, json};
 use mcp_registry::testing::block_on;
 use mcp_registry::{
-    Error, Json, Registry, RegistryBuilder, Server, Tool, ToolCall, ToolError, ToolResult, mcp_tool, tools,
+    CallOptions, Error, Json, Registry, RegistryBuilder, Server, Tool, ToolCall, ToolContext, ToolError, ToolResult,
+    mcp_tool, tools,
 };
+use support::wait_until_blocking;
 
 /// What a tool returns, by the name of the case.
 fn value(case: &str) -> Result<Json<Value>, ToolError> {
@@ -188,7 +193,7 @@ static BLOCKS: AtomicBool = AtomicBool::new(false);
 async fn moody() -> bool {
     let blocks = BLOCKS.load(Ordering::SeqCst);
     if blocks {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     blocks
 }
@@ -224,4 +229,86 @@ fn bad_arguments_of_a_future_are_rejected_before_it_is_created() {
     let error = block_on(server.registry().try_call(&ToolCall::new("kind.future", json!({ "case": 5 })))).unwrap_err();
     assert!(matches!(error, Error::Schema(_)), "{error}");
     assert!(String::from_utf8(out).unwrap().contains("`case`"), "{error}");
+}
+
+static BEGAN: AtomicBool = AtomicBool::new(false);
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Runs until nobody waits for it.
+#[mcp_tool(module = "kind", timeout = "none")]
+fn endless(#[ctx] cx: &ToolContext) {
+    BEGAN.store(true, Ordering::SeqCst);
+    while !cx.is_cancelled() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    STOPPED.store(true, Ordering::SeqCst);
+}
+
+#[test]
+fn a_call_whose_reply_is_dropped_before_it_is_awaited_is_cancelled() {
+    let audit = AuditLog::new();
+    let server = Server::new(Registry::builder_of(tools![endless]).observer(audit.clone()).build().unwrap());
+    let (message, peer) = (rpc("tools/call", &json!({ "name": "kind_endless" })).to_string(), Peer::new());
+    let pending = server.begin(message.as_bytes(), &peer, &mut Vec::new()).expect("it takes long");
+    wait_until_blocking("the tool begins", || BEGAN.load(Ordering::SeqCst));
+    drop(pending);
+    wait_until_blocking("the tool stops", || STOPPED.load(Ordering::SeqCst));
+    assert_eq!(peer.in_flight(), 0);
+    assert_eq!(audit.records().iter().map(|record| record.outcome).collect::<Vec<_>>(), [CallOutcome::Cancelled]);
+}
+
+/// Waits for ever.
+#[mcp_tool(module = "kind")]
+async fn waiting() -> i64 {
+    std::future::pending().await
+}
+
+#[test]
+fn a_call_that_is_dropped_leaves_nothing_in_the_buffer() {
+    let registry = Registry::builder_of(tools![waiting]).build().unwrap();
+    let (options, mut out) = (CallOptions::new(), b"before".to_vec());
+    {
+        let mut call = std::pin::pin!(registry.call_bytes("kind.waiting", b"{}", &options, &mut out));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(std::future::Future::poll(call.as_mut(), &mut context).is_pending());
+    }
+    assert_eq!(out, b"before");
+}
+
+/// Cannot become a value: it is nested too deeply.
+#[mcp_tool(module = "kind", inline)]
+fn deep() -> Json<Box<serde_json::value::RawValue>> {
+    let json = "[".repeat(200) + &"]".repeat(200);
+    Json(serde_json::value::RawValue::from_string(json).unwrap())
+}
+
+#[test]
+fn a_result_that_cannot_become_a_value_is_recorded_as_a_failure() {
+    let registry = Registry::builder_of(tools![deep]).check_output(OutputCheck::Never).build().unwrap();
+    let error = block_on(registry.try_call(&ToolCall::new("kind.deep", json!({})))).unwrap_err();
+    assert!(matches!(error, Error::Serialization(_)), "{error}");
+    let metrics = registry.metrics();
+    assert_eq!((metrics.get("kind.deep").unwrap().calls, metrics.get("kind.deep").unwrap().errors), (1, 1));
+}
+
+static BIG_STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Runs until nobody waits for it, on the pool if its argument is large.
+#[mcp_tool(module = "kind", inline)]
+fn big(text: &str, #[ctx] cx: &ToolContext) -> usize {
+    while text.len() > 1000 && !cx.is_cancelled() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    BIG_STOPPED.store(true, Ordering::SeqCst);
+    text.len()
+}
+
+#[test]
+fn an_inline_tool_with_a_large_argument_learns_that_its_time_is_over() {
+    let registry = Registry::builder_of(tools![big]).build().unwrap();
+    let call = ToolCall::new("kind.big", json!({ "text": "x".repeat(100_000) }));
+    let options = CallOptions::new().timeout(Duration::from_millis(50));
+    let error = block_on(registry.try_call_with(&call, &options)).unwrap_err();
+    assert!(matches!(error, Error::Timeout(_)), "{error}");
+    wait_until_blocking("the tool stops", || BIG_STOPPED.load(Ordering::SeqCst));
 }

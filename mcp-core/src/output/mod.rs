@@ -9,6 +9,10 @@ use serde_json::Value;
 use crate::error::BoxError;
 use crate::message::{Content, ToolResult};
 
+/// The size of most results as JSON, at most.
+#[doc(hidden)]
+pub const TYPICAL_RESULT_BYTES: usize = 128;
+
 /// What a call left behind.
 #[derive(Debug)]
 pub enum Returned {

@@ -17,8 +17,11 @@ use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
 use crate::validate::{Checks, slow_type};
 
-/// How long a quick tool takes, at most.
-const QUICK: Duration = Duration::from_micros(200);
+/// How long the first poll of a quick future takes, at most.
+const QUICK_POLL: Duration = Duration::from_micros(200);
+
+/// How long a quick job on the pool takes, at most.
+const QUICK_JOB: Duration = Duration::from_micros(20);
 
 /// A tool, and what its calls share; cheap to clone.
 #[derive(Clone)]
@@ -87,16 +90,24 @@ impl Callable {
 
     /// Whether the tool was quick the last time: up to its first `await`, or on the pool.
     ///
-    /// Then its future is polled for the first time where the call begins, such as on the thread that reads messages; and
-    /// whoever waits for the pool gives way a few times before it prepares to wait for longer. A tool that blocks, or computes
-    /// for long, would keep others from being read, and is not treated so.
+    /// If it was, its future is polled for the first time where the call begins, such as on the thread that reads messages;
+    /// and a caller that waits for the pool yields a few times before it creates a timer and a waker. A tool that blocks or
+    /// computes for long would keep other messages from being read.
     pub(crate) fn is_quick(&self) -> bool {
         self.0.is_quick.load(Ordering::Relaxed)
     }
 
-    /// Remembers how long the tool took.
-    pub(crate) fn took(&self, time: Duration) {
-        let is_quick = time <= QUICK;
+    /// Remembers how long a poll took.
+    pub(crate) fn record_poll(&self, time: Duration) {
+        self.set_quick(time <= QUICK_POLL);
+    }
+
+    /// Remembers how long a run on the pool took.
+    pub(crate) fn record_job(&self, time: Duration) {
+        self.set_quick(time <= QUICK_JOB);
+    }
+
+    fn set_quick(&self, is_quick: bool) {
         if self.is_quick() != is_quick {
             self.0.is_quick.store(is_quick, Ordering::Relaxed);
         }

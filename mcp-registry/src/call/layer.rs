@@ -7,7 +7,7 @@ use mcp_core::context::BoxFuture;
 use mcp_core::{Error, ToolCall, ToolContext, ToolResult};
 
 use crate::call::request::CalledTool;
-use crate::call::result::{DataWriter, ResultWriter as _, complete};
+use crate::call::result::{ValueWriter, complete};
 use crate::call::run::Run;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
@@ -93,11 +93,9 @@ impl<'a> Next<'a> {
 impl Next<'_> {
     async fn run_tool(self, cx: &ToolContext, arguments: String) -> Result<ToolResult, Error> {
         let (settings, called) = (self.settings, self.called);
-        let mut data = Vec::new();
-        DataWriter.before(called.tool.plan(settings).wraps, &mut data);
-        let value = data.len();
-        let returned = Run::new(settings, called, cx).run(cx.clone(), &arguments, &mut data).await?;
-        complete(settings, called, returned, &[], &DataWriter, (value, &mut data))?.into_result(called, &data, &[])
+        let mut json = Vec::new();
+        let returned = Run::new(settings, called, cx).run(cx.clone(), &arguments, &mut json).await?;
+        Ok(complete(settings, called, returned, &[], &ValueWriter, (0, &mut json))?.into_result())
     }
 }
 

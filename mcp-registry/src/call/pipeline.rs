@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcp_core::context::Extensions;
 use mcp_core::output::Returned;
@@ -17,7 +17,7 @@ use super::gate::{Decision, GateCall, decide_by_level, gate_panicked, refusal};
 use super::layer::Next;
 use super::limit::{Bucket, exceeded};
 use super::observe::Notice;
-use super::recorder::{self, Recorder};
+use super::recorder::{Recorder, StartTime};
 use super::request::{CallRequest, CalledTool};
 use super::result::{Answer, ResultWriter, complete};
 use super::run::{self, Limits, Run, Running, is_heavy};
@@ -25,6 +25,7 @@ use super::settings::Settings;
 use super::supervise::{Stopped, Supervised};
 use super::trace::{self, CallSpan};
 use crate::catalog::definition::Handler;
+use crate::util::panic::discard;
 use crate::util::spin::spin_until;
 
 /// How far a call got.
@@ -39,7 +40,7 @@ pub(crate) struct Call<'a> {
     settings: &'a Arc<Settings>,
     tool: &'a Callable,
     request: CallRequest<'a>,
-    started: recorder::Started,
+    started: StartTime,
 }
 
 /// A call whose tool was started.
@@ -78,7 +79,7 @@ pub(crate) fn uses_options(settings: &Settings, tool: &Callable) -> bool {
 
 impl<'a> Call<'a> {
     pub(crate) fn new(settings: &'a Arc<Settings>, tool: &'a Callable, request: CallRequest<'a>) -> Self {
-        Self { settings, tool, request, started: recorder::Started::now(settings) }
+        Self { settings, tool, request, started: StartTime::now(settings) }
     }
 
     /// Makes the call as far as that is possible without waiting. A value that the tool returns is written to the buffer;
@@ -110,7 +111,7 @@ impl<'a> Call<'a> {
         self.check_cancelled()?;
         if self.tool.is_destructive() {
             let trust = self.settings.trust(self.tool, self.request.options);
-            self.obey(decide_by_level(self.tool, trust), trust)?;
+            self.apply(decide_by_level(self.tool, trust), trust)?;
         }
         let (called, arguments) = (self.called(), self.request.arguments);
         acquire(self.settings, called)?;
@@ -155,8 +156,8 @@ impl<'a> Call<'a> {
         if is_cancelled { Err(run::cancelled(self.request.name)) } else { Ok(()) }
     }
 
-    /// Does as the gate has decided.
-    fn obey(self, decision: Decision, trust: TrustLevel) -> Result<(), Failed> {
+    /// Refuses the call if the gate has decided so.
+    fn apply(self, decision: Decision, trust: TrustLevel) -> Result<(), Failed> {
         match decision {
             Decision::Allow => Ok(()),
             Decision::Deny(reason) => {
@@ -261,16 +262,19 @@ pub(crate) struct PendingCall {
     arguments: String,
     options: CallOptions,
     cancel: Option<CancelToken>,
-    started: recorder::Started,
+    started: StartTime,
     span: CallSpan,
     stage: Stage,
-    /// How often whoever waits gives way to the pool before it prepares to wait for longer.
+    /// How many yields are left before a timer, a task and a waker are created.
     yields: u32,
     is_over: bool,
 }
 
-/// How often it is worth it to give way to a quick tool on the pool: about as long as a timer, a task and a waker take.
+/// How many yields a quick tool on the pool is worth: as much as a timer, a task and a waker cost.
 const YIELDS: u32 = 32;
+
+/// How long the yields may take, on a machine that is busy.
+const MAX_YIELDING: Duration = Duration::from_micros(50);
 
 impl PendingCall {
     /// The name by which the tool was called.
@@ -282,12 +286,12 @@ impl PendingCall {
         }
     }
 
-    /// Whether the call is likely to end in a moment, on the pool.
+    /// Whether the call is likely to end within a few yields, on the pool.
     pub(crate) fn ends_soon(&self) -> bool {
         self.yields > 0
     }
 
-    /// Ends the call if that takes but a moment. Blocks for some microseconds at most, and does nothing the second time.
+    /// Ends the call if its job is done within a few yields of this thread. Does nothing the second time.
     pub(crate) fn finish_soon(
         &mut self,
         writer: &impl ResultWriter,
@@ -295,19 +299,24 @@ impl PendingCall {
     ) -> Option<Result<Answer, Error>> {
         match &self.stage {
             Stage::Running { running: Running::Job(job), .. } if self.ends_soon() => spin_until(|| job.is_done()),
-            _ => {}
+            _ => return None,
         }
+        let begun = Instant::now();
         while self.ends_soon() {
             let answer = self.try_finish(writer, out);
             if answer.is_some() {
                 return answer;
             }
-            thread::yield_now();
+            if begun.elapsed() > MAX_YIELDING {
+                self.yields = 0;
+            } else {
+                thread::yield_now();
+            }
         }
         None
     }
 
-    /// Ends the call if its job is done. To be tried again after others had a turn, as long as it ends soon.
+    /// Ends the call if its job is done. As long as the call [`ends_soon`](Self::ends_soon), try again after others ran.
     pub(crate) fn try_finish(
         &mut self,
         writer: &impl ResultWriter,
@@ -317,11 +326,10 @@ impl PendingCall {
         let Stage::Running { running: Running::Job(job), limits, stopped } = &mut self.stage else { return None };
         let Poll::Ready(output) = job.try_take() else { return None };
         let (limits, stopped) = (limits.clone(), stopped.take());
-        let start = out.len();
+        (self.is_over, self.yields, self.stage) = (true, 0, Stage::Arrived);
+        let (call, start) = (self.call(), out.len());
         writer.before(self.tool.plan(&self.settings).wraps, out);
         let value = out.len();
-        self.is_over = true;
-        let call = self.call();
         Some(self.span.in_scope(|| {
             let run = Run { settings: call.settings, called: call.called(), limits, stopped };
             let returned = run.finish_job(output, out).map_err(Failed::from);
@@ -335,15 +343,15 @@ impl PendingCall {
         writer: &impl ResultWriter,
         out: &mut Vec<u8>,
     ) -> Result<Answer, Error> {
-        if let Some(answer) = self.finish_soon(writer, out) {
-            return answer;
-        }
         let (stage, span) = (std::mem::take(&mut self.stage), self.span.clone());
+        // The call may be dropped here, and would leave behind what was written.
+        let mut json = Vec::new();
+        let returned = span.instrument(self.call().run(stage, &mut json)).await;
+        self.is_over = true;
         let start = out.len();
         writer.before(self.tool.plan(&self.settings).wraps, out);
         let value = out.len();
-        let returned = span.instrument(self.call().run(stage, out)).await;
-        self.is_over = true;
+        out.append(&mut json);
         span.in_scope(|| self.call().finish(returned, writer, (start, value), out))
     }
 
@@ -356,10 +364,16 @@ impl PendingCall {
 
 impl Drop for PendingCall {
     fn drop(&mut self) {
-        if !self.is_over {
-            let notices = self.tool.notices(self.name());
-            self.span.in_scope(|| self.call().recorder(&notices).cancelled());
+        if self.is_over {
+            return;
         }
+        // A tool that was started and that nobody waits for.
+        if let Stage::Running { running, stopped, .. } = std::mem::take(&mut self.stage) {
+            stopped.iter().for_each(CancelToken::cancel);
+            self.settings.within(|| discard(running));
+        }
+        let notices = self.tool.notices(self.name());
+        self.span.in_scope(|| self.call().recorder(&notices).cancelled());
     }
 }
 
@@ -384,13 +398,13 @@ impl Call<'_> {
     /// Asks the gate whether the call may be made.
     async fn check_gate(self, cx: &ToolContext) -> Result<(), Failed> {
         let Some(gate) = &self.settings.gate else {
-            return self.obey(decide_by_level(self.tool, cx.trust()), cx.trust());
+            return self.apply(decide_by_level(self.tool, cx.trust()), cx.trust());
         };
         let arguments = Run::new(self.settings, self.called(), cx).value(self.request.arguments).await?;
         let call = GateCall { tool: self.tool, arguments: &arguments, cx };
         let limits = Limits::cancelled_by(cx.cancel_token());
         match Supervised::new(self.settings, gate.check(&call), &limits).await {
-            Ok(decision) => self.obey(decision, cx.trust()),
+            Ok(decision) => self.apply(decision, cx.trust()),
             Err(Stopped::Panicked(panicked)) => {
                 Err(Failed { error: gate_panicked(self.request.name, &panicked).into(), is_denied: true })
             }

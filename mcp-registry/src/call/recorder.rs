@@ -21,7 +21,7 @@ pub(crate) struct Recorder<'a> {
     pub(crate) request: CallRequest<'a>,
     /// `None` if there is no such tool.
     pub(crate) tool: Option<&'a Callable>,
-    pub(crate) started: Started,
+    pub(crate) started: StartTime,
     pub(crate) notices: &'a [Notice],
     /// Whether the gate refused the call.
     pub(crate) is_denied: bool,
@@ -29,13 +29,13 @@ pub(crate) struct Recorder<'a> {
 
 /// When a call started.
 #[derive(Clone, Copy)]
-pub(crate) struct Started {
+pub(crate) struct StartTime {
     pub(crate) at: Instant,
     /// For those who record it.
     time: Option<SystemTime>,
 }
 
-impl Started {
+impl StartTime {
     pub(crate) fn now(settings: &Settings) -> Self {
         let is_recorded = !settings.observers.is_empty() || trace::is_on();
         Self { at: Instant::now(), time: is_recorded.then(SystemTime::now) }

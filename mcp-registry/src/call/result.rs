@@ -44,6 +44,11 @@ pub(crate) trait ResultWriter {
     /// Writes what comes after the value, which begins at `value`. A value that is no object becomes `{"result": value}`,
     /// too.
     fn after(&self, wraps: bool, value: usize, notices: &[Notice], out: &mut Vec<u8>);
+
+    /// Whether results are not written, but become values.
+    fn makes_values(&self) -> bool {
+        false
+    }
 }
 
 /// The result of a call.
@@ -55,20 +60,11 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// The result as a value, if [`DataWriter`] has written it.
-    pub(crate) fn into_result(
-        self,
-        called: CalledTool<'_>,
-        data: &[u8],
-        notices: &[Notice],
-    ) -> Result<ToolResult, Error> {
+    /// The result of a call with a [`ValueWriter`], which writes nothing.
+    pub(crate) fn into_result(self) -> ToolResult {
         match self {
-            Self::Written => {
-                let mut result = ToolResult::data(parse(called, data)?);
-                add_notices(&mut result.meta, notices);
-                Ok(result)
-            }
-            Self::Result(result) => Ok(*result),
+            Self::Written => ToolResult::success(),
+            Self::Result(result) => *result,
         }
     }
 
@@ -96,13 +92,18 @@ pub(crate) fn complete(
         Returned::Json => {
             let json = out.get(value..).unwrap_or_default();
             check_size(called, json.len(), plan.max_result)?;
-            if plan.checks_output {
-                let data = parse(called, json)?;
-                let data = if plan.wraps { json!({ "result": data }) } else { wrapped(data) };
-                check_output(called, Some(&data))?;
+            let makes_value = writer.makes_values();
+            let data = (makes_value || plan.checks_output).then(|| data(called, plan.wraps, json)).transpose()?;
+            match data {
+                Some(data) if makes_value => Box::new(ToolResult::data(data)),
+                data => {
+                    if plan.checks_output {
+                        check_output(called, data.as_ref())?;
+                    }
+                    writer.after(plan.wraps, value, notices, out);
+                    return Ok(Answer::Written);
+                }
             }
-            writer.after(plan.wraps, value, notices, out);
-            return Ok(Answer::Written);
         }
         // Some clients reject a result without content.
         Returned::Content(blocks) if blocks.is_empty() => Box::new(ToolResult::success()),
@@ -123,14 +124,11 @@ pub(crate) fn complete(
     Ok(Answer::Result(result))
 }
 
-/// A value as the data of a result.
-fn wrapped(value: Value) -> Value {
-    if value.is_object() { value } else { json!({ "result": value }) }
-}
-
-fn parse(called: CalledTool<'_>, json: &[u8]) -> Result<Value, Error> {
-    serde_json::from_slice(json)
-        .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error).into())
+/// The data of a result, from the value that a tool returned.
+fn data(called: CalledTool<'_>, wraps: bool, json: &[u8]) -> Result<Value, Error> {
+    let value: Value = serde_json::from_slice(json)
+        .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error))?;
+    Ok(if wraps || !value.is_object() { json!({ "result": value }) } else { value })
 }
 
 #[inline]
@@ -266,6 +264,19 @@ impl ResultWriter for DataWriter {
         if wrap_value(wraps, value, out) {
             out.push(b'}');
         }
+    }
+}
+
+/// Writes nothing: results become values.
+pub(crate) struct ValueWriter;
+
+impl ResultWriter for ValueWriter {
+    fn before(&self, _: bool, _: &mut Vec<u8>) {}
+
+    fn after(&self, _: bool, _: usize, _: &[Notice], _: &mut Vec<u8>) {}
+
+    fn makes_values(&self) -> bool {
+        true
     }
 }
 

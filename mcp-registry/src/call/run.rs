@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use mcp_core::entry::{Input, ToolFuture};
 use mcp_core::error::{CallError, Fault, SchemaError, TimeoutError};
 use mcp_core::output::Returned;
+use mcp_core::support::TYPICAL_RESULT_BYTES;
 use mcp_core::{CallOptions, CancelToken, Error, ErrorType, ToolContext, ToolError};
 use serde_json::Value;
 
@@ -24,9 +25,6 @@ use crate::runtime::tokio_context::timeout_hint;
 use crate::util::lock::lock;
 use crate::util::panic::{Panicked, discard, guard};
 use crate::validate;
-
-/// The size of most results, at most.
-const TYPICAL_RESULT_BYTES: usize = 128;
 
 /// Whether arguments may take long to read and check: they are large, or of a type that may take more than linear time.
 pub(crate) fn is_heavy(tool: &Callable, arguments: &str) -> bool {
@@ -93,6 +91,11 @@ impl Limits {
         self.deadline.filter(|deadline| now >= *deadline).map(|_| Stopped::TimedOut)
     }
 
+    /// A token that is cancelled with the call, or by itself.
+    fn child_token(&self) -> CancelToken {
+        self.cancel.as_ref().map_or_else(CancelToken::new, CancelToken::child)
+    }
+
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
     }
@@ -134,7 +137,7 @@ impl Future for Running {
                 let first = unpolled.take().map(|tool| (tool, Instant::now()));
                 let polled = future.as_mut().poll(context).map(Finished::Future);
                 if let Some((tool, begun)) = first {
-                    tool.took(begun.elapsed());
+                    tool.record_poll(begun.elapsed());
                 }
                 polled
             }
@@ -193,9 +196,8 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn with_limits(settings: &'a Arc<Settings>, called: CalledTool<'a>, limits: Limits) -> Self {
-        let token = || limits.cancel.as_ref().map_or_else(CancelToken::new, CancelToken::child);
         let plan = called.tool.plan(settings);
-        let stopped = (plan.uses_context && !plan.is_inline).then(token);
+        let stopped = (plan.uses_context && !plan.is_inline).then(|| limits.child_token());
         Self { settings, called, limits, stopped }
     }
 
@@ -239,7 +241,7 @@ impl<'a> Run<'a> {
                 let job = move || {
                     let (begun, mut json) = (Instant::now(), Vec::with_capacity(TYPICAL_RESULT_BYTES));
                     let returned = call(&cx, Input::new(&owned), &mut json);
-                    tool.took(begun.elapsed());
+                    tool.record_job(begun.elapsed());
                     (returned, json, owned)
                 };
                 self.on_pool(job).map(Running::Job).map(Started::Running)
@@ -256,7 +258,7 @@ impl<'a> Run<'a> {
             let begun = Instant::now();
             let polled = guard(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
             let now = Instant::now();
-            self.called.tool.took(now - begun);
+            self.called.tool.record_poll(now - begun);
             let output = match polled {
                 Ok(Poll::Pending) => return (Err(future), now),
                 Ok(Poll::Ready(output)) => Ok(output),
@@ -350,7 +352,9 @@ impl<'a> Run<'a> {
                 self.finish(self.unpolled(dynamic(handler, cx, arguments)), out).await
             }
             Handler::Inline(call) | Handler::Blocking(call) => {
-                let (call, stopped) = (*call, self.stopped.clone().unwrap_or_default());
+                let (call, stopped) = (*call, self.stopped.clone().unwrap_or_else(|| self.limits.child_token()));
+                // An inline tool can be stopped here, unlike on the caller's thread.
+                let cx = cx.with_deadline(self.limits.deadline).with_cancel(stopped.clone());
                 let (limits, is_stopped) = (self.limits.clone(), stopped.clone());
                 let job = move || {
                     let permit = Mutex::new(permit);

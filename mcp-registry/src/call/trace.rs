@@ -86,7 +86,7 @@ mod imp {
 
     /// Whether a subscriber is interested.
     pub(crate) fn is_on() -> bool {
-        tracing::enabled!(tracing::Level::WARN)
+        tracing::span_enabled!(tracing::Level::INFO) || tracing::event_enabled!(tracing::Level::WARN)
     }
 }
 

@@ -239,14 +239,13 @@ pub(super) struct CallReply {
 }
 
 impl CallReply {
-    /// Whether the call is likely to end in a moment.
+    /// Whether the call is likely to end within a few yields.
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(super) fn ends_soon(&self) -> bool {
         self.call.ends_soon()
     }
 
-    /// Appends the reply if that takes but a moment.
-    #[cfg(feature = "stdio")]
+    /// Appends the reply if it is there within a few yields of this thread.
     pub(super) fn finish_soon(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
         let Self { server, form, call, in_flight } = self;
         let start = out.len();
@@ -255,7 +254,7 @@ impl CallReply {
     }
 
     /// Appends the reply if it is there.
-    #[cfg(feature = "http")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(super) fn try_finish(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
         let Self { server, form, call, in_flight } = self;
         let start = out.len();

@@ -15,6 +15,7 @@ use super::peer::Peer;
 use super::reply::{Reply, ReplyKind, Step};
 use crate::call::request::CallRequest;
 use crate::call::result::Answer;
+use crate::call::run;
 use crate::validate::LARGE;
 
 /// The form of the answers.
@@ -64,6 +65,7 @@ impl Server {
             let answer = match registry.read_on_pool(parse, &options).await {
                 Ok(Ok(arguments)) => {
                     if !in_flight.end() {
+                        registry.reject(CallRequest::new(&name, &arguments, &options), run::cancelled(&name));
                         return Reply::cancelled();
                     }
                     return match server.begin_call(FORM, &ToolRequest::flat(&name, &arguments), &peer, &mut bytes) {

@@ -253,14 +253,17 @@ impl Server {
         let mut out = Vec::new();
         match self.begin(message, peer, &mut out) {
             None => (!out.is_empty()).then_some(out),
-            Some(pending) => pending.await,
+            Some(mut pending) => match pending.finish_soon(&mut out) {
+                Some(_) => (!out.is_empty()).then_some(out),
+                None => pending.await,
+            },
         }
     }
 
     /// Begins to answer a message. An answer that is ready at once is appended to the buffer; one that takes longer is
     /// returned as a future, which borrows neither the message nor the buffer. This is for transports that answer many
     /// messages at a time.
-    #[must_use = "a pending reply does nothing unless it is awaited"]
+    #[must_use = "the call is cancelled when its reply is dropped"]
     pub fn begin(&self, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<PendingReply> {
         match self.begin_with(&NoHeaders, message, peer, out) {
             Step::Done(_) => None,

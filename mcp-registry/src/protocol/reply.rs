@@ -59,8 +59,9 @@ impl Step {
     }
 }
 
-/// The reply to a message that takes longer: a future that ends with the answer, or with `None` if there is none.
-#[must_use = "a pending reply does nothing unless it is awaited"]
+/// The reply to a message that takes longer: a future that ends with the answer, or with `None` if there is none. If it is
+/// dropped, the call is cancelled.
+#[must_use = "the call is cancelled when its reply is dropped"]
 pub struct PendingReply {
     pub(super) work: Work,
     /// Whether it lasts until the client or the server ends it.
@@ -81,14 +82,13 @@ impl PendingReply {
         Self { work: Work::Future(future), is_subscription: false }
     }
 
-    /// Whether the reply is likely to be there in a moment.
+    /// Whether the reply is likely to be there within a few yields.
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn ends_soon(&self) -> bool {
         matches!(&self.work, Work::Call(Some(call)) if call.ends_soon())
     }
 
-    /// Appends the reply if that takes but a moment. Blocks for some microseconds at most.
-    #[cfg(feature = "stdio")]
+    /// Appends the reply if it is there within a few yields of this thread.
     pub(crate) fn finish_soon(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
         match &mut self.work {
             Work::Call(Some(call)) => call.finish_soon(out),
@@ -97,7 +97,7 @@ impl PendingReply {
     }
 
     /// Appends the reply if it is there.
-    #[cfg(feature = "http")]
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn try_finish(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
         match &mut self.work {
             Work::Call(Some(call)) => call.try_finish(out),

@@ -9,11 +9,12 @@ use mcp_core::{CallOptions, Error, ToolCall, ToolResult};
 use super::Registry;
 use crate::call::buffered::buffered;
 use crate::call::metrics::Metrics;
-use crate::call::pipeline::{Call, Step};
-use crate::call::recorder::{Recorder, Started};
-use crate::call::request::{CallRequest, CalledTool};
-use crate::call::result::{Answer, DataWriter, FlatWriter, ResultWriter, write_result};
+use crate::call::pipeline::{Call, PendingCall, Step};
+use crate::call::recorder::{Recorder, StartTime};
+use crate::call::request::CallRequest;
+use crate::call::result::{Answer, FlatWriter, ResultWriter, ValueWriter, write_result};
 use crate::call::run;
+use crate::call::trace::CallSpan;
 use crate::runtime::tokio_context::block_on;
 
 impl Registry {
@@ -51,7 +52,10 @@ impl Registry {
 
     /// As [`call_many`](Self::call_many), with options.
     pub async fn call_many_with(&self, calls: &[ToolCall], options: &CallOptions) -> Vec<ToolResult> {
-        let calls = calls.iter().map(|call| -> BoxFuture<'_, ToolResult> { Box::pin(self.call_with(call, options)) });
+        let calls = calls.iter().map(|call| -> BoxFuture<'_, ToolResult> {
+            // To wait for one, if only for a moment, would keep the others from starting.
+            Box::pin(async move { self.make_call(call, options, false).await.unwrap_or_else(ToolResult::from) })
+        });
         buffered(calls, self.settings().concurrency).await
     }
 
@@ -62,6 +66,10 @@ impl Registry {
 
     /// As [`try_call`](Self::try_call), with options.
     pub async fn try_call_with(&self, call: &ToolCall, options: &CallOptions) -> Result<ToolResult, Error> {
+        self.make_call(call, options, true).await
+    }
+
+    async fn make_call(&self, call: &ToolCall, options: &CallOptions, is_single: bool) -> Result<ToolResult, Error> {
         let arguments = call.arguments.to_string();
         let request = CallRequest::new(&call.tool_name, &arguments, options);
         let tool =
@@ -70,13 +78,13 @@ impl Registry {
             Ok(tool) => tool,
             Err(error) => return Err(self.reject(request, error)),
         };
-        let mut data = Vec::new();
-        let answer = match Call::new(self.settings(), &tool, request).begin(&DataWriter, &mut data) {
-            Step::Done(answer) => answer?,
-            Step::Pending(pending) => Box::pin(pending.finish(&DataWriter, &mut data)).await?,
+        let mut json = Vec::new();
+        let answer = match Call::new(self.settings(), &tool, request).begin(&ValueWriter, &mut json) {
+            Step::Done(answer) => answer,
+            Step::Pending(pending) if is_single => finish(pending, &ValueWriter, &mut json).await,
+            Step::Pending(pending) => Box::pin(pending.finish(&ValueWriter, &mut json)).await,
         };
-        let called = CalledTool { tool: &tool, name: &call.tool_name };
-        answer.into_result(called, &data, &tool.notices(called.name))
+        Ok(answer?.into_result())
     }
 
     /// Calls a tool with arguments as raw JSON, and appends the result to the buffer as raw JSON: the same message that
@@ -113,7 +121,7 @@ impl Registry {
         let answer = match std::str::from_utf8(arguments) {
             Ok(arguments) => match self.begin(CallRequest::new(name, arguments, options), &FlatWriter, out) {
                 Step::Done(answer) => answer,
-                Step::Pending(pending) => Box::pin(pending.finish(&FlatWriter, out)).await,
+                Step::Pending(pending) => finish(pending, &FlatWriter, out).await,
             },
             Err(error) => {
                 let error = ValidationError::Encoding { offset: error.valid_up_to() };
@@ -162,15 +170,12 @@ impl Registry {
     /// Records a call that is rejected before it is made. Returns the error as its caller may see it.
     pub(crate) fn reject(&self, request: CallRequest<'_>, error: Error) -> Error {
         let (settings, tools) = (self.settings(), self.snapshot());
-        let recorder = Recorder {
-            settings,
-            request,
-            tool: tools.find(request.name),
-            started: Started::now(settings),
-            notices: &[],
-            is_denied: false,
-        };
-        let Err(error) = recorder.finish(Err::<Infallible, _>(error), |never| match *never {});
+        let tool = tools.find(request.name);
+        let notices = tool.map(|tool| tool.notices(request.name)).unwrap_or_default();
+        let started = StartTime::now(settings);
+        let recorder = Recorder { settings, request, tool, started, notices: &notices, is_denied: false };
+        let span = CallSpan::new(request.name, request.options);
+        let Err(error) = span.in_scope(|| recorder.finish(Err::<Infallible, _>(error), |never| match *never {}));
         error
     }
 
@@ -181,5 +186,13 @@ impl Registry {
         options: &CallOptions,
     ) -> Result<T, Error> {
         run::read_on_pool(self.settings(), job, options).await
+    }
+}
+
+/// Waits for a call: a few yields if it is likely to end soon, and then for longer.
+async fn finish(mut pending: Box<PendingCall>, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Result<Answer, Error> {
+    match pending.finish_soon(writer, out) {
+        Some(answer) => answer,
+        None => Box::pin(pending.finish(writer, out)).await,
     }
 }

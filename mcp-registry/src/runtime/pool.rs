@@ -18,7 +18,7 @@ pub(super) fn start_thread(name: String, run: Job) -> io::Result<()> {
     thread::Builder::new().name(name).spawn(run).map(drop)
 }
 
-/// How often a thread without a job gives way to others before it sleeps. To wake it costs as much as some thirty small
+/// How often a thread without a job yields before it sleeps. To wake it costs as much as some thirty small
 /// jobs, and often the next job is already on its way.
 const YIELDS: usize = 32;
 
@@ -80,7 +80,8 @@ impl Pool {
         let mut state = lock(&self.state);
         state.queue.push_back(job);
         self.queued.store(state.queue.len(), Ordering::Relaxed);
-        match self.search(&mut state) {
+        let searching = self.search(&mut state);
+        match searching {
             Err(error) if state.threads == 0 => {
                 // The queue was empty before, since no thread ends while there are jobs.
                 let job = state.queue.pop_back();
@@ -90,29 +91,40 @@ impl Pool {
                 Err(RuntimeError::NoThread(error))
             }
             // A running thread will take the job.
-            Ok(()) | Err(_) => Ok(()),
+            searching => {
+                drop(state);
+                self.notify(&searching);
+                Ok(())
+            }
         }
     }
 
-    /// Makes sure that a thread searches for the jobs in the queue, if there can be one.
-    fn search(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
-        if state.searching > 0 || state.queue.is_empty() {
-            return Ok(());
+    /// Wakes the thread that is to search, if there is one.
+    fn notify(&self, searching: &io::Result<bool>) {
+        if let Ok(true) = searching {
+            self.wake.notify_one();
         }
-        if state.idle > 0 {
+    }
+
+    /// Makes sure that a thread searches for the jobs in the queue, if there can be one. True if it has to be woken.
+    fn search(self: &Arc<Self>, state: &mut State) -> io::Result<bool> {
+        if state.searching > 0 || state.queue.is_empty() {
+            return Ok(false);
+        }
+        let is_asleep = state.idle > 0;
+        if is_asleep {
             state.idle -= 1;
             state.wakes += 1;
-            self.wake.notify_one();
         } else if state.threads < state.max_threads {
             let pool = Arc::clone(self);
             (self.start)(format!("mcp-tool-{}", state.started), Box::new(move || pool.run_jobs()))?;
             state.started += 1;
             state.threads += 1;
         } else {
-            return Ok(());
+            return Ok(false);
         }
         state.searching += 1;
-        Ok(())
+        Ok(is_asleep)
     }
 
     /// The main loop of a thread.
@@ -123,8 +135,9 @@ impl Pool {
                 self.queued.store(state.queue.len(), Ordering::Relaxed);
                 state.searching -= 1;
                 // If no thread can be started, the jobs wait for this one.
-                let _ = self.search(&mut state);
+                let searching = self.search(&mut state);
                 drop(state);
+                self.notify(&searching);
                 guarded(job);
                 state = lock(&self.state);
                 state.searching += 1;

@@ -28,7 +28,7 @@ use super::response::{
 use super::response_body::{COMMENT, EventStream, Notifications, append_reply};
 use super::sessions::{Caller, Session, SessionError, Sessions};
 use crate::call::observe::RejectionReason;
-use crate::protocol::{Peer, PendingReply, Reply, ReplyKind, Server, Step, TransportHeaders as _};
+use crate::protocol::{Peer, Reply, ReplyKind, Server, Step, TransportHeaders as _};
 use crate::util::panic::guard;
 
 const TOO_MANY_STREAMS: &str = "as many clients listen as may; try again later";
@@ -229,22 +229,14 @@ impl Endpoint {
             Server::forward_notifications(message, &peer, &session.peers());
         }
         let mut bytes = Vec::with_capacity(TYPICAL_RESPONSE_BYTES);
-        let mut pending = match self.server.begin_with(&headers, message, &peer, &mut bytes) {
+        let pending = match self.server.begin_with(&headers, message, &peer, &mut bytes) {
             Step::Done(kind) if bytes.is_empty() => return responder.without_answer(kind, message, &headers),
             Step::Done(kind) => return responder.respond(&notifications, Reply { bytes, kind }),
             Step::Pending(pending) => pending,
         };
-        // Other connections are served meanwhile, which is cheaper than to be woken by another thread.
-        while pending.ends_soon() {
-            match pending.try_finish(&mut bytes) {
-                Some(_) if bytes.is_empty() => return responder.cancelled(),
-                Some(kind) => return responder.respond(&notifications, Reply { bytes, kind }),
-                None => tokio::task::yield_now().await,
-            }
-        }
         let is_subscription = pending.is_subscription;
         let is_stateless = headers.is_stateless();
-        let mut request = InFlight::Polled(pending, permit);
+        let mut request = InFlight::new(pending, permit);
         // A client that disconnects cancels its request; in the older versions it does not.
         if !is_stateless {
             request = request.spawn(None);
@@ -328,7 +320,7 @@ impl Endpoint {
             ended.cancelled().await;
             Reply { bytes: Vec::new(), kind: ReplyKind::Accepted }
         });
-        let request = InFlight::Polled(PendingReply::new(until_ended), permit);
+        let request = InFlight::Polled(until_ended, permit);
         Ok(event_stream(EventStream::new(request, peer, notifications, true, self.stopping.cancelled())))
     }
 

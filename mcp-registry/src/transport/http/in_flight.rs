@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
+use mcp_core::context::BoxFuture;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::endpoint::Endpoint;
@@ -48,7 +49,7 @@ impl Drop for Permit {
 
 /// A request that is in flight: polled by its waiter, or spawned.
 pub(super) enum InFlight {
-    Polled(PendingReply, Permit),
+    Polled(BoxFuture<'static, Reply>, Permit),
     Spawned(Spawned),
 }
 
@@ -60,6 +61,21 @@ pub(super) struct Spawned {
 }
 
 impl InFlight {
+    pub(super) fn new(mut pending: PendingReply, permit: Permit) -> Self {
+        let reply = async move {
+            let mut bytes = Vec::new();
+            // Other connections are served meanwhile, which is cheaper than to be woken by another thread.
+            while pending.ends_soon() {
+                if let Some(kind) = pending.try_finish(&mut bytes) {
+                    return Reply { bytes, kind };
+                }
+                tokio::task::yield_now().await;
+            }
+            poll_fn(|context| pending.poll_reply(context)).await
+        };
+        Self::Polled(Box::pin(reply), permit)
+    }
+
     /// Counts it by another permit, unless it is spawned.
     pub(super) fn with_permit(self, permit: Permit) -> Self {
         match self {
@@ -70,12 +86,12 @@ impl InFlight {
 
     /// Runs it in a task of its own. If a peer is given, the request is cancelled when nobody waits any more.
     pub(super) fn spawn(self, peer: Option<Peer>) -> Self {
-        let (mut reply, permit) = match self {
+        let (reply, permit) = match self {
             Self::Polled(reply, permit) => (reply, permit),
             spawned @ Self::Spawned(_) => return spawned,
         };
         let task = tokio::spawn(async move {
-            let reply = poll_fn(|context| reply.poll_reply(context)).await;
+            let reply = reply.await;
             drop(permit);
             reply
         });
@@ -85,7 +101,7 @@ impl InFlight {
     /// Ready with the reply. Fails if the task has panicked or was aborted.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, JoinError>> {
         match self {
-            Self::Polled(reply, _) => reply.poll_reply(context).map(Ok),
+            Self::Polled(reply, _) => reply.as_mut().poll(context).map(Ok),
             Self::Spawned(Spawned { task, .. }) => Pin::new(task).poll(context),
         }
     }

@@ -50,12 +50,17 @@ impl Connection {
             }
             end_line(out, start);
         }
-        // The pool has worked on them meanwhile.
+        // The pool has worked on them meanwhile. Nobody is waited for after one that takes longer.
+        let mut waits = true;
         for mut reply in soon {
             let start = out.len();
-            match reply.finish_soon(out) {
+            let kind = if waits { reply.finish_soon(out) } else { reply.try_finish(out) };
+            match kind {
                 Some(_) => end_line(out, start),
-                None => self.spawn(reply),
+                None => {
+                    waits = false;
+                    self.spawn(reply);
+                }
             }
         }
         !has_more
