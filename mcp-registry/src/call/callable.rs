@@ -21,7 +21,7 @@ use crate::validate::{Checks, slow_type};
 const QUICK_POLL: Duration = Duration::from_micros(200);
 
 /// How long a quick job on the pool takes, at most.
-const QUICK_JOB: Duration = Duration::from_micros(20);
+const QUICK_JOB: Duration = Duration::from_micros(100);
 
 /// A tool, and what its calls share; cheap to clone.
 #[derive(Clone)]

@@ -274,7 +274,7 @@ pub(crate) struct PendingCall {
 const YIELDS: u32 = 32;
 
 /// How long the yields may take, on a machine that is busy.
-const MAX_YIELDING: Duration = Duration::from_micros(50);
+const MAX_YIELDING: Duration = Duration::from_micros(500);
 
 impl PendingCall {
     /// The name by which the tool was called.

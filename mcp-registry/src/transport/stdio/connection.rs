@@ -55,12 +55,11 @@ impl Connection {
         for mut reply in soon {
             let start = out.len();
             let kind = if waits { reply.finish_soon(out) } else { reply.try_finish(out) };
-            match kind {
-                Some(_) => end_line(out, start),
-                None => {
-                    waits = false;
-                    self.spawn(reply);
-                }
+            if kind.is_some() {
+                end_line(out, start);
+            } else {
+                waits = false;
+                self.spawn(reply);
             }
         }
         !has_more
