@@ -2,14 +2,14 @@
 
 #![allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools have the form under test")]
 
+mod conflicts;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_core::support::block_on;
 use mcp_registry::context::StateType;
-use mcp_registry::entry::{Call, ToolEntry};
-use mcp_registry::error::{Origin, RegistrationProblem};
-use mcp_registry::output::Returned;
+use mcp_registry::error::RegistrationProblem;
 use mcp_registry::serde_json::{self, Value, json};
 use mcp_registry::{
     Catalog, Content, Error, ErrorType, FromContext, Json, NamePolicy, RateLimit, Registry, Status, Tool, ToolCall,
@@ -308,42 +308,6 @@ fn s3_18_s3_44_tools_come_and_go_at_run_time() {
     assert!(!registry.unregister("hi"));
     assert!(registry.get("hello.greet").is_err() && registry.get("hi").is_err());
     assert_eq!(registry.list_registered_tools().len(), 8);
-}
-
-#[test]
-fn tools_of_one_name_are_the_same_only_if_they_are_defined_at_the_same_place() {
-    let entry = |origin: Origin| -> &'static ToolEntry {
-        let call = Call::Sync(|_, _, _| Ok(Returned::Nothing));
-        Box::leak(Box::new(ToolEntry::new("here.tool", origin, call)))
-    };
-    let here = || Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", 7);
-    assert_eq!(Catalog::from_entries([entry(here()), entry(here())]).unwrap().list_registered_tools().len(), 1);
-    for (elsewhere, difference) in [
-        (Origin::new("there", "1.0.0", "here::tools", "tool", "src/tools.rs", 7), "package"),
-        (Origin::new("here", "1.0.1", "here::tools", "tool", "src/tools.rs", 7), "version"),
-        (Origin::new("here", "1.0.0", "here::others", "tool", "src/tools.rs", 7), "module"),
-        (Origin::new("here", "1.0.0", "here::tools", "other", "src/tools.rs", 7), "function"),
-        (Origin::new("here", "1.0.0", "here::tools", "tool", "src/others.rs", 7), "file"),
-        (Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", 8), "line"),
-    ] {
-        let error = Catalog::from_entries([entry(here()), entry(elsewhere)]).expect_err(difference).to_string();
-        assert!(error.contains("two tools are named `here.tool`"), "{difference}: {error}");
-    }
-}
-
-#[test]
-fn two_tools_of_one_name_are_one_problem_and_a_shared_alias_is_another() {
-    let entry = |line: u32, aliases: &'static [&'static str]| -> &'static ToolEntry {
-        let origin = Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", line);
-        let call = Call::Sync(|_, _, _| Ok(Returned::Nothing));
-        Box::leak(Box::new(ToolEntry::new("here.tool", origin, call).aliases(aliases)))
-    };
-    // Both are also published as `here_tool`, which is not another problem.
-    for (aliases, problems) in [(&[][..], 1), (&["old_tool"][..], 2)] {
-        let error = Catalog::from_entries([entry(7, aliases), entry(8, aliases)]).unwrap_err();
-        assert_eq!(error.problems().len(), problems, "{error}");
-        assert_eq!(error.to_string().contains("`old_tool`"), problems == 2, "{error}");
-    }
 }
 
 #[test]

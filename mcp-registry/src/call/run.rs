@@ -80,7 +80,7 @@ impl Limits {
 
     /// No limits but the cancellation.
     pub(crate) fn cancelled_by(cancel: Option<&CancelToken>) -> Self {
-        Self::new(None, Instant::now(), cancel)
+        Self { time: None, deadline: None, cancel: cancel.cloned() }
     }
 
     /// Why the run has to stop, if it has to.
@@ -222,8 +222,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the tool with arguments that were checked. A future is polled once, so that one that is ready needs no task, timer or
-    /// waker.
+    /// Starts the tool with arguments that were checked. A future is polled once if the tool is quick, so that one that is
+    /// ready needs no task, timer or waker.
     pub(crate) fn start(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Started, Error> {
         let called = self.called;
         match &called.tool.definition().handler {

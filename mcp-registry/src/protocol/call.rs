@@ -245,21 +245,12 @@ impl CallReply {
         self.call.ends_soon()
     }
 
-    /// Appends the reply if it is there within a few yields of this thread.
-    pub(super) fn finish_soon(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
+    /// Appends the reply if it is there; if `yields`, within a few yields of this thread.
+    pub(super) fn try_finish(&mut self, yields: bool, out: &mut Vec<u8>) -> Option<ReplyKind> {
         let Self { server, form, call, in_flight } = self;
-        let start = out.len();
-        let answer = call.finish_soon(&server.form_writer(form), out)?;
-        Some(server.settle(form, answer, in_flight.take(), call.name(), (start, out)))
-    }
-
-    /// Appends the reply if it is there.
-    #[cfg(any(feature = "stdio", feature = "http"))]
-    pub(super) fn try_finish(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
-        let Self { server, form, call, in_flight } = self;
-        let start = out.len();
-        let answer = call.try_finish(&server.form_writer(form), out)?;
-        Some(server.settle(form, answer, in_flight.take(), call.name(), (start, out)))
+        let (start, writer) = (out.len(), server.form_writer(form));
+        let answer = if yields { call.finish_soon(&writer, out) } else { call.try_finish(&writer, out) };
+        Some(server.settle(form, answer?, in_flight.take(), call.name(), (start, out)))
     }
 
     pub(super) async fn finish(self) -> Reply {

@@ -253,7 +253,7 @@ impl Server {
         let mut out = Vec::new();
         match self.begin(message, peer, &mut out) {
             None => (!out.is_empty()).then_some(out),
-            Some(mut pending) => match pending.finish_soon(&mut out) {
+            Some(mut pending) => match pending.try_finish(true, &mut out) {
                 Some(_) => (!out.is_empty()).then_some(out),
                 None => pending.await,
             },

@@ -88,19 +88,10 @@ impl PendingReply {
         matches!(&self.work, Work::Call(Some(call)) if call.ends_soon())
     }
 
-    /// Appends the reply if it is there within a few yields of this thread.
-    pub(crate) fn finish_soon(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
+    /// Appends the reply if it is there; if `yields`, within a few yields of this thread.
+    pub(crate) fn try_finish(&mut self, yields: bool, out: &mut Vec<u8>) -> Option<ReplyKind> {
         match &mut self.work {
-            Work::Call(Some(call)) => call.finish_soon(out),
-            Work::Call(None) | Work::Future(_) => None,
-        }
-    }
-
-    /// Appends the reply if it is there.
-    #[cfg(any(feature = "stdio", feature = "http"))]
-    pub(crate) fn try_finish(&mut self, out: &mut Vec<u8>) -> Option<ReplyKind> {
-        match &mut self.work {
-            Work::Call(Some(call)) => call.try_finish(out),
+            Work::Call(Some(call)) => call.try_finish(yields, out),
             Work::Call(None) | Work::Future(_) => None,
         }
     }

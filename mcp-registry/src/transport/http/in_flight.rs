@@ -66,7 +66,7 @@ impl InFlight {
             let mut bytes = Vec::new();
             // Other connections are served meanwhile, which is cheaper than to be woken by another thread.
             while pending.ends_soon() {
-                if let Some(kind) = pending.try_finish(&mut bytes) {
+                if let Some(kind) = pending.try_finish(false, &mut bytes) {
                     return Reply { bytes, kind };
                 }
                 tokio::task::yield_now().await;

@@ -54,8 +54,7 @@ impl Connection {
         let mut waits = true;
         for mut reply in soon {
             let start = out.len();
-            let kind = if waits { reply.finish_soon(out) } else { reply.try_finish(out) };
-            if kind.is_some() {
+            if reply.try_finish(waits, out).is_some() {
                 end_line(out, start);
             } else {
                 waits = false;
