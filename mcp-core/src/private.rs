@@ -15,21 +15,21 @@ pub use inventory;
 pub use serde_json::Value;
 
 pub use crate::context::{FromContext, StateType, ToolContext};
-pub use crate::entry::{Call, Input, MetaValue, Registration, Timeout, ToolEntry, ToolFuture};
+pub use crate::entry::{Call, Input, MetaValue, Output, Registration, Timeout, ToolEntry, ToolFuture};
 pub use crate::error::{CallError, Origin, ToolError};
+pub use crate::output::Returned;
 pub use crate::output::probe::{
     AnyFailure, AnyOutcome, AnySuccess, DeserializableSuccess, NoSchema, NoShape, Outcome, SchemaSuccess, Success,
+    output, write, write_async,
 };
-pub use crate::output::{OutputSchema, Returned};
 pub use crate::param::borrow::{AnyLent, Lent, RefParam, lend};
-pub use crate::param::read::{Fields, read_arguments};
+pub use crate::param::read::Fields;
 pub use crate::param::slot::{AnySlot, ArgSlot};
 pub use crate::param::{Bound, Constraint, Param};
 pub use crate::util::block_on::block_on;
 pub use std::time::Duration;
 
 use crate::context::missing_state;
-use crate::output::TYPICAL_RESULT_BYTES;
 use crate::param::ToolParam;
 pub use crate::schema::Shape;
 
@@ -44,14 +44,6 @@ pub mod traits {
         AnyFailure as _, AnyLent as _, AnyOutcome as _, AnyShown as _, AnySlot as _, AnySuccess as _, CtxState as _,
         DeserializableSuccess as _, NoSchema as _, NoShape as _, SchemaSuccess as _, UnknownKind as _,
     };
-}
-
-/// What an `async` tool returned, with its value as JSON.
-pub fn written(
-    write: impl FnOnce(&mut Vec<u8>) -> Result<Returned, CallError>,
-) -> Result<(Returned, Vec<u8>), CallError> {
-    let mut out = Vec::with_capacity(TYPICAL_RESULT_BYTES);
-    write(&mut out).map(|returned| (returned, out))
 }
 
 /// A `#[ctx]` parameter that is borrowed: the context itself, or application state.
@@ -158,11 +150,6 @@ pub fn any<T>() -> T {
 /// A clone of application state.
 pub fn cloned_state<T: Clone + State>(cx: &ToolContext) -> Result<T, ToolError> {
     cx.state().cloned().ok_or_else(|| missing_state::<T>(cx))
-}
-
-/// An output schema that the author wrote out.
-pub fn explicit_output(schema: Value) -> Option<OutputSchema> {
-    Some(OutputSchema::explicit(schema))
 }
 
 /// A value as JSON, for defaults and examples. What cannot become JSON is null, and refused when the registry is built.

@@ -49,7 +49,8 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
     let private = quote!(#krate::__private);
     let (vis, konst, name) = (&function.vis, const_of(&tool.function), &tool.name);
     let function_name = tool.function.unraw().to_string();
-    let (doc, params, call, output, setters) = (doc(tool), params(tool), call(tool), output(tool), entry_setters(tool));
+    let (doc, params, output, setters) = (doc(tool), params(tool), output(tool), entry_setters(tool));
+    let (call_fn, kind) = (call_fn(tool), if tool.is_async { quote!(Async) } else { quote!(Sync) });
     // One item, of a kind that an `impl` may hold too: there the compiler misses the function, and reports nothing else.
     quote! {
         #[doc(hidden)]
@@ -59,11 +60,11 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
             use #private as __mcp;
             #[allow(unused_imports)]
             use __mcp::traits::*;
-            #doc #params #call #output
+            #doc #params #call_fn #output
             static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(#name, __mcp::Origin::new(
                 ::core::env!("CARGO_PKG_NAME"), ::core::env!("CARGO_PKG_VERSION"),
                 ::core::module_path!(), #function_name, ::core::file!(), ::core::line!(),
-            ), __MCP_CALL).params(&__MCP_PARAMS).output(|| __mcp_output(true).1, || __mcp_output(false).0) #setters;
+            ), __mcp::Call::#kind(__mcp_call)).params(&__MCP_PARAMS).output(__mcp_output) #setters;
             __mcp::inventory::submit! { __mcp::Registration(&__MCP_ENTRY) }
             &__MCP_ENTRY
         };
@@ -116,11 +117,9 @@ fn output(tool: &Tool) -> TokenStream {
     let any = tool.params.iter().map(|_| quote!(__mcp::any()));
     // The type is not named: if it is misspelt, the compiler reports it at the function, and once is enough.
     quote_spanned! {tool.return_span=>
-        fn __mcp_output(__with_schema: bool) -> (__mcp::Shape, __mcp::Option<__mcp::OutputSchema>) {
+        fn __mcp_output(__with_schema: bool) -> __mcp::Output {
             let __success = __mcp::Outcome::#by(|| #function(#(#any),*)).kind().success();
-            let __shape = __success.shape();
-            let __schema = if __with_schema { __success.schema(&__shape) } else { __mcp::None };
-            (__shape, __schema)
+            __mcp::output(__with_schema, __success.shape(), __success.schema())
         }
     }
 }
@@ -230,36 +229,41 @@ fn param(arg: &Arg, docs: &Docs) -> TokenStream {
 }
 
 /// The function that reads the arguments, calls the tool, and writes its result.
-fn call(tool: &Tool) -> TokenStream {
-    let (function, span) = (&tool.function, tool.return_span);
-    let read = read(tool);
+fn call_fn(tool: &Tool) -> TokenStream {
+    let (function, span, read) = (&tool.function, tool.return_span, read(tool));
+    let takes = tool.args.iter().map(|arg| {
+        let (slot, default) = (slot_name(arg), default_name(arg));
+        let take = default.map_or(quote!(take()), |default| quote!(take_or(#default)));
+        quote!(let #slot = #slot.#take;)
+    });
     let params = tool.params.iter().enumerate();
-    let (bindings, passed): (Vec<_>, Vec<_>) = params.map(|(position, param)| pass(tool, position, param)).unzip();
+    let (contexts, passed): (Vec<_>, Vec<_>) = params.map(|(position, param)| pass(tool, position, param)).unzip();
     let wait = tool.is_async.then(|| quote!(.await));
     let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
     // Variables that are named at the place of the user's tokens would be invisible to those of a `macro_rules!`.
     let out = format_ident!("__out");
-    let run = quote_spanned!(span=> #(#bindings)* let __returned = #called;);
-    let write = quote_spanned! {span=>
-        let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
-        __mcp::Success::of(&__value).write(__value, #out)
+    let (write, out) = if tool.is_async { (quote!(write_async), None) } else { (quote!(write), Some(quote!(, #out))) };
+    let run = quote_spanned! {span=>
+        #(#contexts)*
+        let __returned = #called;
+        let __kind = __mcp::Outcome::of(&__returned).kind();
+        __mcp::#write(__returned, __kind.failure(), __kind.success().writer() #out)
     };
-    let (params, result, nothing, body, variant) = if tool.is_async {
-        let future = quote_spanned!(span=> __mcp::Box::pin(async move { #run __mcp::written(|#out| { #write }) }));
-        let params = quote!(__context: __mcp::ToolContext, __args: __mcp::Input<'_>);
-        let result = quote!(__mcp::Option<__mcp::ToolFuture>);
-        (params, result, quote!(__mcp::None), quote!(__mcp::Ok(__mcp::Some(#future))), quote!(Async))
-    } else {
-        let params = quote!(__cx: &__mcp::ToolContext, __args: __mcp::Input<'_>, __out: &mut __mcp::Vec<u8>);
-        (params, quote!(__mcp::Returned), quote!(__mcp::Returned::Nothing), quote!(#run #write), quote!(Sync))
-    };
+    if !tool.is_async {
+        return quote! {
+            fn __mcp_call(__cx: &__mcp::ToolContext, __args: __mcp::Input<'_>, __out: &mut __mcp::Vec<u8>) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
+                #read { return __mcp::Ok(__mcp::Returned::Nothing); }
+                #(#takes)* #run
+            }
+        };
+    }
+    let future = quote_spanned!(span=> __mcp::Box::pin(async move { #run }));
     quote! {
-        fn __mcp_call(#params) -> __mcp::Result<#result, __mcp::CallError> {
-            #read
-            if __args.stops_after_reading() { return __mcp::Ok(#nothing); }
-            #body
+        fn __mcp_call(__context: __mcp::ToolContext, __args: __mcp::Input<'_>) -> __mcp::Result<__mcp::Option<__mcp::ToolFuture>, __mcp::CallError> {
+            #read { return __mcp::Ok(__mcp::None); }
+            #(#takes)*
+            __mcp::Ok(__mcp::Some(#future))
         }
-        const __MCP_CALL: __mcp::Call = __mcp::Call::#variant(__mcp_call);
     }
 }
 
@@ -271,29 +275,27 @@ fn is_flattened(tool: &Tool) -> bool {
     tool.args.iter().any(|arg| arg.keys.flag("flatten").is_some())
 }
 
-/// Fills a slot for each argument.
+/// Fills a slot for each argument, and asks whether the tool is not to run.
 fn read(tool: &Tool) -> TokenStream {
     let allow_unknown = tool.keys.flag("allow_unknown_arguments").is_some();
     let fields = is_flattened(tool).then(|| quote! { static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new(); });
-    let read = if fields.is_some() { quote!(__MCP_FIELDS.read_arguments) } else { quote!(__mcp::read_arguments) };
+    let known = if fields.is_some() { quote!(__mcp::Some(&__MCP_FIELDS)) } else { quote!(__mcp::None) };
     let slots: Vec<Ident> = tool.args.iter().map(slot_name).collect();
     let types = tool.args.iter().map(|arg| &arg.ty.slot);
     quote! {
         #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
         #fields
-        #read(__args.json, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?;
+        if !__args.read(#known, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?
     }
 }
 
-/// The variable that is kept while the tool runs, and the argument that the tool gets.
+/// The variable for what comes from the context, and the argument that the tool gets.
 fn pass(tool: &Tool, position: usize, param: &Param) -> (TokenStream, TokenStream) {
     match param {
         Param::Arg(index) => {
-            let arg = &tool.args[*index];
-            let slot = slot_name(arg);
-            let take = default_name(arg).map_or(quote!(take()), |default| quote!(take_or(#default)));
+            let (arg, slot) = (&tool.args[*index], slot_name(&tool.args[*index]));
             let passed = if arg.ty.borrows { quote_spanned!(arg.span=> __mcp::lend(&#slot)) } else { quote!(#slot) };
-            (quote!(let #slot = #slot.#take;), passed)
+            (TokenStream::new(), passed)
         }
         Param::Ctx { kind, ty } => {
             let name = format_ident!("__c{position}");

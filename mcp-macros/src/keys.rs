@@ -30,7 +30,7 @@ pub(crate) static TOOL_KEYS: [Key; 24] = [
     key("cache_ttl", Kind::SECONDS, Target::Setter),
     key("inline", Kind::BOOL, Target::Setter),
     key("input_schema", Kind::SCHEMA, Target::Setter),
-    key("output_schema", Kind::OUTPUT_SCHEMA, Target::Setter),
+    key("output_schema", Kind::SCHEMA, Target::Setter),
     key("allow_unknown_arguments", Kind::BOOL, Target::Setter),
     key("allow", Kind::TEXTS, Target::Setter),
     key("crate", Kind::PATH, Target::Model),

@@ -80,8 +80,6 @@ impl Kind {
         Self { form: "{} = path::to::it", read: |meta| Ok(value::<Path>(meta)?.to_token_stream()) };
     pub(crate) const EXPR: Self = Self { form: "{} = …", read: expr };
     pub(crate) const SCHEMA: Self = Self { read: |meta| schema(meta).map(|value| quote!(|| #value)), ..Self::EXPR };
-    pub(crate) const OUTPUT_SCHEMA: Self =
-        Self { read: |meta| schema(meta).map(|value| quote!(|| __mcp::explicit_output(#value))), ..Self::EXPR };
     pub(crate) const OPTIONAL_EXPR: Self =
         Self { form: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| expr(meta)) };
 

@@ -69,13 +69,14 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
         let mut __a1 = __mcp::ArgSlot::<String>::new();
         let mut __a2 = __mcp::ArgSlot::<Option<u64>>::new();
         let mut __a3 = __mcp::ArgSlot::<Option<<str as __mcp::RefParam>::Slot>>::new();
-        __mcp::read_arguments(
-            __args.json,
-            &__MCP_PARAMS,
-            false,
-            &mut [__a0.slot(), __a1.slot(), __a2.slot(), __a3.slot()],
-        )?;
-        if __args.stops_after_reading() {
+        if !__args
+            .read(
+                __mcp::None,
+                &__MCP_PARAMS,
+                false,
+                &mut [__a0.slot(), __a1.slot(), __a2.slot(), __a3.slot()],
+            )?
+        {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
         let __a0 = __a0.take();
@@ -83,13 +84,10 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
         let __a2 = __a2.take();
         let __a3 = __a3.take();
         let __returned = read(__mcp::lend(&__a0), __a1, __a2, __mcp::lend(&__a3));
-        let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
-        __mcp::Success::of(&__value).write(__value, __out)
+        let __kind = __mcp::Outcome::of(&__returned).kind();
+        __mcp::write(__returned, __kind.failure(), __kind.success().writer(), __out)
     }
-    const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
-    fn __mcp_output(
-        __with_schema: bool,
-    ) -> (__mcp::Shape, __mcp::Option<__mcp::OutputSchema>) {
+    fn __mcp_output(__with_schema: bool) -> __mcp::Output {
         let __success = __mcp::Outcome::by(|| read(
                 __mcp::any(),
                 __mcp::any(),
@@ -98,13 +96,7 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
             ))
             .kind()
             .success();
-        let __shape = __success.shape();
-        let __schema = if __with_schema {
-            __success.schema(&__shape)
-        } else {
-            __mcp::None
-        };
-        (__shape, __schema)
+        __mcp::output(__with_schema, __success.shape(), __success.schema())
     }
     static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
             "files.read",
@@ -116,10 +108,10 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
                 ::core::file!(),
                 ::core::line!(),
             ),
-            __MCP_CALL,
+            __mcp::Call::Sync(__mcp_call),
         )
         .params(&__MCP_PARAMS)
-        .output(|| __mcp_output(true).1, || __mcp_output(false).0)
+        .output(__mcp_output)
         .read_only(true)
         .tags(&["files"])
         .timeout(__mcp::Timeout::After(__mcp::Duration::from_millis(5000u64)))

@@ -14,10 +14,10 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
         __args: __mcp::Input<'_>,
     ) -> __mcp::Result<__mcp::Option<__mcp::ToolFuture>, __mcp::CallError> {
         let mut __a0 = __mcp::ArgSlot::<String>::new();
-        __mcp::read_arguments(__args.json, &__MCP_PARAMS, false, &mut [__a0.slot()])?;
-        if __args.stops_after_reading() {
+        if !__args.read(__mcp::None, &__MCP_PARAMS, false, &mut [__a0.slot()])? {
             return __mcp::Ok(__mcp::None);
         }
+        let __a0 = __a0.take();
         __mcp::Ok(
             __mcp::Some(
                 __mcp::Box::pin(async move {
@@ -25,22 +25,18 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
                     let __c1 = __mcp::CtxRef::<Db>::NEW.get(&__context)?;
                     let __c2 = <User as __mcp::FromContext>::from_context(&__context)
                         .await?;
-                    let __a0 = __a0.take();
                     let __returned = search(__c0, __c1, __c2, __a0).await;
-                    __mcp::written(|__out| {
-                        let __value = __mcp::Outcome::of(&__returned)
-                            .kind()
-                            .split(__returned)?;
-                        __mcp::Success::of(&__value).write(__value, __out)
-                    })
+                    let __kind = __mcp::Outcome::of(&__returned).kind();
+                    __mcp::write_async(
+                        __returned,
+                        __kind.failure(),
+                        __kind.success().writer(),
+                    )
                 }),
             ),
         )
     }
-    const __MCP_CALL: __mcp::Call = __mcp::Call::Async(__mcp_call);
-    fn __mcp_output(
-        __with_schema: bool,
-    ) -> (__mcp::Shape, __mcp::Option<__mcp::OutputSchema>) {
+    fn __mcp_output(__with_schema: bool) -> __mcp::Output {
         let __success = __mcp::Outcome::by_future(|| search(
                 __mcp::any(),
                 __mcp::any(),
@@ -49,13 +45,7 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
             ))
             .kind()
             .success();
-        let __shape = __success.shape();
-        let __schema = if __with_schema {
-            __success.schema(&__shape)
-        } else {
-            __mcp::None
-        };
-        (__shape, __schema)
+        __mcp::output(__with_schema, __success.shape(), __success.schema())
     }
     static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
             "notes.search",
@@ -67,10 +57,10 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
                 ::core::file!(),
                 ::core::line!(),
             ),
-            __MCP_CALL,
+            __mcp::Call::Async(__mcp_call),
         )
         .params(&__MCP_PARAMS)
-        .output(|| __mcp_output(true).1, || __mcp_output(false).0)
+        .output(__mcp_output)
         .needs(
             &[
                 |needs| __mcp::CtxRef::<ToolContext>::NEW.needs(needs),

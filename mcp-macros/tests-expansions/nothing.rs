@@ -12,26 +12,16 @@ const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
         __args: __mcp::Input<'_>,
         __out: &mut __mcp::Vec<u8>,
     ) -> __mcp::Result<__mcp::Returned, __mcp::CallError> {
-        __mcp::read_arguments(__args.json, &__MCP_PARAMS, false, &mut [])?;
-        if __args.stops_after_reading() {
+        if !__args.read(__mcp::None, &__MCP_PARAMS, false, &mut [])? {
             return __mcp::Ok(__mcp::Returned::Nothing);
         }
         let __returned = nothing();
-        let __value = __mcp::Outcome::of(&__returned).kind().split(__returned)?;
-        __mcp::Success::of(&__value).write(__value, __out)
+        let __kind = __mcp::Outcome::of(&__returned).kind();
+        __mcp::write(__returned, __kind.failure(), __kind.success().writer(), __out)
     }
-    const __MCP_CALL: __mcp::Call = __mcp::Call::Sync(__mcp_call);
-    fn __mcp_output(
-        __with_schema: bool,
-    ) -> (__mcp::Shape, __mcp::Option<__mcp::OutputSchema>) {
+    fn __mcp_output(__with_schema: bool) -> __mcp::Output {
         let __success = __mcp::Outcome::by(|| nothing()).kind().success();
-        let __shape = __success.shape();
-        let __schema = if __with_schema {
-            __success.schema(&__shape)
-        } else {
-            __mcp::None
-        };
-        (__shape, __schema)
+        __mcp::output(__with_schema, __success.shape(), __success.schema())
     }
     static __MCP_ENTRY: __mcp::ToolEntry = __mcp::ToolEntry::new(
             "test.nothing",
@@ -43,10 +33,10 @@ const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
                 ::core::file!(),
                 ::core::line!(),
             ),
-            __MCP_CALL,
+            __mcp::Call::Sync(__mcp_call),
         )
         .params(&__MCP_PARAMS)
-        .output(|| __mcp_output(true).1, || __mcp_output(false).0);
+        .output(__mcp_output);
     __mcp::inventory::submit! {
         __mcp::Registration(& __MCP_ENTRY)
     }

@@ -9,7 +9,9 @@ use crate::context::{BoxFuture, CallOptions, Extensions, StateType, ToolContext}
 use crate::error::{CallError, Fault, Origin};
 use crate::output::{OutputSchema, Returned};
 use crate::param::Param;
+use crate::param::read::{Fields, read_arguments};
 use crate::param::schema::{input_schema, type_schemas};
+use crate::param::slot::Slot;
 use crate::schema::Shape;
 
 /// A tool as it was defined: data and one function pointer.
@@ -65,15 +67,17 @@ pub struct ToolEntry {
     pub flatten: bool,
     /// The input schema, where the author wrote it out.
     pub input_schema: Option<fn() -> Value>,
-    /// The output schema: of the return type, or written out.
-    pub output_schema: fn() -> Option<OutputSchema>,
-    /// Whether the author wrote the output schema out.
-    pub explicit_output: bool,
-    /// What serde knows about the return type, where it can also be read.
-    pub output_shape: fn() -> Shape,
+    /// The output schema, where the author wrote it out.
+    pub output_schema: Option<fn() -> Value>,
+    /// What the compiler knows about the return type.
+    pub output: fn(with_schema: bool) -> Output,
     /// The application state that it needs.
     pub needs: &'static [fn(&mut Vec<StateType>)],
 }
+
+/// What the compiler knows about a return type: what serde tells about it, where it can also be read; and its schema, on
+/// request.
+pub type Output = (Shape, Option<OutputSchema>);
 
 /// How a tool is called: the arguments are a JSON object, and the result is appended to a buffer as JSON.
 #[derive(Clone, Copy, Debug)]
@@ -112,12 +116,22 @@ impl<'a> Input<'a> {
         self
     }
 
-    /// The arguments are read. Says whether that is all.
+    /// Reads the arguments into their places, or as the fields of a struct that is the one parameter. Returns whether the
+    /// tool is to run.
     #[doc(hidden)]
-    #[inline]
-    pub fn stops_after_reading(&self) -> bool {
+    pub fn read(
+        &self,
+        fields: Option<&Fields>,
+        params: &[Param],
+        allow_unknown: bool,
+        slots: &mut [&mut dyn Slot],
+    ) -> Result<bool, CallError> {
+        match fields {
+            Some(fields) => fields.read_arguments(self.json, params, allow_unknown, slots)?,
+            None => read_arguments(self.json, params, allow_unknown, slots)?,
+        }
         let should_run = self.on_read.is_none_or(|on_read| on_read());
-        self.check || !should_run
+        Ok(should_run && !self.check)
     }
 }
 
@@ -203,9 +217,8 @@ impl ToolEntry {
             params: &[],
             flatten: false,
             input_schema: None,
-            output_schema: no_schema,
-            explicit_output: false,
-            output_shape: Shape::default,
+            output_schema: None,
+            output: |_| Output::default(),
             needs: &[],
         }
     }
@@ -217,6 +230,14 @@ impl ToolEntry {
         match self.input_schema {
             Some(explicit) => explicit(),
             None => input_schema(self.params, self.flatten, self.allow_unknown_arguments),
+        }
+    }
+
+    /// The schema of what the tool returns: the one that the author wrote, or that of the return type.
+    pub fn generate_output_schema(&self) -> Option<OutputSchema> {
+        match self.output_schema {
+            Some(explicit) => Some(OutputSchema::explicit(explicit())),
+            None => (self.output)(true).1,
         }
     }
 
@@ -239,10 +260,6 @@ impl ToolEntry {
             _ => Ok(()),
         }
     }
-}
-
-fn no_schema() -> Option<OutputSchema> {
-    None
 }
 
 /// Builds an entry in a `static`, one fact a call.
@@ -281,27 +298,9 @@ entry_setters! {
     params(params: &'static [Param]) => params = params;
     flatten(flatten: bool) => flatten = flatten;
     input_schema(schema: fn() -> Value) => input_schema = Some(schema);
+    output_schema(schema: fn() -> Value) => output_schema = Some(schema);
+    output(output: fn(bool) -> Output) => output = output;
     needs(needs: &'static [fn(&mut Vec<StateType>)]) => needs = needs;
-}
-
-impl ToolEntry {
-    /// What the compiler knows about the return type.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn output(mut self, schema: fn() -> Option<OutputSchema>, shape: fn() -> Shape) -> Self {
-        self.output_schema = schema;
-        self.output_shape = shape;
-        self
-    }
-
-    /// The schema that the author wrote out in place of that of the return type.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn output_schema(mut self, schema: fn() -> Option<OutputSchema>) -> Self {
-        self.output_schema = schema;
-        self.explicit_output = true;
-        self
-    }
 }
 
 /// A tool, handed to the linker.

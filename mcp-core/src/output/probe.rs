@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Json, JsonOutput, OutputSchema, Returned, ToolFailure, ToolOutput};
+use super::{Json, JsonOutput, OutputSchema, Returned, TYPICAL_RESULT_BYTES, ToolFailure, ToolOutput};
 use crate::error::{CallError, SerializationError, ToolError};
 use crate::message::{Content, ToolResult};
 use crate::schema::{self, Shape, output_shape};
@@ -70,45 +70,45 @@ impl<T> AnyOutcome<T> for Outcome<T> {
 }
 
 impl<T> IsValue<T> {
-    /// The value.
-    pub fn split(self, value: T) -> Result<T, ToolError> {
-        Ok(value)
+    /// There is none.
+    pub fn failure(&self) -> fn(T) -> Result<T, ToolError> {
+        Ok
     }
 
     /// The type of the value.
-    pub fn success(self) -> Success<T> {
+    pub fn success(&self) -> Success<T> {
         Success(PhantomData)
     }
 }
 
 impl<T, E> IsResult<T, E> {
     /// The type of the value.
-    pub fn success(self) -> Success<T> {
+    pub fn success(&self) -> Success<T> {
         Success(PhantomData)
     }
 }
 
 impl<T, E: Into<ToolError>> IsResult<T, E> {
-    /// The value, or the error as it was made.
-    pub fn split(self, value: Result<T, E>) -> Result<T, ToolError> {
-        value.map_err(Into::into)
+    /// The error as it was made.
+    pub fn failure(&self) -> fn(Result<T, E>) -> Result<T, ToolError> {
+        |value| value.map_err(Into::into)
     }
 }
 
 /// Every error that is not made into a tool error by its author.
 pub trait AnyFailure<T, E> {
-    /// The value, or the error.
-    fn split(self, value: Result<T, E>) -> Result<T, ToolError>
+    /// The error as a tool error.
+    fn failure(&self) -> fn(Result<T, E>) -> Result<T, ToolError>
     where
         E: ToolFailure;
 }
 
 impl<T, E> AnyFailure<T, E> for IsResult<T, E> {
-    fn split(self, value: Result<T, E>) -> Result<T, ToolError>
+    fn failure(&self) -> fn(Result<T, E>) -> Result<T, ToolError>
     where
         E: ToolFailure,
     {
-        value.map_err(ToolError::from_error)
+        |value| value.map_err(ToolError::from_error)
     }
 }
 
@@ -123,14 +123,35 @@ impl<T> Clone for Success<T> {
 
 impl<T> Copy for Success<T> {}
 
-impl<T> Success<T> {
-    /// For the type of a value.
-    pub const fn of(_: &T) -> Self {
-        Self(PhantomData)
-    }
+type Written = Result<Returned, CallError>;
+type Write<T> = fn(T, &mut Vec<u8>) -> Written;
+
+type OutputSchemaOf = fn(&Shape) -> Option<OutputSchema>;
+
+/// What the compiler knows about a return type.
+pub fn output(with_schema: bool, shape: fn() -> Shape, schema: OutputSchemaOf) -> (Shape, Option<OutputSchema>) {
+    let shape = shape();
+    let schema = if with_schema { schema(&shape) } else { None };
+    (shape, schema)
 }
 
-type Written = Result<Returned, CallError>;
+/// Writes what a tool returned.
+#[inline]
+pub fn write<R, T>(returned: R, split: fn(R) -> Result<T, ToolError>, write: Write<T>, out: &mut Vec<u8>) -> Written {
+    write(split(returned)?, out)
+}
+
+/// Writes what an `async` tool returned, into a buffer of its own.
+#[inline]
+pub fn write_async<R, T>(
+    returned: R,
+    split: fn(R) -> Result<T, ToolError>,
+    write: Write<T>,
+) -> Result<(Returned, Vec<u8>), CallError> {
+    let mut out = Vec::with_capacity(TYPICAL_RESULT_BYTES);
+    let returned = self::write(returned, split, write, &mut out)?;
+    Ok((returned, out))
+}
 
 /// A type with a form of its own in a result, and so without a schema.
 pub trait SpecialForm {
@@ -188,54 +209,54 @@ impl<T> SpecialForm for Json<T> {
 
 // One impl for all of them: with several, the compiler calls a misspelt return type ambiguous.
 impl<T: SpecialForm> Success<T> {
-    /// The value in its own form.
-    pub fn write(self, value: T, out: &mut Vec<u8>) -> Written
+    /// Writes the value in its own form.
+    pub fn writer(&self) -> Write<T>
     where
         T::Json: JsonOutput,
     {
-        value.write(out)
+        T::write
     }
 
     /// None.
-    pub fn schema(self, _: &Shape) -> Option<OutputSchema> {
-        None
+    pub fn schema(self) -> OutputSchemaOf {
+        |_| None
     }
 }
 
 /// Every other type.
 pub trait AnySuccess<T> {
-    /// The value as JSON.
-    fn write(self, value: T, out: &mut Vec<u8>) -> Written
+    /// Writes the value as JSON.
+    fn writer(&self) -> Write<T>
     where
         T: ToolOutput;
 }
 
 impl<T> AnySuccess<T> for Success<T> {
-    fn write(self, value: T, out: &mut Vec<u8>) -> Written
+    fn writer(&self) -> Write<T>
     where
         T: ToolOutput,
     {
-        write_json(&value, out)
+        |value, out| write_json(&value, out)
     }
 }
 
 /// Every other type that has a schema. (One that has none is refused where it is written; see [`AnySuccess`].)
 pub trait SchemaSuccess<T> {
     /// The schema of the type.
-    fn schema(self, shape: &Shape) -> Option<OutputSchema>;
+    fn schema(self) -> OutputSchemaOf;
 }
 
 impl<T: ToolOutput> SchemaSuccess<T> for Success<T> {
-    fn schema(self, shape: &Shape) -> Option<OutputSchema> {
-        Some(OutputSchema { schema: schema::output_of::<T>(shape), wraps: schema::wraps::<T>() })
+    fn schema(self) -> OutputSchemaOf {
+        |shape| Some(OutputSchema { schema: schema::output_of::<T>(shape), wraps: schema::wraps::<T>() })
     }
 }
 
 /// The rest.
 pub trait NoSchema<T> {
     /// None.
-    fn schema(&self, _: &Shape) -> Option<OutputSchema> {
-        None
+    fn schema(&self) -> OutputSchemaOf {
+        |_| None
     }
 }
 
@@ -244,20 +265,20 @@ impl<T> NoSchema<T> for Success<T> {}
 /// Every type that can also be read, which is how serde tells about it.
 pub trait DeserializableSuccess<T> {
     /// What serde knows about the type.
-    fn shape(self) -> Shape;
+    fn shape(self) -> fn() -> Shape;
 }
 
 impl<T: Deserialize<'static>> DeserializableSuccess<T> for Success<T> {
-    fn shape(self) -> Shape {
-        output_shape::<T>()
+    fn shape(self) -> fn() -> Shape {
+        output_shape::<T>
     }
 }
 
 /// The rest.
 pub trait NoShape<T> {
     /// Nothing.
-    fn shape(&self) -> Shape {
-        Shape::default()
+    fn shape(&self) -> fn() -> Shape {
+        Shape::default
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Fault;
 const NOTED: usize = 20;
 
 /// Reads the arguments of a call, a JSON object, into their places.
-pub fn read_arguments(
+pub(crate) fn read_arguments(
     json: &str,
     params: &[Param],
     allow_unknown: bool,

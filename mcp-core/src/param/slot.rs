@@ -71,7 +71,7 @@ impl<T> ArgSlot<T> {
     }
 
     /// The argument, or the default.
-    pub fn take_or(self, default: impl FnOnce() -> T) -> T {
+    pub fn take_or(self, default: fn() -> T) -> T {
         self.value.unwrap_or_else(default)
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
     };
     let entry = tool.definition().entry();
     let input = entry.is_none_or(|entry| entry.input_schema.is_some() || entry.flatten);
-    let output = entry.is_none_or(|entry| entry.explicit_output);
+    let output = entry.is_none_or(|entry| entry.output_schema.is_some());
     if input {
         schema_problem("input", object_fault(tool.input_schema()).or_else(|| union_fault(tool.input_schema())));
     }
@@ -45,7 +45,7 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
         }));
     }
     if let Some(entry) = entry {
-        problems.extend((entry.output_shape)().keys.into_iter().map(|fault| RegistrationProblem::ReturnType {
+        problems.extend((entry.output)(false).0.keys.into_iter().map(|fault| RegistrationProblem::ReturnType {
             tool: tool.name().to_owned(),
             reason: fault.to_string(),
             origin: origin(),

@@ -149,7 +149,7 @@ impl Definition {
     /// Makes the schema of the results.
     pub(crate) fn output_schema(&self) -> Option<OutputSchema> {
         match &self.output {
-            Output::Typed(entry) => (entry.output_schema)(),
+            Output::Typed(entry) => entry.generate_output_schema(),
             Output::Schema(schema) => schema.clone().map(OutputSchema::explicit),
         }
     }

@@ -69,7 +69,7 @@ pub(super) fn input(subject: &dyn Subject) -> Compiled {
 
 /// The validator of a tool's results, if it has an output schema.
 pub(super) fn output(subject: &dyn Subject) -> Option<Compiled> {
-    let is_explicit = subject.entry().is_none_or(|entry| entry.explicit_output);
+    let is_explicit = subject.entry().is_none_or(|entry| entry.output_schema.is_some());
     subject.output().map(|schema| compile(schema.clone(), is_explicit))
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn problems(subject: &dyn Subject, check_schemas: bool) -> Vec<Regist
     let (name, origin) = (|| subject.name().to_owned(), || Box::new(subject.origin().clone()));
     let entry = subject.entry();
     let is_explicit_input = check_schemas && entry.is_none_or(|entry| entry.input_schema.is_some());
-    let is_explicit_output = check_schemas && entry.is_none_or(|entry| entry.explicit_output);
+    let is_explicit_output = check_schemas && entry.is_none_or(|entry| entry.output_schema.is_some());
     let input = is_explicit_input.then(|| ("input", input(subject).err()));
     let output = is_explicit_output.then(|| ("output", output(subject).and_then(Result::err)));
     let schemas = input.into_iter().chain(output).filter_map(|(which, error)| {

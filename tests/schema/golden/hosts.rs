@@ -188,7 +188,7 @@ fn output_is_an_object_in_each_version() {
         let is_object = |schema: &Value| has_kind(schema, "object");
         assert!(tool.get("outputSchema").is_none_or(is_object), "{tool}");
     }
-    let list = (entry("golden.vec").output_schema)().unwrap().schema;
+    let list = entry("golden.vec").generate_output_schema().unwrap().schema;
     assert_eq!(list["properties"]["result"]["type"], "array");
 }
 
