@@ -38,6 +38,7 @@ pub(super) struct Pool {
     start: Start,
 }
 
+#[derive(Default)]
 struct State {
     queue: VecDeque<Job>,
     /// The running threads.
@@ -56,17 +57,8 @@ struct State {
 
 impl Pool {
     pub(super) fn new(max_threads: usize, keep_alive: Duration, start: Start) -> Arc<Self> {
-        let state = State {
-            queue: VecDeque::new(),
-            threads: 0,
-            searching: 0,
-            idle: 0,
-            wakes: 0,
-            max_threads,
-            started: 0,
-            closed: false,
-        };
-        let (state, queued, wake) = (Mutex::new(state), AtomicUsize::new(0), Condvar::new());
+        let state = Mutex::new(State { max_threads, ..State::default() });
+        let (queued, wake) = (AtomicUsize::new(0), Condvar::new());
         Arc::new(Self { state, queued, wake, keep_alive, start })
     }
 

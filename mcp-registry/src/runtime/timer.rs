@@ -28,6 +28,7 @@ pub(super) struct Timer {
     start: Start,
 }
 
+#[derive(Default)]
 struct State {
     sleeping: BTreeMap<Key, Waker>,
     /// When the thread wakes up by itself.
@@ -38,8 +39,7 @@ struct State {
 
 impl Timer {
     pub(super) fn new(start: Start) -> Arc<Self> {
-        let state = State { sleeping: BTreeMap::new(), alarm: None, running: false, closed: false };
-        Arc::new(Self { state: Mutex::new(state), changed: Condvar::new(), next_id: AtomicU64::new(0), start })
+        Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), next_id: AtomicU64::new(0), start })
     }
 
     /// Completes at the deadline, even if the timer is closed before.

@@ -1,9 +1,7 @@
 //! A runtime that uses tokio's timers and threads.
 
-use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -13,7 +11,7 @@ use ::tokio::runtime::Handle;
 use ::tokio::time::{self, Sleep};
 use mcp_core::context::BoxFuture;
 
-use super::{Job, Runtime, RuntimeError, ThreadRuntime, discard, guarded};
+use super::{Job, Runtime, RuntimeError, ThreadRuntime, discard, guard, guarded};
 use crate::util::lock::lock;
 
 /// The longest sleep: tokio adds to the deadline, which must not overflow.
@@ -53,13 +51,8 @@ impl TokioRuntime {
     /// this case tokio prints a panic message first; if panics abort, the program ends there.)
     pub fn new(handle: Handle) -> Result<Self, RuntimeError> {
         let runtime = Self { handle };
-        match catch_unwind(AssertUnwindSafe(|| drop(runtime.sleep(Instant::now())))) {
-            Ok(()) => Ok(runtime),
-            Err(payload) => {
-                discard(payload);
-                Err(RuntimeError::NoTimers)
-            }
-        }
+        guard(|| drop(runtime.sleep(Instant::now()))).map_err(|_| RuntimeError::NoTimers)?;
+        Ok(runtime)
     }
 
     fn sleep(&self, deadline: Instant) -> Sleep {
@@ -79,13 +72,10 @@ impl Runtime for TokioRuntime {
             let mut fallback = ThreadRuntime::shared().sleep_until(deadline);
             poll_fn(move |cx| {
                 // Tokio's timer panics when its runtime is gone.
-                match catch_unwind(AssertUnwindSafe(|| !is_gone && sleep.as_mut().poll(cx).is_ready())) {
+                match guard(|| !is_gone && sleep.as_mut().poll(cx).is_ready()) {
                     Ok(true) => return Poll::Ready(()),
                     Ok(false) => {}
-                    Err(payload) => {
-                        discard(payload);
-                        is_gone = true;
-                    }
+                    Err(_) => is_gone = true,
                 }
                 fallback.as_mut().poll(cx)
             })
@@ -103,10 +93,10 @@ impl Runtime for TokioRuntime {
                 guarded(job);
             }
         };
-        let error = match catch_unwind(AssertUnwindSafe(|| self.handle.spawn_blocking(run))) {
+        let error = match guard(|| self.handle.spawn_blocking(run)) {
             Ok(task) if task.is_finished() => RuntimeError::ShutDown,
             Ok(_) => return Ok(()),
-            Err(payload) => spawn_error(payload),
+            Err(panicked) => RuntimeError::NoThread(io::Error::other(panicked.message())),
         };
         let job = lock(&slot).take();
         match job {
@@ -122,13 +112,6 @@ impl Runtime for TokioRuntime {
     fn tokio_handle(&self) -> Option<&Handle> {
         Some(&self.handle)
     }
-}
-
-/// The error that tokio panics with.
-fn spawn_error(payload: Box<dyn Any + Send>) -> RuntimeError {
-    let text = payload.downcast_ref::<String>().cloned();
-    discard(payload);
-    RuntimeError::NoThread(io::Error::other(text.unwrap_or_else(|| "tokio gave no reason".to_owned())))
 }
 
 #[cfg(test)]
