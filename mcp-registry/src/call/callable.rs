@@ -85,7 +85,7 @@ impl Callable {
     }
 
     pub(crate) fn meter(&self) -> &Meter {
-        self.0.meter.get_or_init(|| Box::new(Meter::new()))
+        self.0.meter.get_or_init(Box::default)
     }
 
     /// Whether the tool was quick the last time: up to its first `await`, or on the pool.

@@ -13,6 +13,7 @@ const BUCKETS: usize = 28;
 const FIRST_BITS: u32 = 10;
 
 /// Counts the calls of one tool. Recording takes no lock and allocates nothing.
+#[derive(Default)]
 pub(crate) struct Meter {
     errors: AtomicU64,
     nanos: AtomicU64,
@@ -22,15 +23,6 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) const fn new() -> Self {
-        Self {
-            errors: AtomicU64::new(0),
-            nanos: AtomicU64::new(0),
-            longest: AtomicU64::new(0),
-            buckets: [const { AtomicU64::new(0) }; BUCKETS],
-        }
-    }
-
     /// Counts a call.
     pub(crate) fn record(&self, duration: Duration, is_error: bool) {
         let nanos = nanos(duration);
@@ -156,17 +148,6 @@ impl ToolMetrics {
         self.buckets.iter().enumerate().map(|(i, count)| (bound(i), *count))
     }
 
-    fn empty(tool: &str) -> Self {
-        Self {
-            tool: tool.to_owned(),
-            calls: 0,
-            errors: 0,
-            total: Duration::ZERO,
-            max: Duration::ZERO,
-            buckets: [0; BUCKETS],
-        }
-    }
-
     fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         self.errors += other.errors;
@@ -235,7 +216,7 @@ impl Metrics {
 
     /// All tools together, under the name `*`.
     pub fn total(&self) -> ToolMetrics {
-        let mut total = ToolMetrics::empty("*");
+        let mut total = Meter::default().snapshot("*");
         for tool in &self.tools {
             total.add(tool);
         }
@@ -273,11 +254,11 @@ impl fmt::Display for Exposition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         header(f, "mcp_tool_calls_total", "counter", "Calls of a tool.")?;
         for tool in self.0 {
-            writeln!(f, "mcp_tool_calls_total{{tool=\"{}\"}} {}", Label(&tool.tool), tool.calls)?;
+            writeln!(f, "mcp_tool_calls_total{{tool=\"{}\"}} {}", label(&tool.tool), tool.calls)?;
         }
         header(f, "mcp_tool_errors_total", "counter", "Calls of a tool that failed.")?;
         for tool in self.0 {
-            writeln!(f, "mcp_tool_errors_total{{tool=\"{}\"}} {}", Label(&tool.tool), tool.errors)?;
+            writeln!(f, "mcp_tool_errors_total{{tool=\"{}\"}} {}", label(&tool.tool), tool.errors)?;
         }
         header(f, "mcp_tool_duration_seconds", "histogram", "How long the calls of a tool took.")?;
         self.0.iter().filter(|tool| tool.calls > 0).try_for_each(|tool| histogram(f, tool))
@@ -290,39 +271,20 @@ fn header(f: &mut fmt::Formatter<'_>, name: &str, kind: &str, help: &str) -> fmt
 
 /// Each bucket counts those before it too. (Ours end just below their bounds, Prometheus' at them: a nanosecond.)
 fn histogram(f: &mut fmt::Formatter<'_>, tool: &ToolMetrics) -> fmt::Result {
-    let label = Label(&tool.tool);
+    let label = label(&tool.tool);
     let mut seen = 0;
     for (bound, count) in tool.buckets() {
         seen += count;
-        write!(f, "mcp_tool_duration_seconds_bucket{{tool=\"{label}\",le=\"")?;
-        match bound {
-            Some(bound) => write!(f, "{}", bound.as_secs_f64())?,
-            None => f.write_str("+Inf")?,
-        }
-        writeln!(f, "\"}} {seen}")?;
+        let bound = bound.map_or_else(|| "+Inf".to_owned(), |bound| bound.as_secs_f64().to_string());
+        writeln!(f, "mcp_tool_duration_seconds_bucket{{tool=\"{label}\",le=\"{bound}\"}} {seen}")?;
     }
     writeln!(f, "mcp_tool_duration_seconds_sum{{tool=\"{label}\"}} {}", tool.total.as_secs_f64())?;
     writeln!(f, "mcp_tool_duration_seconds_count{{tool=\"{label}\"}} {seen}")
 }
 
 /// The value of a label, escaped.
-#[derive(Clone, Copy)]
-struct Label<'a>(&'a str);
-
-impl fmt::Display for Label<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for part in self.0.split_inclusive(['\\', '"', '\n']) {
-            let plain = part.trim_end_matches(['\\', '"', '\n']);
-            f.write_str(plain)?;
-            f.write_str(match &part[plain.len()..] {
-                "\\" => "\\\\",
-                "\"" => "\\\"",
-                "\n" => "\\n",
-                _ => "",
-            })?;
-        }
-        Ok(())
-    }
+fn label(value: &str) -> String {
+    value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }
 
 #[cfg(test)]
@@ -331,10 +293,10 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{BUCKETS, Label, Meter, Metrics, bound, bucket};
+    use super::{BUCKETS, Meter, Metrics, bound, bucket, label};
 
     fn meter(micros: &[u64]) -> Meter {
-        let meter = Meter::new();
+        let meter = Meter::default();
         for took in micros {
             meter.record(Duration::from_micros(*took), false);
         }
@@ -355,7 +317,7 @@ mod tests {
 
     #[test]
     fn calls_and_errors_are_counted() {
-        let meter = Meter::new();
+        let meter = Meter::default();
         meter.record(Duration::from_millis(1), false);
         meter.record(Duration::from_millis(3), true);
         let seen = meter.snapshot("a");
@@ -369,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_was_not_called_has_no_times() {
-        let seen = Meter::new().snapshot("a");
+        let seen = Meter::default().snapshot("a");
         assert_eq!((seen.mean(), seen.quantile(0.5)), (None, None));
         assert!(seen.error_rate().abs() < f64::EPSILON);
         let json = serde_json::to_value(&seen).unwrap();
@@ -396,14 +358,14 @@ mod tests {
     fn a_call_beyond_the_last_bound_is_as_long_as_it_was() {
         let seen = meter(&[3_600_000_000]).snapshot("a");
         assert_eq!(seen.quantile(0.5), Some(Duration::from_secs(3600)));
-        let meter = Meter::new();
+        let meter = Meter::default();
         meter.record(Duration::MAX, false);
         assert_eq!(meter.snapshot("a").max, Duration::from_nanos(u64::MAX));
     }
 
     #[test]
     fn threads_lose_nothing() {
-        let meter = Meter::new();
+        let meter = Meter::default();
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let meter = &meter;
@@ -442,7 +404,7 @@ mod tests {
 
     #[test]
     fn prometheus_reads_cumulative_buckets() {
-        let (called, idle) = (meter(&[1, 2, 100_000_000]), Meter::new());
+        let (called, idle) = (meter(&[1, 2, 100_000_000]), Meter::default());
         called.record(Duration::from_nanos(1), true);
         let text = Metrics::new([("calc.add", &called), ("idle", &idle)]).to_prometheus();
         for line in [
@@ -466,8 +428,8 @@ mod tests {
 
     #[test]
     fn labels_are_escaped() {
-        assert_eq!(Label("a\\\"b\n\nc\"").to_string(), r#"a\\\"b\n\nc\""#);
-        assert_eq!(Label("calc.add").to_string(), "calc.add");
-        assert_eq!(Label("").to_string(), "");
+        assert_eq!(label("a\\\"b\n\nc\""), r#"a\\\"b\n\nc\""#);
+        assert_eq!(label("calc.add"), "calc.add");
+        assert_eq!(label(""), "");
     }
 }
