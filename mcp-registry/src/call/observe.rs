@@ -209,48 +209,13 @@ impl CallRecord<'_> {
         let Arguments(json) = self.arguments;
         let value = (json.len() <= LARGE).then(|| serde_json::from_str::<Value>(json).ok());
         match value.flatten() {
-            Some(value) => hash(&value, hasher),
+            Some(mut value) => {
+                value.sort_all_objects();
+                hasher.write(value.to_string().as_bytes());
+            }
             None => hasher.write(json.as_bytes()),
         }
     }
-}
-
-/// Equal JSON has equal hashes. Each kind starts with its own letter, and each length is hashed too.
-fn hash(value: &Value, hasher: &mut impl Hasher) {
-    match value {
-        Value::Null => hasher.write_u8(b'n'),
-        Value::Bool(value) => hasher.write(&[b'b', u8::from(*value)]),
-        Value::Number(number) => {
-            hasher.write_u8(b'd');
-            hash_text(&number.to_string(), hasher);
-        }
-        Value::String(text) => {
-            hasher.write_u8(b's');
-            hash_text(text, hasher);
-        }
-        Value::Array(items) => {
-            hasher.write_u8(b'a');
-            hasher.write_usize(items.len());
-            for item in items {
-                hash(item, hasher);
-            }
-        }
-        Value::Object(object) => {
-            hasher.write_u8(b'o');
-            hasher.write_usize(object.len());
-            let mut members: Vec<_> = object.iter().collect();
-            members.sort_unstable_by_key(|(key, _)| *key);
-            for (key, value) in members {
-                hash_text(key, hasher);
-                hash(value, hasher);
-            }
-        }
-    }
-}
-
-fn hash_text(text: &str, hasher: &mut impl Hasher) {
-    hasher.write_usize(text.len());
-    hasher.write(text.as_bytes());
 }
 
 #[cfg(test)]
