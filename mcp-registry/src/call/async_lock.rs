@@ -1,6 +1,6 @@
 //! An async lock, granted in the order of the requests.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,7 +16,7 @@ pub(crate) struct AsyncLock(Arc<Mutex<State>>);
 struct State {
     is_held: bool,
     /// Whoever waits, by ticket, in order.
-    waiting: VecDeque<(u64, Waker)>,
+    waiting: BTreeMap<u64, Waker>,
     next: u64,
 }
 
@@ -28,7 +28,7 @@ impl AsyncLock {
 
     /// Wakes the first in the queue, unless the lock is held.
     fn wake_first(state: MutexGuard<'_, State>) {
-        let first = state.waiting.front().filter(|_| !state.is_held).map(|(_, waker)| waker.clone());
+        let first = state.waiting.values().next().filter(|_| !state.is_held).cloned();
         drop(state);
         first.into_iter().for_each(Waker::wake);
     }
@@ -56,30 +56,19 @@ impl Future for Acquire {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<AsyncLockGuard> {
         let this = self.get_mut();
-        let mut guard = lock(&this.lock.0);
-        let state = &mut *guard;
-        let is_first = match (this.ticket, state.waiting.front()) {
-            (_, None) => true,
-            (Some(ticket), Some((first, _))) => ticket == *first,
-            (None, Some(_)) => false,
-        };
+        let mut state = lock(&this.lock.0);
+        let ticket = *this.ticket.get_or_insert_with(|| {
+            state.next += 1;
+            state.next
+        });
+        let is_first = state.waiting.range(..ticket).next().is_none();
         if is_first && !state.is_held {
-            if this.ticket.take().is_some() {
-                state.waiting.pop_front();
-            }
+            state.waiting.remove(&ticket);
             state.is_held = true;
+            this.ticket = None;
             return Poll::Ready(AsyncLockGuard(this.lock.clone()));
         }
-        if let Some(ticket) = this.ticket {
-            // The queue is sorted by ticket.
-            if let Ok(position) = state.waiting.binary_search_by_key(&ticket, |(ticket, _)| *ticket) {
-                state.waiting[position].1.clone_from(context.waker());
-            }
-        } else {
-            this.ticket = Some(state.next);
-            state.waiting.push_back((state.next, context.waker().clone()));
-            state.next += 1;
-        }
+        state.waiting.insert(ticket, context.waker().clone());
         Poll::Pending
     }
 }
@@ -88,7 +77,7 @@ impl Drop for Acquire {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
         let mut state = lock(&self.lock.0);
-        state.waiting.retain(|(waiting, _)| *waiting != ticket);
+        state.waiting.remove(&ticket);
         // It may have been woken for nothing.
         AsyncLock::wake_first(state);
     }
