@@ -6,8 +6,8 @@ use mcp_core::param::{Constraint, Param};
 use serde_json::Value;
 
 use crate::catalog::tool::RegisteredTool;
-use crate::validate;
 use crate::validate::map_keys::unreadable;
+use crate::validate::{self, types};
 
 pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
     let mut problems = Vec::new();
@@ -122,11 +122,10 @@ fn param_faults(param: &Param) -> Vec<String> {
 /// The constraints that do not fit the type, by its schema.
 fn misfits(param: &Param) -> Vec<String> {
     let schema = param.generate_schema();
-    let kinds: Vec<&str> = match schema.get("type") {
-        Some(Value::String(kind)) => vec![kind],
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-        _ => return Vec::new(),
-    };
+    let kinds = schema.as_object().map(types).unwrap_or_default();
+    if kinds.is_empty() {
+        return Vec::new();
+    }
     let misfit = |constraint: &Constraint| {
         let (key, fitting) = constraint.key();
         let fits = kinds.iter().any(|kind| fitting.contains(kind));

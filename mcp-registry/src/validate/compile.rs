@@ -9,6 +9,7 @@ use mcp_core::support::cut;
 use mcp_core::support::faults::listed;
 use serde_json::{Value, json};
 
+use super::sample::FORMATS;
 use super::{DEFINITIONS, Subject};
 use crate::util::panic::guard;
 
@@ -35,28 +36,6 @@ impl Checked {
 
 /// The most bytes that are quoted from schemas and from errors of the validator.
 const MAX_QUOTED: usize = 160;
-
-/// The formats that are checked.
-const FORMATS: [&str; 18] = [
-    "date-time",
-    "date",
-    "time",
-    "duration",
-    "email",
-    "hostname",
-    "ipv4",
-    "ipv6",
-    "uri",
-    "uri-reference",
-    "uri-template",
-    "iri",
-    "iri-reference",
-    "uuid",
-    "json-pointer",
-    "relative-json-pointer",
-    "regex",
-    "idn-email",
-];
 
 /// The validator of a tool's arguments.
 pub(super) fn input(subject: &dyn Subject) -> Compiled {
@@ -234,6 +213,6 @@ fn pattern_fault(pattern: &str) -> Option<String> {
 
 fn format_fault(format: &str) -> Option<String> {
     let known = |format: &str| jsonschema::options().is_known_format(Draft::Draft202012, format);
-    let names = FORMATS.iter().filter(|name| known(name));
+    let names = FORMATS.iter().map(|(name, _)| name).filter(|name| known(name));
     (!known(format)).then(|| format!("has the format `{format}`, which nobody knows; use {}", listed(names)))
 }

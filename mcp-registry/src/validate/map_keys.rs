@@ -9,7 +9,7 @@ use mcp_core::schema::KeyFault;
 use serde_json::{Value, json};
 
 use crate::util::panic::guard;
-use crate::validate::Document;
+use crate::validate::sample::{Document, list};
 
 /// A key that is only a text.
 const TEXT_KEY: &str = "a key of a JSON object";
@@ -143,10 +143,6 @@ impl Search<'_> {
             _ => JsonObject::new(),
         }
     }
-}
-
-fn list<'a>(object: &'a JsonObject, key: &str) -> &'a [Value] {
-    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn named<'a>(object: &'a JsonObject, key: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {

@@ -26,7 +26,7 @@ use mcp_core::support::parse_arguments;
 use serde_json::Value;
 
 pub(crate) use self::recursion::{recursive_type, slow_type};
-pub(crate) use self::sample::Document;
+pub(crate) use self::sample::{Document, FORMATS, types};
 pub(crate) use self::unenforced::{Need, Unenforced};
 use crate::util::panic::guard;
 

@@ -8,25 +8,27 @@ const MAX_DEPTH: usize = 16;
 /// The longest texts and lists that are generated.
 const MAX_LENGTH: u64 = 1 << 16;
 
-/// Texts of the formats that types have.
-const FORMATS: [(&str, &str); 17] = [
+/// The formats that JSON Schema defines, with a text of each.
+pub(crate) const FORMATS: [(&str, &str); 19] = [
     ("date-time", "2020-01-01T00:00:00Z"),
     ("date", "2020-01-01"),
     ("time", "00:00:00Z"),
     ("duration", "PT1S"),
     ("email", "a@example.com"),
-    ("idn-email", "a@example.com"),
     ("hostname", "example.com"),
-    ("idn-hostname", "example.com"),
     ("ipv4", "127.0.0.1"),
     ("ipv6", "::1"),
     ("uri", "https://example.com"),
     ("uri-reference", "https://example.com"),
+    ("uri-template", "https://example.com"),
     ("iri", "https://example.com"),
     ("iri-reference", "https://example.com"),
     ("uuid", "00000000-0000-4000-8000-000000000000"),
     ("json-pointer", "/a"),
+    ("relative-json-pointer", "0"),
     ("regex", "a"),
+    ("idn-email", "a@example.com"),
+    ("idn-hostname", "example.com"),
 ];
 
 /// One value of each kind, with the types of JSON Schema that it has.
@@ -44,16 +46,6 @@ fn values_by_type() -> [(Value, &'static [&'static str]); 6] {
 /// A schema document.
 #[derive(Clone, Copy)]
 pub(crate) struct Document<'a>(pub(crate) &'a Value);
-
-/// The values that violate a keyword.
-pub(super) enum Violations {
-    /// There are none.
-    None,
-    /// Some of them.
-    Some(Vec<Value>),
-    /// None could be generated.
-    Unknown,
-}
 
 impl<'a> Document<'a> {
     /// The target of a `$ref`.
@@ -146,78 +138,64 @@ impl<'a> Document<'a> {
         Some(members)
     }
 
-    /// Values that violate the keyword and, if possible, nothing else.
-    pub(super) fn violations(self, object: &JsonObject, keyword: &str) -> Violations {
-        let Some(operand) = object.get(keyword) else { return Violations::None };
-        match keyword {
-            "type" => Violations::Some(values_of_other_types(&types(object))),
-            "enum" => Violations::Some(other_values(operand.as_array().map_or(&[], Vec::as_slice))),
-            "const" => Violations::Some(other_values(std::slice::from_ref(operand))),
-            "required" => self.without_each(object, operand),
-            "additionalProperties" | "unevaluatedProperties" => self.with_unknown(object, operand),
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
-                beyond(object, keyword, operand).map_or(Violations::Unknown, |value| Violations::Some(vec![value]))
+    /// Values that violate the keyword and, if possible, nothing else; `None` if they cannot be generated.
+    pub(super) fn violations(self, object: &JsonObject, keyword: &str) -> Option<Vec<Value>> {
+        let Some(operand) = object.get(keyword) else { return Some(Vec::new()) };
+        let value = match keyword {
+            "type" => return Some(values_of_other_types(&types(object))),
+            "enum" => return Some(other_values(operand.as_array().map_or(&[], Vec::as_slice))),
+            "const" => return Some(other_values(std::slice::from_ref(operand))),
+            "required" => return Some(self.without_each(object, operand)),
+            "minLength" | "minItems" | "minProperties" if *operand == 0 => return Some(Vec::new()),
+            "uniqueItems" if *operand == false || count(object, "maxItems").is_some_and(|most| most < 2) => {
+                return Some(Vec::new());
             }
-            "minLength" | "minItems" | "minProperties" if operand == &json!(0) => Violations::None,
-            "minLength" => repeated(operand, -1),
-            "maxLength" => repeated(operand, 1),
-            "minItems" => self.with_length(object, operand, -1),
-            "maxItems" => self.with_length(object, operand, 1),
-            "uniqueItems" if *operand == Value::Bool(false) => Violations::None,
-            "uniqueItems" => self.with_duplicate(object),
-            "minProperties" => self.with_size(object, operand, -1),
-            "maxProperties" => self.with_size(object, operand, 1),
-            "not" => self.sample(operand).map_or(Violations::Unknown, |value| Violations::Some(vec![value])),
-            _ => Violations::Unknown,
-        }
+            "additionalProperties" | "unevaluatedProperties" if *operand == true => return Some(Vec::new()),
+            "additionalProperties" | "unevaluatedProperties" => {
+                let mut members = self.members(object, 0)?;
+                members.shift_insert(0, "~".to_owned(), json!(1));
+                members.into()
+            }
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+                beyond(object, keyword, operand)?
+            }
+            "minLength" => of_length(changed(operand, -1)?)?.into(),
+            "maxLength" => of_length(changed(operand, 1)?)?.into(),
+            "minItems" => self.with_length(object, changed(operand, -1)?)?,
+            "maxItems" => self.with_length(object, changed(operand, 1)?)?,
+            "uniqueItems" => self.with_length(object, count(object, "minItems").unwrap_or(0).max(2))?,
+            "minProperties" => self.with_size(object, changed(operand, -1)?)?,
+            "maxProperties" => self.with_size(object, changed(operand, 1)?)?,
+            "not" => self.sample(operand)?,
+            _ => return None,
+        };
+        Some(vec![value])
     }
 
-    fn without_each(self, object: &JsonObject, required: &Value) -> Violations {
+    fn without_each(self, object: &JsonObject, required: &Value) -> Vec<Value> {
         let names: Vec<&str> = required.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let Some(members) = self.members(object, 0) else {
             // An empty object lacks them, too.
-            return if names.is_empty() { Violations::None } else { Violations::Some(vec![json!({})]) };
+            return if names.is_empty() { Vec::new() } else { vec![json!({})] };
         };
         let without = |name: &&str| {
             let mut members = members.clone();
             members.shift_remove(*name);
             Value::Object(members)
         };
-        Violations::Some(names.iter().map(without).collect())
+        names.iter().map(without).collect()
     }
 
-    fn with_unknown(self, object: &JsonObject, schema: &Value) -> Violations {
-        if *schema == Value::Bool(true) {
-            return Violations::None;
-        }
-        let Some(mut members) = self.members(object, 0) else { return Violations::Unknown };
-        members.shift_insert(0, "~".to_owned(), json!(1));
-        Violations::Some(vec![members.into()])
+    fn with_length(self, object: &JsonObject, amount: u64) -> Option<Value> {
+        let mut object = object.clone();
+        object.shift_remove("uniqueItems");
+        self.items(&object, amount, 0).map(Value::from)
     }
 
-    fn with_length(self, object: &JsonObject, limit: &Value, by: i64) -> Violations {
-        let amount = limit.as_u64().and_then(|count| count.checked_add_signed(by));
-        let plain: JsonObject = object.clone().into_iter().filter(|(key, _)| key != "uniqueItems").collect();
-        let items = amount.and_then(|amount| self.items(&plain, amount, 0));
-        items.map_or(Violations::Unknown, |items| Violations::Some(vec![items.into()]))
-    }
-
-    fn with_duplicate(self, object: &JsonObject) -> Violations {
-        let most = count(object, "maxItems").unwrap_or(u64::MAX);
-        let amount = count(object, "minItems").unwrap_or(0).max(2);
-        if most < 2 {
-            return Violations::None;
-        }
-        self.with_length(object, &amount.into(), 0)
-    }
-
-    fn with_size(self, object: &JsonObject, limit: &Value, by: i64) -> Violations {
-        let Some(amount) = limit.as_u64().and_then(|count| count.checked_add_signed(by)) else {
-            return Violations::Unknown;
-        };
+    fn with_size(self, object: &JsonObject, amount: u64) -> Option<Value> {
         let mut object = object.clone();
         object.insert("minProperties".into(), amount.into());
-        self.members(&object, 0).map_or(Violations::Unknown, |members| Violations::Some(vec![members.into()]))
+        self.members(&object, 0).map(Value::from)
     }
 
     /// Whether a value certainly fits the schema. Keywords that are not checked here count as violated.
@@ -261,7 +239,7 @@ impl<'a> Document<'a> {
 }
 
 /// The keywords that `fits` does not check.
-const UNCHECKED: [&str; 19] = [
+pub(super) const UNCHECKED: [&str; 22] = [
     "multipleOf",
     "pattern",
     "uniqueItems",
@@ -269,6 +247,8 @@ const UNCHECKED: [&str; 19] = [
     "maxProperties",
     "not",
     "if",
+    "then",
+    "else",
     "contains",
     "minContains",
     "maxContains",
@@ -277,6 +257,7 @@ const UNCHECKED: [&str; 19] = [
     "dependentRequired",
     "dependentSchemas",
     "dependencies",
+    "additionalItems",
     "unevaluatedItems",
     "unevaluatedProperties",
     "$dynamicRef",
@@ -301,12 +282,12 @@ fn within_bounds(object: &JsonObject, value: &Value) -> bool {
     }
 }
 
-fn list<'a>(object: &'a JsonObject, key: &str) -> &'a [Value] {
+pub(super) fn list<'a>(object: &'a JsonObject, key: &str) -> &'a [Value] {
     object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The types that the schema names.
-pub(super) fn types(object: &JsonObject) -> Vec<&str> {
+pub(crate) fn types(object: &JsonObject) -> Vec<&str> {
     match object.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
@@ -371,9 +352,9 @@ fn of_length(length: u64) -> Option<String> {
     (length <= MAX_LENGTH).then(|| "a".repeat(usize::try_from(length).unwrap_or_default()))
 }
 
-fn repeated(limit: &Value, by: i64) -> Violations {
-    let text = limit.as_u64().and_then(|length| length.checked_add_signed(by)).and_then(of_length);
-    text.map_or(Violations::Unknown, |text| Violations::Some(vec![text.into()]))
+/// A limit, changed by one.
+fn changed(limit: &Value, by: i64) -> Option<u64> {
+    limit.as_u64()?.checked_add_signed(by)
 }
 
 /// The number of a keyword, if it is an integer that a float represents exactly.

@@ -13,7 +13,7 @@ use mcp_core::support::faults::escaped;
 use serde_json::{Value, json};
 
 use super::Subject;
-use super::sample::{Document, Violations};
+use super::sample::{Document, UNCHECKED};
 use crate::util::panic::guard;
 
 /// When the validator has to run.
@@ -59,8 +59,8 @@ const ANNOTATIONS: [&str; 16] = [
     "contentSchema",
 ];
 
-/// The keywords that are tried, or that cannot be.
-const ASSERTIONS: [&str; 33] = [
+/// The keywords that are tried, beside those that [`Document::fits`] does not check.
+const TRIED: [&str; 12] = [
     "type",
     "enum",
     "const",
@@ -69,31 +69,10 @@ const ASSERTIONS: [&str; 33] = [
     "maximum",
     "exclusiveMinimum",
     "exclusiveMaximum",
-    "multipleOf",
     "minLength",
     "maxLength",
-    "pattern",
     "minItems",
     "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "minContains",
-    "maxContains",
-    "propertyNames",
-    "patternProperties",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "additionalItems",
-    "unevaluatedItems",
-    "$dynamicRef",
-    "$recursiveRef",
 ];
 
 /// The keywords about the shape of a type: if no sample can be generated, serde is trusted to enforce them.
@@ -206,7 +185,9 @@ impl<'a> Trial<'a> {
                 }
                 // Arguments are always an object.
                 ("type", _) if at.is_empty() => {}
-                (known, _) if ASSERTIONS.contains(&known) => self.keyword(object, keyword, at, embed)?,
+                (known, _) if TRIED.contains(&known) || UNCHECKED.contains(&known) => {
+                    self.keyword(object, keyword, at, embed)?;
+                }
                 _ => {}
             }
         }
@@ -290,12 +271,7 @@ impl<'a> Trial<'a> {
     /// Tries one keyword.
     fn keyword(&mut self, object: &JsonObject, keyword: &str, at: &str, embed: Embed<'_>) -> Result<(), Unenforced> {
         let unenforced = || Unenforced { keyword: keyword.to_owned(), path: at.to_owned() };
-        let values = match self.document.violations(object, keyword) {
-            Violations::None => return Ok(()),
-            Violations::Some(values) => values,
-            Violations::Unknown => return Err(unenforced()),
-        };
-        for value in values {
+        for value in self.document.violations(object, keyword).ok_or_else(unenforced)? {
             let (is_list, is_object) = (value.is_array(), value.is_object());
             let Some(arguments) = embed(value) else { continue };
             let enforced = match self.check(&arguments, at) {

@@ -6,33 +6,10 @@ use serde_json::Value;
 
 use super::{Severity, ToolFindings};
 use crate::catalog::tool::RegisteredTool;
-use crate::validate::{self, Document};
+use crate::validate::{self, Document, FORMATS};
 
 /// The largest schema that does not crowd out the conversation.
 const GOOD_SCHEMA_SIZE: usize = 8 * 1024;
-
-/// The formats that JSON Schema defines.
-const FORMATS: [&str; 19] = [
-    "date",
-    "date-time",
-    "duration",
-    "email",
-    "hostname",
-    "idn-email",
-    "idn-hostname",
-    "ipv4",
-    "ipv6",
-    "iri",
-    "iri-reference",
-    "json-pointer",
-    "regex",
-    "relative-json-pointer",
-    "time",
-    "uri",
-    "uri-reference",
-    "uri-template",
-    "uuid",
-];
 
 /// The keywords that say what kind of value a schema takes.
 const KINDS: [&str; 9] = ["type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "not", "properties"];
@@ -57,16 +34,16 @@ pub(super) fn lint(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
             );
         }
     }
-    let mut parts = Parts::default();
-    Walk::new(schema).each(&mut |part| {
-        input_part(part, &mut parts);
-        any_part(part, Side::Input, &mut parts);
-    });
-    if let Some(output) = tool.output_schema() {
-        Walk::new(output).each(&mut |part| any_part(part, Side::Output, &mut parts));
+    let mut findings = PartFindings { side: "input", findings: Vec::new() };
+    for part in parts(schema) {
+        input_part(part, &mut findings);
+        any_part(part, &mut findings);
     }
-    for PartFinding { rule, severity, before, name, sides, after } in parts.0 {
-        let sides = sides.iter().map(|side| side.name()).collect::<Vec<_>>().join(" and ");
+    findings.side = "output";
+    for part in tool.output_schema().into_iter().flat_map(|schema| parts(schema)) {
+        any_part(part, &mut findings);
+    }
+    for PartFinding { rule, severity, before, name, sides, after } in findings.findings {
         let place =
             if name.is_empty() { format!("the root of its {sides}") } else { format!("`{name}` of its {sides}") };
         found.add(rule, severity, format!("{before} {place}{after}"));
@@ -112,57 +89,36 @@ fn roots(schema: &Value, found: &mut ToolFindings<'_>) {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Input,
-    Output,
-}
-
-impl Side {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Output => "output",
-        }
-    }
-}
-
 /// A finding on a value, in the input, the output or both: it is reported once.
-struct PartFinding {
+struct PartFinding<'a> {
     rule: &'static str,
     severity: Severity,
     before: String,
-    name: String,
-    sides: Vec<Side>,
-    after: String,
+    name: &'a str,
+    /// `input`, `output`, or `input and output`.
+    sides: String,
+    after: &'static str,
 }
 
-#[derive(Default)]
-struct Parts(Vec<PartFinding>);
+struct PartFindings<'a> {
+    /// The side that is being looked at: `input`, then `output`.
+    side: &'static str,
+    findings: Vec<PartFinding<'a>>,
+}
 
-impl Parts {
-    fn warn(&mut self, rule: &'static str, before: &str, part: Part<'_>, side: Side, after: impl Into<String>) {
-        self.add(rule, Severity::Warning, before, part, side, after);
+impl<'a> PartFindings<'a> {
+    fn warn(&mut self, rule: &'static str, before: impl Into<String>, part: Part<'a>, after: &'static str) {
+        self.add(rule, Severity::Warning, before.into(), part, after);
     }
 
-    fn add(
-        &mut self,
-        rule: &'static str,
-        severity: Severity,
-        before: &str,
-        part: Part<'_>,
-        side: Side,
-        after: impl Into<String>,
-    ) {
-        let same = |seen: &&mut PartFinding| seen.rule == rule && seen.name == part.name && seen.before == before;
-        if let Some(seen) = self.0.iter_mut().find(same) {
-            if !seen.sides.contains(&side) {
-                seen.sides.push(side);
-            }
-            return;
+    fn add(&mut self, rule: &'static str, severity: Severity, before: String, part: Part<'a>, after: &'static str) {
+        let (side, name) = (self.side, part.name);
+        let same = |seen: &&mut PartFinding<'_>| seen.rule == rule && seen.name == name && seen.before == before;
+        match self.findings.iter_mut().find(same) {
+            Some(seen) if seen.sides.ends_with(side) => {}
+            Some(seen) => seen.sides = format!("{} and {side}", seen.sides),
+            None => self.findings.push(PartFinding { rule, severity, before, name, sides: side.to_owned(), after }),
         }
-        let (before, name, sides) = (before.to_owned(), part.name.to_owned(), vec![side]);
-        self.0.push(PartFinding { rule, severity, before, name, sides, after: after.into() });
     }
 }
 
@@ -171,9 +127,9 @@ fn is_kind(schema: &Value, kind: &str) -> bool {
 }
 
 /// What the schema of an argument says that converters stumble over.
-fn input_part(part: Part<'_>, parts: &mut Parts) {
+fn input_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
     let Part { schema, .. } = part;
-    let mut warn = |rule, before: &str, after: &str| parts.warn(rule, before, part, Side::Input, after);
+    let mut warn = |rule, before: &str, after| found.warn(rule, before, part, after);
     if is_nullable(schema) {
         warn("null-type", "takes null in", ", which Gemini refuses; leave it out of `required` instead");
     }
@@ -191,51 +147,48 @@ fn input_part(part: Part<'_>, parts: &mut Parts) {
         return;
     }
     match part.place {
-        Place::Property => parts.add(
-            "any-value",
-            Severity::Error,
-            "takes any JSON in",
-            part,
-            Side::Input,
-            ": autogen loses all tools of the server, Anthropic's `transform_schema` fails, Gemini and smolagents take \
-             it for a string; use a type that says more, or `allow(\"any-value\")` where any JSON is meant",
-        ),
-        Place::Part => warn(
-            "any-value",
-            "takes any JSON within",
-            ", which Anthropic's `transform_schema` refuses and Gemini takes for a string; use a type that says more",
-        ),
+        Place::Property => {
+            let after = ": autogen loses all tools of the server, Anthropic's `transform_schema` fails, Gemini and \
+                         smolagents take it for a string; use a type that says more, or `allow(\"any-value\")` where \
+                         any JSON is meant";
+            found.add("any-value", Severity::Error, "takes any JSON in".to_owned(), part, after);
+        }
+        Place::Part => {
+            let after = ", which Anthropic's `transform_schema` refuses and Gemini takes for a string; use a type that \
+                         says more";
+            warn("any-value", "takes any JSON within", after);
+        }
         Place::Root | Place::Restriction => {}
     }
 }
 
 /// What a schema says that clients or models stumble over, be it of arguments or of results.
-fn any_part(part: Part<'_>, side: Side, parts: &mut Parts) {
+fn any_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
     let Part { name, schema, .. } = part;
-    let mut warn = |rule, before: &str, after: String| parts.warn(rule, before, part, side, after);
     if schema.get("prefixItems").is_some() {
-        let after = match side {
-            Side::Input => ": Gemini gets a list without items, and OpenAI's strict mode refuses it; use a struct",
-            Side::Output => ", which few clients understand; use a struct",
+        let after = match found.side {
+            "input" => ": Gemini gets a list without items, and OpenAI's strict mode refuses it; use a struct",
+            _ => ", which few clients understand; use a struct",
         };
-        warn("tuple", "has a tuple in", after.to_owned());
+        found.warn("tuple", "has a tuple in", part, after);
     }
     let bound = |schema: &Value, key: &str, value: i64| schema.get(key).is_some_and(|bound| *bound == value);
     let is_byte =
         |items: &Value| is_kind(items, "integer") && bound(items, "minimum", 0) && bound(items, "maximum", 255);
     if is_kind(schema, "array") && schema.get("items").is_some_and(is_byte) {
-        warn("bytes", "has bytes one by one in", ", which cost a model dearly; use base64 in a string".to_owned());
+        found.warn("bytes", "has bytes one by one in", part, ", which cost a model dearly; use base64 in a string");
     }
-    if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !FORMATS.contains(format)) {
+    let is_known = |format: &str| FORMATS.iter().any(|(known, _)| *known == format);
+    if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !is_known(format)) {
         let before = format!("uses the format `{format}` in");
-        warn("unknown-format", &before, ", which JSON Schema does not define; use `pattern`".to_owned());
+        found.warn("unknown-format", before, part, ", which JSON Schema does not define; use `pattern`");
     }
     let lower = name.to_ascii_lowercase();
     let is_id =
         lower == "id" || name.ends_with("_id") || name.ends_with("Id") || lower == "ids" || name.ends_with("_ids");
     if is_id && is_kind(schema, "integer") && schema.get("maximum").is_none() {
         let after = ", of which clients in TypeScript lose digits beyond 2^53; use a string";
-        warn("wide-integer-id", "has the 64-bit integer", after.to_owned());
+        found.warn("wide-integer-id", "has the 64-bit integer", part, after);
     }
 }
 
@@ -249,23 +202,20 @@ fn is_nullable(schema: &Value) -> bool {
 
 /// Whether an object in the input takes no other members than those that it knows.
 pub(super) fn is_closed(tool: &RegisteredTool) -> bool {
-    any(tool.input_schema(), |part| part.schema.get("additionalProperties") == Some(&Value::Bool(false)))
+    values(tool).any(|part| part.schema.get("additionalProperties") == Some(&Value::Bool(false)))
 }
 
 /// Whether an object in the input has members that may be left out and have no default.
 pub(super) fn has_options(tool: &RegisteredTool) -> bool {
-    any(tool.input_schema(), |part| optional(part.schema).any(|member| member.get("default").is_none()))
+    values(tool).any(|part| optional(part.schema).any(|member| member.get("default").is_none()))
 }
 
 /// Whether a struct in the input has fields with a default, for which serde does not take null. Those of parameters are
 /// the attribute's.
 pub(super) fn has_defaulted_fields(tool: &RegisteredTool) -> bool {
     let Some(entry) = tool.definition().entry() else { return false };
-    let reads_root = entry.flatten;
-    let is_struct = |part: Part<'_>| reads_root || part.place != Place::Root;
-    any(tool.input_schema(), |part| {
-        is_struct(part) && optional(part.schema).any(|member| member.get("default").is_some())
-    })
+    let mut structs = values(tool).filter(|part| entry.flatten || part.place != Place::Root);
+    structs.any(|part| optional(part.schema).any(|member| member.get("default").is_some()))
 }
 
 /// The members that may be left out.
@@ -276,10 +226,9 @@ fn optional(schema: &Value) -> impl Iterator<Item = &Value> {
     members.filter(move |(name, _)| !is_required(name)).map(|(_, member)| member)
 }
 
-fn any(schema: &Value, is: impl Fn(Part<'_>) -> bool) -> bool {
-    let mut found = false;
-    Walk::new(schema).each(&mut |part| found |= part.place != Place::Restriction && is(part));
-    found
+/// The schemas in the input that say what a value is.
+fn values(tool: &RegisteredTool) -> impl Iterator<Item = Part<'_>> {
+    parts(tool.input_schema()).into_iter().filter(|part| part.place != Place::Restriction)
 }
 
 /// What a schema is of.
@@ -303,63 +252,51 @@ struct Part<'a> {
 }
 
 /// Every schema in a schema. What is referred to is seen once, where it is first used.
+fn parts(schema: &Value) -> Vec<Part<'_>> {
+    let mut walk = Walk { document: Document(schema), followed: HashSet::new(), parts: Vec::new() };
+    walk.add(Part { name: "", schema, place: Place::Root });
+    walk.parts
+}
+
 struct Walk<'a> {
     document: Document<'a>,
     followed: HashSet<&'a str>,
+    parts: Vec<Part<'a>>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(schema: &'a Value) -> Self {
-        Self { document: Document(schema), followed: HashSet::new() }
-    }
-
-    fn each(mut self, visit: &mut dyn FnMut(Part<'a>)) {
-        let root = Part { name: "", schema: self.document.0, place: Place::Root };
-        self.part(root, visit);
-    }
-
-    fn part(&mut self, part: Part<'a>, visit: &mut dyn FnMut(Part<'a>)) {
+    fn add(&mut self, part: Part<'a>) {
         let Part { name, schema, place } = part;
         let Value::Object(object) = schema else { return };
-        visit(part);
+        self.parts.push(part);
         let has_kind = object.contains_key("type") || place == Place::Restriction;
         for (key, inner) in object {
             match (key.as_str(), inner) {
                 ("$ref", Value::String(reference)) => {
                     let target = self.document.target(reference).filter(|_| self.followed.insert(reference));
-                    if let Some(schema) = target {
-                        self.part(Part { schema, ..part }, visit);
-                    }
+                    self.add_all(target, place, name);
                 }
                 ("properties", Value::Object(named)) => {
                     let place = if place == Place::Restriction { place } else { Place::Property };
-                    for (name, schema) in named {
-                        self.part(Part { name, schema, place }, visit);
-                    }
+                    named.iter().for_each(|(name, schema)| self.add(Part { name, schema, place }));
                 }
-                ("patternProperties", Value::Object(named)) => {
-                    self.parts(named.values(), Part { place: Place::Part, ..part }, visit);
-                }
-                ("items" | "additionalProperties", schema) => {
-                    self.part(Part { name, schema, place: Place::Part }, visit);
-                }
+                ("patternProperties", Value::Object(named)) => self.add_all(named.values(), Place::Part, name),
+                ("items" | "additionalProperties", schema) => self.add_all([schema], Place::Part, name),
                 ("not" | "if" | "then" | "else" | "contains", schema) => {
-                    self.part(Part { name, schema, place: Place::Restriction }, visit);
+                    self.add_all([schema], Place::Restriction, name);
                 }
-                ("prefixItems", Value::Array(all)) => self.parts(all, Part { place: Place::Part, ..part }, visit),
+                ("prefixItems", Value::Array(all)) => self.add_all(all, Place::Part, name),
                 ("oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
                     let place = if has_kind || key == "allOf" { Place::Restriction } else { Place::Part };
-                    self.parts(all, Part { place, ..part }, visit);
+                    self.add_all(all, place, name);
                 }
                 _ => {}
             }
         }
     }
 
-    /// Visits schemas that are in the same place.
-    fn parts(&mut self, schemas: impl IntoIterator<Item = &'a Value>, part: Part<'a>, visit: &mut dyn FnMut(Part<'a>)) {
-        for schema in schemas {
-            self.part(Part { schema, ..part }, visit);
-        }
+    /// Adds schemas of a value, all in the same place.
+    fn add_all(&mut self, schemas: impl IntoIterator<Item = &'a Value>, place: Place, name: &'a str) {
+        schemas.into_iter().for_each(|schema| self.add(Part { name, schema, place }));
     }
 }
