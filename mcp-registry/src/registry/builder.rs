@@ -40,14 +40,10 @@ pub struct RegistryBuilder {
 
 /// A setting for one tool, by any of its names.
 struct ToolSetting {
+    setter: &'static str,
     name: String,
-    setting: Setting,
+    settings: CallSettings,
     place: String,
-}
-
-enum Setting {
-    Trust(TrustLevel),
-    Limit(RateLimit),
 }
 
 /// The settings for calls of one tool.
@@ -108,7 +104,7 @@ impl RegistryBuilder {
     /// Sets the trust level of all callers of one tool, by any of its names (default: [`trust`](Self::trust)).
     #[track_caller]
     pub fn trust_tool(self, name: impl Into<String>, trust: TrustLevel) -> Self {
-        self.set_for_tool(name.into(), Setting::Trust(trust))
+        self.set_for_tool("trust_tool", name.into(), CallSettings { trust: Some(trust), limit: None })
     }
 
     /// Asks this gate before each call (default: [`LevelGate`](crate::call::gate::LevelGate)).
@@ -126,12 +122,12 @@ impl RegistryBuilder {
     /// Limits how often one tool may be called, by any of its names (default: no limit).
     #[track_caller]
     pub fn rate_limit_tool(self, name: impl Into<String>, limit: RateLimit) -> Self {
-        self.set_for_tool(name.into(), Setting::Limit(limit))
+        self.set_for_tool("rate_limit_tool", name.into(), CallSettings { trust: None, limit: Some(limit) })
     }
 
     #[track_caller]
-    fn set_for_tool(mut self, name: String, setting: Setting) -> Self {
-        self.tool_settings.push(ToolSetting { name, setting, place: Location::caller().to_string() });
+    fn set_for_tool(mut self, setter: &'static str, name: String, settings: CallSettings) -> Self {
+        self.tool_settings.push(ToolSetting { setter, name, settings, place: Location::caller().to_string() });
         self
     }
 
@@ -334,28 +330,19 @@ impl fmt::Debug for RegistryBuilder {
 impl ToolSetting {
     /// Applies it to the tool, or returns what is wrong with it.
     fn apply(self, catalog: &Catalog, call_settings: &mut [CallSettings]) -> Option<RegistrationProblem> {
-        let Self { name, setting, place } = self;
-        let call_settings = catalog.position(&name).and_then(|position| call_settings.get_mut(position));
-        let call = match setting {
-            Setting::Trust(_) => "trust_tool",
-            Setting::Limit(_) => "rate_limit_tool",
-        };
-        let reason = match (call_settings, setting) {
-            (Some(CallSettings { trust: slot @ None, .. }), Setting::Trust(trust)) => {
-                *slot = Some(trust);
+        let Self { setter, name, settings: CallSettings { trust, limit }, place } = self;
+        let reason = match catalog.position(&name).map(|position| &mut call_settings[position]) {
+            None => format!("concerns no tool: {}", catalog.not_found(&name)),
+            Some(known) if known.trust.and(trust).is_some() || known.limit.and(limit).is_some() => {
+                "is set twice for one tool; keep one of the two".to_owned()
+            }
+            Some(known) => {
+                known.trust = known.trust.or(trust);
+                known.limit = known.limit.or(limit);
                 return None;
             }
-            (Some(CallSettings { limit: slot @ None, .. }), Setting::Limit(limit)) => {
-                *slot = Some(limit);
-                return None;
-            }
-            (Some(_), _) => "is set twice for one tool; keep one of the two".to_owned(),
-            (None, _) => match catalog.get(&name) {
-                Err(error) => format!("concerns no tool: {error}"),
-                Ok(_) => return None,
-            },
         };
-        Some(RegistrationProblem::Edit { call: format!(".{call}(\"{name}\", …)"), reason, place })
+        Some(RegistrationProblem::Edit { call: format!(".{setter}(\"{name}\", …)"), reason, place })
     }
 }
 
