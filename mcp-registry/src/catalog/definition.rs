@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcp_core::context::{BoxFuture, StateType};
-use mcp_core::entry::{Call, Hints, MetaValue, Timeout, ToolEntry};
-use mcp_core::error::Origin;
-use mcp_core::output::OutputSchema;
+use mcp_core::entry::{Call, Hints, Input, Timeout, ToolEntry, ToolFuture};
+use mcp_core::error::{CallError, Origin};
+use mcp_core::output::{OutputSchema, Returned};
 use mcp_core::param::Param;
 use mcp_core::{ToolContext, ToolError, ToolResult};
 use serde_json::Value;
@@ -21,40 +21,24 @@ pub(crate) struct Definition {
     pub(crate) origin: Origin,
     pub(crate) title: Option<Text>,
     pub(crate) description: Text,
-    pub(crate) sections: &'static [(&'static str, &'static str)],
     pub(crate) version: Text,
     pub(crate) hints: Hints,
-    pub(crate) deprecated_in: Option<&'static str>,
-    pub(crate) replaced_by: Option<&'static str>,
     pub(crate) aliases: Vec<Text>,
     pub(crate) tags: Vec<Text>,
-    pub(crate) meta: &'static [(&'static str, MetaValue)],
-    pub(crate) hidden: bool,
     pub(crate) timeout: Option<Timeout>,
     pub(crate) max_result: Option<usize>,
-    pub(crate) cache_ttl: u32,
     pub(crate) allow: Vec<Text>,
-    pub(crate) input: Input,
-    pub(crate) output: Output,
+    pub(crate) schemas: Schemas,
     pub(crate) handler: Handler,
 }
 
-/// The schema of the arguments.
+/// The schemas of the arguments and of the results.
 #[derive(Clone)]
-pub(crate) enum Input {
-    /// Derived from the typed parameters, or written by the author in its place.
+pub(crate) enum Schemas {
+    /// Derived from the parameters and the return type, or written by the author in their place.
     Typed(&'static ToolEntry),
-    /// A schema alone.
-    Schema(Value),
-}
-
-/// The schema of the results.
-#[derive(Clone)]
-pub(crate) enum Output {
-    /// Derived from the return type, or written by the author in its place.
-    Typed(&'static ToolEntry),
-    /// A schema, if there is one.
-    Schema(Option<Value>),
+    /// Schemas alone.
+    Explicit { input: Value, output: Option<Value> },
 }
 
 /// How a tool is run.
@@ -71,17 +55,10 @@ pub(crate) enum Handler {
 }
 
 /// A plain function: arguments as JSON, the result as JSON.
-pub(crate) type SyncHandler = fn(
-    &ToolContext,
-    mcp_core::entry::Input<'_>,
-    &mut Vec<u8>,
-) -> Result<mcp_core::output::Returned, mcp_core::error::CallError>;
+pub(crate) type SyncHandler = fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<Returned, CallError>;
 
 /// An `async` function: arguments as JSON, a future of the result as JSON.
-pub(crate) type AsyncHandler = fn(
-    ToolContext,
-    mcp_core::entry::Input<'_>,
-) -> Result<Option<mcp_core::entry::ToolFuture>, mcp_core::error::CallError>;
+pub(crate) type AsyncHandler = fn(ToolContext, Input<'_>) -> Result<Option<ToolFuture>, CallError>;
 
 /// A function that takes its arguments as a value.
 pub(crate) type DynamicHandler =
@@ -95,21 +72,14 @@ impl From<&'static ToolEntry> for Definition {
             origin: entry.origin.clone(),
             title: entry.title.map(Cow::Borrowed),
             description: entry.description.into(),
-            sections: entry.sections,
             version: entry.version.into(),
             hints: entry.hints,
-            deprecated_in: entry.deprecated_in,
-            replaced_by: entry.replaced_by,
             aliases: texts(entry.aliases),
             tags: texts(entry.tags),
-            meta: entry.meta,
-            hidden: entry.hidden,
             timeout: entry.timeout,
             max_result: entry.max_result,
-            cache_ttl: entry.cache_ttl,
             allow: texts(entry.allow),
-            input: Input::Typed(entry),
-            output: Output::Typed(entry),
+            schemas: Schemas::Typed(entry),
             handler: match entry.call {
                 Call::Sync(call) if entry.inline => Handler::Inline(call),
                 Call::Sync(call) => Handler::Blocking(call),
@@ -120,11 +90,11 @@ impl From<&'static ToolEntry> for Definition {
 }
 
 impl Definition {
-    /// The entry with typed parameters; `None` where only a schema is known.
+    /// The entry of the attribute, with typed parameters; `None` where only schemas are known.
     pub(crate) fn entry(&self) -> Option<&'static ToolEntry> {
-        match self.input {
-            Input::Typed(entry) => Some(entry),
-            Input::Schema(_) => None,
+        match self.schemas {
+            Schemas::Typed(entry) => Some(entry),
+            Schemas::Explicit { .. } => None,
         }
     }
 
@@ -140,17 +110,17 @@ impl Definition {
 
     /// Makes the schema of the arguments.
     pub(crate) fn input_schema(&self) -> Value {
-        match &self.input {
-            Input::Typed(entry) => entry.generate_input_schema(),
-            Input::Schema(schema) => schema.clone(),
+        match &self.schemas {
+            Schemas::Typed(entry) => entry.generate_input_schema(),
+            Schemas::Explicit { input, .. } => input.clone(),
         }
     }
 
     /// Makes the schema of the results.
     pub(crate) fn output_schema(&self) -> Option<OutputSchema> {
-        match &self.output {
-            Output::Typed(entry) => entry.generate_output_schema(),
-            Output::Schema(schema) => schema.clone().map(OutputSchema::explicit),
+        match &self.schemas {
+            Schemas::Typed(entry) => entry.generate_output_schema(),
+            Schemas::Explicit { output, .. } => output.clone().map(OutputSchema::explicit),
         }
     }
 

@@ -12,7 +12,7 @@ use mcp_core::{Content, Json, ToolContext, ToolError, ToolResult};
 use serde::ser::Serialize;
 use serde_json::Value;
 
-use super::definition::{Definition, Handler, Input, Output};
+use super::definition::{Definition, Handler, Schemas};
 
 /// A tool that is defined at run time.
 ///
@@ -51,21 +51,14 @@ impl Tool {
             origin: Origin::run_time(place.file(), place.line()),
             title: None,
             description: Cow::Borrowed(""),
-            sections: &[],
             version: Cow::Borrowed("1.0.0"),
             hints: Hints::default(),
-            deprecated_in: None,
-            replaced_by: None,
             aliases: Vec::new(),
             tags: Vec::new(),
-            meta: &[],
-            hidden: false,
             timeout: None,
             max_result: None,
-            cache_ttl: 300,
             allow: Vec::new(),
-            input: Input::Schema(input_schema.into()),
-            output: Output::Schema(None),
+            schemas: Schemas::Explicit { input: input_schema.into(), output: None },
             handler: Handler::Dynamic(Arc::new(move |cx, arguments| {
                 let result = handler(cx, arguments);
                 Box::pin(async move { result.await.into_tool_result() })
@@ -125,7 +118,9 @@ impl Tool {
     /// Sets the output schema (default: none).
     #[must_use]
     pub fn output_schema(mut self, schema: impl Into<Value>) -> Self {
-        self.0.output = Output::Schema(Some(schema.into()));
+        if let Schemas::Explicit { output, .. } = &mut self.0.schemas {
+            *output = Some(schema.into());
+        }
         self
     }
 

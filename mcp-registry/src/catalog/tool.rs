@@ -21,6 +21,9 @@ use crate::catalog::definition::{Definition, Handler};
 use crate::catalog::header::HeaderArgument;
 use crate::validate::Subject;
 
+/// For how many seconds a listing may be cached where the tool does not say.
+const CACHE_TTL: u32 = 300;
+
 /// A registered tool; cheap to clone.
 ///
 /// It serialises to the registration entry: name, description, schemas, annotations, version and metadata.
@@ -185,7 +188,7 @@ impl RegisteredTool {
 
     /// The further sections of its documentation, by heading.
     pub fn sections(&self) -> &[(&'static str, &'static str)] {
-        self.definition().sections
+        self.entry().map_or(&[], |entry| entry.sections)
     }
 
     /// The tool's version.
@@ -205,12 +208,12 @@ impl RegisteredTool {
 
     /// The version in which it was deprecated.
     pub fn deprecated_in(&self) -> Option<&str> {
-        self.definition().deprecated_in
+        self.entry()?.deprecated_in
     }
 
     /// The tool to use instead.
     pub fn replaced_by(&self) -> Option<&str> {
-        self.definition().replaced_by
+        self.entry()?.replaced_by
     }
 
     /// Older names by which it can still be called.
@@ -254,12 +257,13 @@ impl RegisteredTool {
 
     /// Metadata for programs.
     pub fn meta(&self) -> JsonObject {
-        self.definition().meta.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
+        let meta = self.entry().into_iter().flat_map(|entry| entry.meta);
+        meta.map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
     }
 
     /// Whether it can be called but is not listed on the wire.
     pub fn is_hidden(&self) -> bool {
-        self.definition().hidden
+        self.entry().is_some_and(|entry| entry.hidden)
     }
 
     /// Its own time limit, if it has one.
@@ -274,7 +278,7 @@ impl RegisteredTool {
 
     /// For how many seconds a listing of the tool may be cached.
     pub fn cache_ttl(&self) -> u32 {
-        self.definition().cache_ttl
+        self.entry().map_or(CACHE_TTL, |entry| entry.cache_ttl)
     }
 
     /// The Rust module in which it is defined.
