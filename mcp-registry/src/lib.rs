@@ -52,7 +52,7 @@ mod validate;
 pub mod __private {
     pub use mcp_core::__private::*;
 
-    pub use crate::catalog::link::{Expected, name_of};
+    pub use crate::catalog::link::Expected;
 }
 
 pub use mcp_core::{

@@ -15,13 +15,6 @@ pub struct Expected {
 
 inventory::collect!(Expected);
 
-impl Expected {
-    /// An expectation.
-    pub const fn new(package: &'static str, file: &'static str, line: u32) -> Self {
-        Self { package, file, line }
-    }
-}
-
 /// Every crate that was named.
 pub(crate) fn expected() -> impl Iterator<Item = &'static Expected> {
     inventory::iter::<Expected>.into_iter()
@@ -30,14 +23,6 @@ pub(crate) fn expected() -> impl Iterator<Item = &'static Expected> {
 /// A package's name for comparing: a crate's name has `_` for `-`.
 pub(crate) fn package_key(package: &str) -> String {
     package.replace('-', "_")
-}
-
-/// The name under which a crate is expected.
-pub const fn name_of(krate: &'static str, package: Option<&'static str>) -> &'static str {
-    match package {
-        Some(package) => package,
-        None => krate,
-    }
 }
 
 /// Links crates whose tools must be there, and makes sure that they are.
@@ -58,18 +43,14 @@ macro_rules! link_tools {
     ($($krate:ident $(= $package:literal)?),+ $(,)?) => {$(
         use $krate as _;
         const _: () = {
-            const PACKAGE: ::core::option::Option<&'static str> = {
+            const PACKAGE: &str = {
                 #[allow(unused_mut, unused_assignments)]
-                let mut package = ::core::option::Option::None;
-                $(package = ::core::option::Option::Some($package);)?
+                let mut package = ::core::stringify!($krate);
+                $(package = $package;)?
                 package
             };
             $crate::__private::inventory::submit! {
-                $crate::__private::Expected::new(
-                    $crate::__private::name_of(::core::stringify!($krate), PACKAGE),
-                    ::core::file!(),
-                    ::core::line!(),
-                )
+                $crate::__private::Expected { package: PACKAGE, file: ::core::file!(), line: ::core::line!() }
             }
         };
     )+};
