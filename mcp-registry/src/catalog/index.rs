@@ -9,7 +9,7 @@ pub(crate) struct Index(HashTable<Entry>);
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     hash: u64,
-    position: u32,
+    position: usize,
 }
 
 impl Index {
@@ -20,19 +20,19 @@ impl Index {
 
     /// The position that was inserted for a name; `is_named` compares the names of those with the same hash.
     #[inline]
-    pub(crate) fn get(&self, name: &str, is_named: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(crate) fn get(&self, name: &str, is_named: impl Fn(usize) -> bool) -> Option<usize> {
         let hash = hash(name);
         self.0.find(hash, |entry| entry.hash == hash && is_named(entry.position)).map(|entry| entry.position)
     }
 
     /// Inserts the position of a name that is not in the table.
-    pub(crate) fn insert(&mut self, name: &str, position: u32) {
+    pub(crate) fn insert(&mut self, name: &str, position: usize) {
         let hash = hash(name);
         self.0.insert_unique(hash, Entry { hash, position }, |entry| entry.hash);
     }
 
     /// The table after a tool with these names, all of them new, was inserted into the list at a position.
-    pub(crate) fn with(&self, names: &[&str], position: u32) -> Self {
+    pub(crate) fn with(&self, names: &[&str], position: usize) -> Self {
         let mut index = Self(self.0.clone());
         for entry in index.0.iter_mut().filter(|entry| entry.position >= position) {
             entry.position += 1;
@@ -60,7 +60,7 @@ mod tests {
         for (position, name) in (0..).zip(&names) {
             index.insert(name, position);
         }
-        let find = |name: &str| index.get(name, |position| names[position as usize] == name);
+        let find = |name: &str| index.get(name, |position| names[position] == name);
         for (position, name) in (0..).zip(&names) {
             assert_eq!(find(name), Some(position));
         }
@@ -75,10 +75,10 @@ mod tests {
         for n in 0..300 {
             let position = n / 2;
             names.insert(position, format!("tool_{n}"));
-            index = index.with(&[&format!("tool_{n}")], u32::try_from(position).unwrap());
+            index = index.with(&[&format!("tool_{n}")], position);
         }
         for (position, name) in (0..).zip(&names) {
-            assert_eq!(index.get(name, |at| names[at as usize] == *name), Some(position));
+            assert_eq!(index.get(name, |at| names[at] == *name), Some(position));
         }
     }
 
@@ -96,7 +96,7 @@ mod tests {
         index.insert(other, 1);
         let names = [one, other];
         for (position, name) in (0..).zip(names) {
-            assert_eq!(index.get(name, |position| names[position as usize] == name), Some(position));
+            assert_eq!(index.get(name, |position| names[position] == name), Some(position));
         }
     }
 }

@@ -77,8 +77,7 @@ impl Catalog {
     /// The position of a tool in the list, by its name.
     #[inline]
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        let position = self.index.get(name, |position| self.tools[position as usize].answers_to(name))?;
-        Some(position as usize)
+        self.index.get(name, |position| self.tools[position].answers_to(name))
     }
 
     /// How many tools there are.
@@ -178,7 +177,7 @@ impl Catalog {
         }
         let mut tools = self.tools.to_vec();
         tools.insert(position, tool.clone());
-        let index = self.index.with(&names, u32::try_from(position).unwrap_or(u32::MAX));
+        let index = self.index.with(&names, position);
         Ok(Self { tools: tools.into(), index: Arc::new(index), policy: self.policy })
     }
 
@@ -201,9 +200,9 @@ fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
 fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> Index {
     let mut index = Index::with_capacity(tools.iter().map(|tool| tool.names().count()).sum());
     let mut contested = BTreeSet::new();
-    for (position, tool) in (0_u32..).zip(tools) {
+    for (position, tool) in tools.iter().enumerate() {
         for name in tool.names() {
-            match index.get(name, |known| tools[known as usize].answers_to(name)) {
+            match index.get(name, |known| tools[known].answers_to(name)) {
                 None => index.insert(name, position),
                 Some(known) if known != position => _ = contested.insert(name),
                 Some(_) => {}
