@@ -94,19 +94,10 @@ impl Override {
 
     /// What is wrong with an override that concerns these tools.
     fn fault(&self, concerned: &[Arc<Definition>]) -> Option<RegistrationProblem> {
-        let package = &self.package;
-        let reason = match (&self.change, concerned) {
-            (Change::Prefix { .. }, []) => format!("concerns no tool: `{package}` has none; correct it, or remove it"),
-            (Change::DropAlias { name, alias }, []) => {
-                format!(
-                    "concerns no tool: `{package}` has no tool `{name}` with the alias `{alias}`; correct it, or remove it"
-                )
-            }
-            (Change::Exclude { name } | Change::Rename { name, .. }, []) => {
-                format!("concerns no tool: `{package}` has no tool `{name}`; correct it, or remove it")
-            }
-            (Change::Prefix { .. }, _) | (_, [_]) => return None,
-            (_, [first, second, ..]) => {
+        let reason = match concerned {
+            [] => format!("concerns no tool: `{}` has {}; correct it, or remove it", self.package, self.missing()),
+            [_] => return None,
+            [first, second, ..] => {
                 let versions = [&first.origin.package_version, &second.origin.package_version];
                 let remedy = if versions[0] == versions[1] {
                     "they are of one package: give one of them another name in the source".to_owned()
@@ -117,6 +108,15 @@ impl Override {
             }
         };
         Some(RegistrationProblem::Edit { call: self.to_string(), reason, place: self.place.clone() })
+    }
+
+    /// What a package lacks that has no tool for it.
+    fn missing(&self) -> String {
+        match &self.change {
+            Change::Exclude { name } | Change::Rename { name, .. } => format!("no tool `{name}`"),
+            Change::DropAlias { name, alias } => format!("no tool `{name}` with the alias `{alias}`"),
+            Change::Prefix { .. } => "none".to_owned(),
+        }
     }
 }
 
