@@ -165,7 +165,7 @@ impl<'a> Explainer<'a> {
 
     /// The faults of a value of many parts that is not valid.
     fn large(&self, value: &Value) -> Faults {
-        let mut found = walk::faults(self.checked, self.document, self.subject, value);
+        let mut found = walk::faults(self, value);
         // The walk along the schema may miss a fault; the validator decides.
         if found.faults.is_empty() && !self.is_valid(value) {
             found.faults.push(self.document.wrong(self.prefix, INVALID_INSIDE, None));

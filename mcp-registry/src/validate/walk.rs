@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::compile::{Checked, compile, each_reference, validator};
 use super::explain::{Explainer, expected, is_large};
-use super::{DEFINITIONS, Faults, INVALID_INSIDE, MAX_FAULTS, Subject};
+use super::{DEFINITIONS, Faults, INVALID_INSIDE, MAX_FAULTS};
 
 /// The keywords that the walk handles.
 const WALKED: [&str; 15] = [
@@ -44,9 +44,9 @@ pub(super) fn remove_nulls(checked: &Checked, value: &mut Value) {
 }
 
 /// The faults of an invalid value. Null items in arguments are left to the types.
-pub(super) fn faults(checked: &Checked, document: Document, subject: Option<&dyn Subject>, value: &Value) -> Faults {
-    let mut explainer = LargeExplainer { walk: Walk::new(checked), document, subject, faults: Faults::default() };
-    explainer.value(&checked.schema, value, &mut String::new());
+pub(super) fn faults(whole: &Explainer<'_>, value: &Value) -> Faults {
+    let mut explainer = LargeExplainer { walk: Walk::new(whole.checked), whole, faults: Faults::default() };
+    explainer.value(whole.root, value, &mut String::new());
     let Faults { mut faults, mut omitted } = explainer.faults;
     omitted += faults.len().saturating_sub(MAX_FAULTS);
     faults.truncate(MAX_FAULTS);
@@ -193,8 +193,8 @@ fn member_schema<'a>(keywords: &'a JsonObject, name: &str) -> Option<&'a Value> 
 /// Explains the first faults of a value, and counts the others.
 struct LargeExplainer<'a> {
     walk: Walk<'a>,
-    document: Document,
-    subject: Option<&'a dyn Subject>,
+    /// Of the whole document.
+    whole: &'a Explainer<'a>,
     faults: Faults,
 }
 
@@ -218,7 +218,7 @@ impl<'a> LargeExplainer<'a> {
 
     fn items(&mut self, keywords: &'a JsonObject, items: &[Value], path: &mut String) {
         let Some(schema) = keywords.get("items") else { return };
-        let types_accept_null = self.explainer(|explainer| explainer.is_read_by_type(&format!("{path}/0")));
+        let types_accept_null = self.whole.is_read_by_type(&format!("{path}/0"));
         for (index, item) in items.iter().enumerate() {
             if !(item.is_null() && types_accept_null) {
                 self.part(schema, item, path, || index.to_string());
@@ -233,7 +233,7 @@ impl<'a> LargeExplainer<'a> {
                 None if keywords.get("additionalProperties") == Some(&Value::Bool(false)) => {
                     let known = keywords.get("properties").and_then(Value::as_object);
                     let known = known.into_iter().flatten().map(|(name, _)| name.as_str());
-                    match self.secret(path) {
+                    match self.whole.secret(path) {
                         Some(at) => self.add(|document| document.superfluous(&at)),
                         None => self.add(|document| document.unknown(path, name, known)),
                     }
@@ -243,7 +243,7 @@ impl<'a> LargeExplainer<'a> {
         }
         let required = keywords.get("required").and_then(Value::as_array).into_iter().flatten();
         for name in required.filter_map(Value::as_str).filter(|name| !members.contains_key(*name)) {
-            let at = self.secret(path);
+            let at = self.whole.secret(path);
             self.add(|document| document.lacking(at.as_deref().unwrap_or(path), name));
         }
     }
@@ -274,7 +274,7 @@ impl<'a> LargeExplainer<'a> {
             let Ok(validator) = validator(&alone.into(), self.walk.checked.formats) else { continue };
             if let Err(error) = validator.validate(value) {
                 let expected = expected(error.kind());
-                let at = self.secret(path);
+                let at = self.whole.secret(path);
                 self.add(|document| document.wrong(at.as_deref().unwrap_or(path), &expected, None));
             }
         }
@@ -286,15 +286,14 @@ impl<'a> LargeExplainer<'a> {
         let Some(part) = part else {
             return self.invalid_inside(path);
         };
-        let (document, subject) = (self.document, self.subject);
-        let explainer = Explainer { checked: &part, root: &self.walk.checked.schema, prefix: path, document, subject };
-        let faults = if subject.is_some() { explainer.fewest(value) } else { explainer.all(value) };
+        let explainer = Explainer { checked: &part, prefix: path, ..*self.whole };
+        let faults = if explainer.subject.is_some() { explainer.fewest(value) } else { explainer.all(value) };
         self.faults.faults.extend(faults);
     }
 
     fn add(&mut self, fault: impl FnOnce(Document) -> Fault) {
         if self.faults.faults.len() < MAX_FAULTS {
-            self.faults.faults.push(fault(self.document));
+            self.faults.faults.push(fault(self.whole.document));
         } else {
             self.faults.omitted += 1;
         }
@@ -302,16 +301,7 @@ impl<'a> LargeExplainer<'a> {
 
     /// Reports a value whose faults cannot be located.
     fn invalid_inside(&mut self, path: &str) {
-        let at = self.secret(path);
+        let at = self.whole.secret(path);
         self.add(|document| document.wrong(at.as_deref().unwrap_or(path), INVALID_INSIDE, None));
-    }
-
-    fn secret(&self, path: &str) -> Option<String> {
-        self.explainer(|explainer| explainer.secret(path))
-    }
-
-    fn explainer<T>(&self, ask: impl FnOnce(&Explainer<'_>) -> T) -> T {
-        let checked = self.walk.checked;
-        ask(&Explainer { checked, root: &checked.schema, prefix: "", document: self.document, subject: self.subject })
     }
 }
