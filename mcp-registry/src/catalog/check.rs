@@ -10,47 +10,44 @@ use crate::validate::map_keys::unreadable;
 use crate::validate::{self, types};
 
 pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
+    let (name, origin) = (|| tool.name().to_owned(), || Box::new(tool.origin().clone()));
+    let schema_problem =
+        |(which, reason)| RegistrationProblem::Schema { tool: name(), which, reason, origin: origin() };
     let mut problems = Vec::new();
-    let origin = || Box::new(tool.origin().clone());
-    let mut schema_problem = |which, fault: Option<String>| {
-        let tool = tool.name().to_owned();
-        problems.extend(fault.map(|reason| RegistrationProblem::Schema { tool, which, reason, origin: origin() }));
-    };
     let entry = tool.definition().entry();
-    let input = entry.is_none_or(|entry| entry.input_schema.is_some() || entry.flatten);
-    let output = entry.is_none_or(|entry| entry.output_schema.is_some());
-    if input {
-        schema_problem("input", object_fault(tool.input_schema()).or_else(|| union_fault(tool.input_schema())));
+    if entry.is_none_or(|entry| entry.input_schema.is_some() || entry.flatten) {
+        let fault = object_fault(tool.input_schema()).or_else(|| union_fault(tool.input_schema()));
+        problems.extend(fault.map(|reason| schema_problem(("input", reason))));
     }
-    if output {
-        schema_problem("output", tool.output_schema().and_then(|schema| object_fault(schema)));
+    if entry.is_none_or(|entry| entry.output_schema.is_some()) {
+        let fault = tool.output_schema().and_then(|schema| object_fault(schema));
+        problems.extend(fault.map(|reason| schema_problem(("output", reason))));
     }
     if entry.is_none() {
         // The attribute has checked the version of a tool with an entry.
-        problems.extend(Version::parse(tool.version()).err().map(|error| RegistrationProblem::Version {
-            tool: tool.name().to_owned(),
-            error,
-            origin: origin(),
-        }));
+        let error = Version::parse(tool.version()).err();
+        problems.extend(error.map(|error| RegistrationProblem::Version { tool: name(), error, origin: origin() }));
     }
     // What is no schema at all is told once.
-    let sound = problems.is_empty();
-    problems.extend(validate::problems(tool, sound));
+    if problems.is_empty() {
+        problems.extend(validate::schema_faults(tool).into_iter().map(schema_problem));
+    }
     for param in tool.params() {
-        problems.extend(param_faults(param).into_iter().map(|reason| RegistrationProblem::Param {
-            tool: tool.name().to_owned(),
-            param: param.name.to_owned(),
+        let faults = validate::param_faults(param).into_iter().chain(param_faults(param));
+        let param = param.name;
+        problems.extend(faults.map(|reason| RegistrationProblem::Param {
+            tool: name(),
+            param: param.to_owned(),
             reason,
             origin: origin(),
         }));
     }
-    if let Some(entry) = entry {
-        problems.extend((entry.output)(false).0.keys.into_iter().map(|fault| RegistrationProblem::ReturnType {
-            tool: tool.name().to_owned(),
-            reason: fault.to_string(),
-            origin: origin(),
-        }));
-    }
+    let faults = entry.into_iter().flat_map(|entry| (entry.output)(false).0.keys);
+    problems.extend(faults.map(|fault| RegistrationProblem::ReturnType {
+        tool: name(),
+        reason: fault.to_string(),
+        origin: origin(),
+    }));
     problems
 }
 

@@ -7,7 +7,6 @@ use mcp_core::context::{BoxFuture, StateType};
 use mcp_core::entry::{Call, Hints, Input, Timeout, ToolEntry, ToolFuture};
 use mcp_core::error::{CallError, Origin};
 use mcp_core::output::{OutputSchema, Returned};
-use mcp_core::param::Param;
 use mcp_core::{ToolContext, ToolError, ToolResult};
 use serde_json::Value;
 
@@ -96,11 +95,6 @@ impl Definition {
             Schemas::Typed(entry) => Some(entry),
             Schemas::Explicit { .. } => None,
         }
-    }
-
-    /// The parameters, where they are known.
-    pub(crate) fn params(&self) -> &'static [Param] {
-        self.entry().map_or(&[], |entry| entry.params)
     }
 
     /// The types of application state that it needs.

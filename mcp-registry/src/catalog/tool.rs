@@ -149,7 +149,7 @@ impl RegisteredTool {
 
     /// The parameters; empty where only a schema is known.
     pub(crate) fn params(&self) -> &'static [Param] {
-        self.definition().params()
+        self.entry().map_or(&[], |entry| entry.params)
     }
 
     /// The state that the tool needs, each type once.
@@ -235,7 +235,7 @@ impl RegisteredTool {
 
     /// The tool as one side of a conflict over a name.
     pub(crate) fn contender(&self, name: &str) -> Contender {
-        let by_alias = self.name() != name && self.wire_name() != name;
+        let by_alias = !self.is_named(name);
         let alias = self.0.aliases.iter().find(|alias| by_alias && (alias.name == name || alias.wire == name));
         Contender {
             name: self.name().to_owned(),

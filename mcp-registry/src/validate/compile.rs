@@ -1,7 +1,6 @@
 //! Compiles schemas to validators.
 
 use jsonschema::{Draft, Validator};
-use mcp_core::error::RegistrationProblem;
 use mcp_core::message::JsonObject;
 use mcp_core::param::{Constraint, Param};
 use mcp_core::schema;
@@ -169,32 +168,21 @@ fn strip_formats(schema: &mut Value) {
     schema::each_subschema(object, &mut |_, inner| strip_formats(inner));
 }
 
-/// What is wrong with the explicit schemas and constraints of a tool. Schemas are checked only if `check_schemas` is set.
-pub(crate) fn problems(subject: &dyn Subject, check_schemas: bool) -> Vec<RegistrationProblem> {
-    let (name, origin) = (|| subject.name().to_owned(), || Box::new(subject.origin().clone()));
+/// What is wrong with the explicit schemas of a tool: which one, and why.
+pub(crate) fn schema_faults(subject: &dyn Subject) -> Vec<(&'static str, String)> {
     let entry = subject.entry();
-    let is_explicit_input = check_schemas && entry.is_none_or(|entry| entry.input_schema.is_some());
-    let is_explicit_output = check_schemas && entry.is_none_or(|entry| entry.output_schema.is_some());
-    let input = is_explicit_input.then(|| ("input", input(subject).err()));
-    let output = is_explicit_output.then(|| ("output", output(subject).and_then(Result::err)));
-    let schemas = input.into_iter().chain(output).filter_map(|(which, error)| {
-        let reason = invalid_schema(&error?);
-        Some(RegistrationProblem::Schema { tool: name(), which, reason, origin: origin() })
-    });
-    let params = entry.map_or(&[][..], |entry| entry.params).iter().flat_map(|param| {
-        let faults = param_faults(param).into_iter();
-        faults.map(|reason| (param.name.to_owned(), reason))
-    });
-    let params =
-        params.map(|(param, reason)| RegistrationProblem::Param { tool: name(), param, reason, origin: origin() });
-    schemas.chain(params).collect()
+    let input = entry.is_none_or(|entry| entry.input_schema.is_some()).then(|| input(subject));
+    let output = entry.is_none_or(|entry| entry.output_schema.is_some()).then(|| output(subject)).flatten();
+    let schemas = [("input", input), ("output", output)].into_iter();
+    schemas.filter_map(|(which, compiled)| Some((which, invalid_schema(&compiled?.err()?)))).collect()
 }
 
 fn invalid_schema(reason: &str) -> String {
     format!("is no JSON Schema: {reason}; correct it")
 }
 
-fn param_faults(param: &Param) -> Vec<String> {
+/// What is wrong with the explicit schema, `pattern` and `format` of a parameter.
+pub(crate) fn param_faults(param: &Param) -> Vec<String> {
     let constraints = param.constraints.iter().filter_map(|constraint| match constraint {
         Constraint::Pattern(pattern) => pattern_fault(pattern),
         Constraint::Format(format) => format_fault(format),

@@ -245,13 +245,18 @@ fn guarded(what: &str, check: impl FnOnce() -> Faults) -> Faults {
     guard(check).unwrap_or_else(|panicked| explain::unchecked(what, panicked.message()))
 }
 
-/// What is wrong with the explicit schemas of a tool, and with `pattern` and `format` of its parameters.
 #[cfg(feature = "validate")]
-pub(crate) use self::compile::problems;
+pub(crate) use self::compile::{param_faults, schema_faults};
 
 /// There is no validator.
 #[cfg(not(feature = "validate"))]
-pub(crate) fn problems(_: &impl Subject, _: bool) -> Vec<RegistrationProblem> {
+pub(crate) fn schema_faults(_: &impl Subject) -> Vec<(&'static str, String)> {
+    Vec::new()
+}
+
+/// There is no validator.
+#[cfg(not(feature = "validate"))]
+pub(crate) fn param_faults(_: &mcp_core::param::Param) -> Vec<String> {
     Vec::new()
 }
 
