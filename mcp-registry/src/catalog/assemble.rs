@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use mcp_core::entry::ToolEntry;
 use mcp_core::error::RegistrationProblem;
+use mcp_core::support::inventory;
 use mcp_core::{NamePolicy, RegistrationError};
 
 use super::Catalog;
 use super::check::check_tool;
 use super::definition::Definition;
-use super::link::{expected, package_key};
+use super::link::{Expected, package_key};
 use super::lint::LintPolicy;
 use super::overrides::{Override, apply};
 use super::tool::{NamedDefinition, RegisteredTool};
@@ -49,7 +50,7 @@ pub(crate) struct Unchecked {
 impl Assembly {
     /// The tools that are linked into this program, and those that `link_tools!` expects.
     pub(crate) fn linked() -> Self {
-        let named = expected().map(|expected| Expectation {
+        let named = inventory::iter::<Expected>.into_iter().map(|expected| Expectation {
             package: expected.package.to_owned(),
             count: 1,
             named: true,
@@ -60,10 +61,7 @@ impl Assembly {
 
     /// The tools of these entries, and no others.
     pub(crate) fn new(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
-        Self::from_definitions(entries.into_iter().map(|entry| Arc::new(entry.into())).collect())
-    }
-
-    pub(crate) fn from_definitions(definitions: Vec<Arc<Definition>>) -> Self {
+        let definitions = entries.into_iter().map(|entry| Arc::new(entry.into())).collect();
         Self { definitions, ..Self::default() }
     }
 

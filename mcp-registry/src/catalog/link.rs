@@ -15,11 +15,6 @@ pub struct Expected {
 
 inventory::collect!(Expected);
 
-/// Every crate that was named.
-pub(crate) fn expected() -> impl Iterator<Item = &'static Expected> {
-    inventory::iter::<Expected>.into_iter()
-}
-
 /// A package's name for comparing: a crate's name has `_` for `-`.
 pub(crate) fn package_key(package: &str) -> String {
     package.replace('-', "_")

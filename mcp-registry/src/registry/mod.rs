@@ -144,9 +144,8 @@ impl Registry {
         let definition = Arc::new(Definition::from(tool));
         let changing = lock(&self.0.changing);
         let tools = self.0.tools.load_full();
-        let (policy, lint) = (tools.catalog.policy(), self.0.lint);
-        let assembly =
-            Assembly { policy, lint, allow_empty: true, ..Assembly::from_definitions(vec![Arc::clone(&definition)]) };
+        let (definitions, policy) = (vec![Arc::clone(&definition)], tools.catalog.policy());
+        let assembly = Assembly { definitions, policy, lint: self.0.lint, allow_empty: true, ..Assembly::default() };
         let (added, mut problems) = assembly.assemble(Location::caller());
         let mut changed = None;
         for tool in added.list_registered_tools() {

@@ -133,7 +133,7 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
         findings.push(finding("too-many-tools", Severity::Warning, message));
     }
     for tool in catalog.list_registered_tools() {
-        let mut found = ToolFindings { tool, findings: Vec::new() };
+        let mut found = ToolFindings { tool, findings: &mut findings };
         names(tool, catalog.policy(), &mut found);
         descriptions(tool, &mut found);
         schemas::lint(tool, &mut found);
@@ -143,7 +143,6 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
                 format!("allows the lint rule `{rule}`, which does not exist; the rules are {}", RULES.join(", ")),
             );
         }
-        findings.extend(found.findings);
     }
     if let Some(tools) = concerned_tools(&listed, "closed-arguments", schemas::is_closed) {
         let message = format!(
@@ -192,7 +191,7 @@ fn concerned_tools(
 /// The findings on one tool, without the rules that its author allows it to break.
 struct ToolFindings<'a> {
     tool: &'a RegisteredTool,
-    findings: Vec<Finding>,
+    findings: &'a mut Vec<Finding>,
 }
 
 impl ToolFindings<'_> {
