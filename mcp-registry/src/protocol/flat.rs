@@ -62,7 +62,7 @@ impl Server {
             // As text, the arguments take a fraction of the memory.
             let strictness = server.0.settings.flat_strictness;
             let parse = move || ToolCall::parse_with(&message, strictness).map(|call| call.arguments.to_string());
-            let answer = match registry.read_on_pool(parse, &options).await {
+            let answer = match run::read_on_pool(registry.settings(), parse, &options).await {
                 Ok(Ok(arguments)) => {
                     if !in_flight.end() {
                         registry.reject(CallRequest::new(&name, &arguments, &options), run::cancelled(&name));

@@ -178,15 +178,6 @@ impl Registry {
         let Err(error) = span.in_scope(|| recorder.finish(Err::<Infallible, _>(error), |never| match *never {}));
         error
     }
-
-    /// Runs a job that reads something large on the pool, one such job at a time.
-    pub(crate) async fn read_on_pool<T: Send + 'static>(
-        &self,
-        job: impl FnOnce() -> T + Send + 'static,
-        options: &CallOptions,
-    ) -> Result<T, Error> {
-        run::read_on_pool(self.settings(), job, options).await
-    }
 }
 
 /// Waits for a call: a few yields if it is likely to end soon, and then for longer.
