@@ -31,7 +31,7 @@ use super::definition::{Definition, Handler, Schemas};
 /// # Ok::<(), mcp_registry::RegistrationError>(())
 /// ```
 #[derive(Clone)]
-pub struct Tool(Definition);
+pub struct Tool(pub(crate) Definition);
 
 impl Tool {
     /// A tool with a name, an input schema and a handler.
@@ -137,12 +137,6 @@ impl Tool {
     pub fn max_result(mut self, bytes: usize) -> Self {
         self.0.max_result = Some(bytes);
         self
-    }
-}
-
-impl From<Tool> for Definition {
-    fn from(Tool(definition): Tool) -> Self {
-        definition
     }
 }
 

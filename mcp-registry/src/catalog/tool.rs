@@ -405,14 +405,12 @@ impl Serialize for RegisteredTool {
             "source": format!("{file}:{line}"),
             "crate": package,
         });
-        if let Value::Object(metadata) = &mut metadata {
-            if let Some(replaced_by) = self.replaced_by() {
-                metadata.insert("replaced_by".into(), replaced_by.into());
-            }
-            let meta = self.meta();
-            if !meta.is_empty() {
-                metadata.insert("meta".into(), meta.into());
-            }
+        if let Some(replaced_by) = self.replaced_by() {
+            metadata["replaced_by"] = replaced_by.into();
+        }
+        let meta = self.meta();
+        if !meta.is_empty() {
+            metadata["meta"] = meta.into();
         }
         map.serialize_entry("metadata", &metadata)?;
         map.end()

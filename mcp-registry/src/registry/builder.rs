@@ -67,7 +67,7 @@ impl RegistryBuilder {
 
     /// Adds a tool that is defined at run time (default: none).
     pub fn tool(mut self, tool: Tool) -> Self {
-        self.assembly.definitions.push(Arc::new(tool.into()));
+        self.assembly.definitions.push(Arc::new(tool.0));
         self
     }
 

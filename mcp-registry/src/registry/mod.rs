@@ -17,7 +17,6 @@ pub use crate::call::settings::OutputCheck;
 use crate::call::settings::Settings;
 use crate::catalog::Catalog;
 use crate::catalog::assemble::Assembly;
-use crate::catalog::definition::Definition;
 use crate::catalog::dynamic::Tool;
 use crate::catalog::lint::LintPolicy;
 use crate::catalog::tool::{RegisteredTool, ToolSchema};
@@ -141,7 +140,7 @@ impl Registry {
     /// Adds a tool. Adding the same tool or a clone of it again changes nothing; another tool with its name is refused.
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
         // Outlives the lock: what a tool holds may use the registry when it is dropped.
-        let definition = Arc::new(Definition::from(tool));
+        let definition = Arc::new(tool.0);
         let changing = lock(&self.0.changing);
         let tools = self.0.tools.load_full();
         let (definitions, policy) = (vec![Arc::clone(&definition)], tools.catalog.policy());

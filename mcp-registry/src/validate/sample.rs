@@ -31,18 +31,6 @@ pub(crate) const FORMATS: [(&str, &str); 19] = [
     ("idn-hostname", "example.com"),
 ];
 
-/// One value of each kind, with the types of JSON Schema that it has.
-fn values_by_type() -> [(Value, &'static [&'static str]); 6] {
-    [
-        (json!(0), &["integer", "number"]),
-        (json!(0.5), &["number"]),
-        (json!("~"), &["string"]),
-        (json!(true), &["boolean"]),
-        (json!([]), &["array"]),
-        (json!({}), &["object"]),
-    ]
-}
-
 /// A schema document.
 #[derive(Clone, Copy)]
 pub(crate) struct Document<'a>(pub(crate) &'a Value);
@@ -321,7 +309,15 @@ fn count(object: &JsonObject, key: &str) -> Option<u64> {
 }
 
 fn values_of_other_types(types: &[&str]) -> Vec<Value> {
-    let others = values_by_type().into_iter().filter(|(_, kinds)| !kinds.iter().any(|kind| types.contains(kind)));
+    let values_by_type: [(Value, &[&str]); 6] = [
+        (json!(0), &["integer", "number"]),
+        (json!(0.5), &["number"]),
+        (json!("~"), &["string"]),
+        (json!(true), &["boolean"]),
+        (json!([]), &["array"]),
+        (json!({}), &["object"]),
+    ];
+    let others = values_by_type.into_iter().filter(|(_, kinds)| !kinds.iter().any(|kind| types.contains(kind)));
     others.map(|(value, _)| value).collect()
 }
 
