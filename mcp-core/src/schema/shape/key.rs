@@ -4,8 +4,9 @@ use std::any::type_name;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
+use serde::forward_to_deserialize_any;
 
-use super::{Stop, Walk, leaves};
+use super::{Stop, Walk, leaves, scalars};
 use crate::schema::profile::Side;
 
 /// The text of a key.
@@ -19,16 +20,6 @@ pub(super) struct Key<'a> {
 }
 
 impl Key<'_> {
-    /// The key as a text, which is what it is in JSON. A type that takes no text cannot be a key.
-    fn text<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
-        let read = visitor.visit_str(SAMPLE);
-        if let (Err(Stop { expected: Some(expected) }), true) = (&read, self.looks) {
-            let fault = self.walk.fault(expected);
-            self.walk.shape.keys.push(fault);
-        }
-        read
-    }
-
     /// Bytes are read as a key, and never written as one.
     fn bytes<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
         if self.looks && self.walk.side == Side::Output {
@@ -39,46 +30,23 @@ impl Key<'_> {
     }
 }
 
-macro_rules! texts {
-    ($($method:ident($($name:ident: $type:ty),*);)*) => {$(
-        fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, Stop> {
-            self.text(visitor)
-        }
-    )*};
-}
-
 impl<'de> Deserializer<'de> for Key<'_> {
     type Error = Stop;
 
-    leaves! {
-        deserialize_bool => visit_bool(true);
-        deserialize_i8 => visit_i8(1);
-        deserialize_i16 => visit_i16(1);
-        deserialize_i32 => visit_i32(1);
-        deserialize_i64 => visit_i64(1);
-        deserialize_i128 => visit_i128(1);
-        deserialize_u8 => visit_u8(1);
-        deserialize_u16 => visit_u16(1);
-        deserialize_u32 => visit_u32(1);
-        deserialize_u64 => visit_u64(1);
-        deserialize_u128 => visit_u128(1);
-        deserialize_f32 => visit_f32(1.0);
-        deserialize_f64 => visit_f64(1.0);
-        deserialize_char => visit_char('a');
+    scalars!();
+
+    /// The key as a text, which is what it is in JSON. A type that takes no text cannot be a key.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        let read = visitor.visit_str(SAMPLE);
+        if let (Err(Stop { expected: Some(expected) }), true) = (&read, self.looks) {
+            let fault = self.walk.fault(expected);
+            self.walk.shape.keys.push(fault);
+        }
+        read
     }
 
-    texts! {
-        deserialize_any();
-        deserialize_str();
-        deserialize_string();
-        deserialize_unit();
-        deserialize_unit_struct(_name: &'static str);
-        deserialize_seq();
-        deserialize_tuple(_length: usize);
-        deserialize_tuple_struct(_name: &'static str, _length: usize);
-        deserialize_map();
-        deserialize_struct(_name: &'static str, _fields: &'static [&'static str]);
-        deserialize_ignored_any();
+    forward_to_deserialize_any! {
+        str string unit unit_struct seq tuple tuple_struct map struct ignored_any
     }
 
     /// The name of a field: the map is a struct with a flattened field.

@@ -237,39 +237,39 @@ impl Probe<'_> {
 }
 
 macro_rules! leaves {
-    ($($method:ident => $visit:ident($($value:expr)?);)*) => {$(
+    ($($($method:ident)+ => $visit:ident $value:tt;)*) => {$($(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
-            visitor.$visit($($value)?)
+            visitor.$visit $value
         }
-    )*};
+    )+)*};
 }
 use leaves;
+
+/// What is alike in a key and in any other place: a sample of each type, as `serde_json` would hand it over.
+macro_rules! scalars {
+    () => {
+        leaves! {
+            deserialize_bool => visit_bool(true);
+            deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 => visit_u64(1);
+            deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 => visit_u64(1);
+            deserialize_i128 => visit_i128(1);
+            deserialize_u128 => visit_u128(1);
+            deserialize_f32 deserialize_f64 => visit_f64(1.0);
+            deserialize_char => visit_char('a');
+        }
+    };
+}
+use scalars;
 
 impl<'de> Deserializer<'de> for Probe<'_> {
     type Error = Stop;
 
+    scalars!();
+
     leaves! {
-        deserialize_bool => visit_bool(true);
-        deserialize_i8 => visit_i8(1);
-        deserialize_i16 => visit_i16(1);
-        deserialize_i32 => visit_i32(1);
-        deserialize_i64 => visit_i64(1);
-        deserialize_i128 => visit_i128(1);
-        deserialize_u8 => visit_u8(1);
-        deserialize_u16 => visit_u16(1);
-        deserialize_u32 => visit_u32(1);
-        deserialize_u64 => visit_u64(1);
-        deserialize_u128 => visit_u128(1);
-        deserialize_f32 => visit_f32(1.0);
-        deserialize_f64 => visit_f64(1.0);
-        deserialize_char => visit_char('a');
-        deserialize_str => visit_borrowed_str("a");
-        deserialize_string => visit_borrowed_str("a");
-        deserialize_identifier => visit_borrowed_str("a");
-        deserialize_bytes => visit_borrowed_bytes(b"a");
-        deserialize_byte_buf => visit_borrowed_bytes(b"a");
-        deserialize_unit => visit_unit();
-        deserialize_ignored_any => visit_unit();
+        deserialize_str deserialize_string deserialize_identifier => visit_borrowed_str("a");
+        deserialize_bytes deserialize_byte_buf => visit_borrowed_bytes(b"a");
+        deserialize_unit deserialize_ignored_any => visit_unit();
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
