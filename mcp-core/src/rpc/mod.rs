@@ -19,7 +19,8 @@ pub use crate::error::code;
 use crate::util::text::cut;
 
 /// A message that was read without copying it; `params` and `result` are left as JSON text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub enum RpcMessage<'a> {
     /// Wants an answer.
     Request(RpcRequest<'a>),
@@ -39,7 +40,9 @@ pub enum RpcMessage<'a> {
 /// assert_eq!((request.id, &*request.method), (1.into(), "tools/call"));
 /// # Ok::<(), Box<mcp_core::rpc::RpcRejection>>(())
 /// ```
-#[derive(Clone, Debug)]
+// The tag is how serde writes `"jsonrpc": "2.0"` before the fields.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "jsonrpc", rename = "2.0")]
 #[non_exhaustive]
 pub struct RpcRequest<'a> {
     /// What the answer will carry too.
@@ -47,16 +50,19 @@ pub struct RpcRequest<'a> {
     /// What to do.
     pub method: Cow<'a, str>,
     /// With what: a JSON object, not looked into.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Cow<'a, RawValue>>,
 }
 
 /// A message that wants no answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "jsonrpc", rename = "2.0")]
 #[non_exhaustive]
 pub struct RpcNotification<'a> {
     /// What happened.
     pub method: Cow<'a, str>,
     /// More on it: a JSON object, not looked into.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Cow<'a, RawValue>>,
 }
 
@@ -214,55 +220,15 @@ fn owned_raw(raw: Cow<'_, RawValue>) -> Cow<'static, RawValue> {
     Cow::Owned(raw.into_owned())
 }
 
-/// Writes `{"jsonrpc": "2.0", …}`.
-fn envelope<S: Serializer>(
-    serializer: S,
-    members: impl FnOnce(&mut S::SerializeMap) -> Result<(), S::Error>,
-) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(None)?;
-    map.serialize_entry("jsonrpc", "2.0")?;
-    members(&mut map)?;
-    map.end()
-}
-
-fn method_and_params<M: SerializeMap>(map: &mut M, method: &str, params: Option<&RawValue>) -> Result<(), M::Error> {
-    map.serialize_entry("method", method)?;
-    params.map_or(Ok(()), |params| map.serialize_entry("params", params))
-}
-
-impl Serialize for RpcRequest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        envelope::<S>(serializer, |map| {
-            map.serialize_entry("id", &self.id)?;
-            method_and_params(map, &self.method, self.params.as_deref())
-        })
-    }
-}
-
-impl Serialize for RpcNotification<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        envelope::<S>(serializer, |map| method_and_params(map, &self.method, self.params.as_deref()))
-    }
-}
-
 impl Serialize for RpcResponse<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        envelope::<S>(serializer, |map| {
-            map.serialize_entry("id", &self.id)?;
-            match &self.outcome {
-                Ok(result) => map.serialize_entry("result", &**result),
-                Err(error) => map.serialize_entry("error", error),
-            }
-        })
-    }
-}
-
-impl Serialize for RpcMessage<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Request(request) => request.serialize(serializer),
-            Self::Notification(notification) => notification.serialize(serializer),
-            Self::Response(response) => response.serialize(serializer),
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("jsonrpc", "2.0")?;
+        map.serialize_entry("id", &self.id)?;
+        match &self.outcome {
+            Ok(result) => map.serialize_entry("result", result)?,
+            Err(error) => map.serialize_entry("error", error)?,
         }
+        map.end()
     }
 }
