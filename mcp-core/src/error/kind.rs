@@ -2,66 +2,6 @@
 
 use super::{ErrorType, code};
 
-/// What went wrong, as one row of the table that every error of this crate is mapped by.
-///
-/// | kind | `error_type` | code | standard code | HTTP | short code |
-/// |---|---|---|---|---|---|
-/// | `Validation` | `ValidationError` | -32602 | -32602 | 400 | `VALIDATION_ERROR` |
-/// | `Parse` | `ValidationError` | -32700 | -32700 | 400 | `VALIDATION_ERROR` |
-/// | `Schema` | `SchemaError` | -32602 | -32602 | 400 | `VALIDATION_ERROR` |
-/// | `ToolNotFound` | `ToolNotFoundError` | -32602 | -32602 | 404 | `NOT_FOUND` |
-/// | `Execution` | `ToolExecutionError` | 40000 | -32000 | 500 | `EXECUTION_ERROR` |
-/// | `Authentication` | `AuthenticationError` | 40100 | -32001 | 401 | `ACCESS_DENIED` |
-/// | `Permission` | `PermissionError` | 40300 | -32003 | 403 | `ACCESS_DENIED` |
-/// | `LimitExceeded` | `ApiLimitExceeded` | 40000 | -32000 | 429 | `RATE_LIMITED` |
-/// | `Timeout` | `TimeoutError` | 40000 | -32000 | 504 | `TIMEOUT` |
-/// | `Transport` | `TransportError` | 40000 | -32000 | 502 | `INTERNAL` |
-/// | `FileNotFound` | `FileNotFoundError` | 40000 | -32000 | 404 | `NOT_FOUND` |
-/// | `ResourceNotFound` | `ResourceNotFound` | 40000 | -32000 | 404 | `NOT_FOUND` |
-/// | `UnsupportedEncoding` | `UnsupportedEncodingError` | 40000 | -32000 | 415 | `EXECUTION_ERROR` |
-/// | `FileTooLarge` | `FileTooLargeError` | 40000 | -32000 | 413 | `EXECUTION_ERROR` |
-/// | `Serialization` | `SerializationError` | -32603 | -32603 | 500 | `INTERNAL` |
-/// | `Registration` | `RegistrationError` | -32603 | -32603 | 500 | `INTERNAL` |
-/// | `ResultTooLarge` | `ResultTooLargeError` | 40000 | -32000 | 500 | `EXECUTION_ERROR` |
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// A message breaks a rule of its form.
-    Validation,
-    /// A message is not JSON at all.
-    Parse,
-    /// A call's arguments do not match the tool's schema.
-    Schema,
-    /// No tool has the name that was called.
-    ToolNotFound,
-    /// The tool ran and failed, for a reason that has no kind of its own.
-    Execution,
-    /// The caller is not known.
-    Authentication,
-    /// The caller, or the program, may not do this.
-    Permission,
-    /// A rate or size limit was reached.
-    LimitExceeded,
-    /// The call did not end in its time.
-    Timeout,
-    /// The connection failed, or the other side answered nonsense.
-    Transport,
-    /// A file is not there.
-    FileNotFound,
-    /// Something else that was asked for is not there.
-    ResourceNotFound,
-    /// A text encoding that the tool does not know.
-    UnsupportedEncoding,
-    /// A file is larger than the tool reads.
-    FileTooLarge,
-    /// A value cannot become JSON.
-    Serialization,
-    /// A tool cannot be registered.
-    Registration,
-    /// A tool returned more than a result may have.
-    ResultTooLarge,
-}
-
 /// Which numbers stand for the errors of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -82,16 +22,6 @@ struct Row {
     short: &'static str,
 }
 
-const fn row(
-    kind: ErrorKind,
-    error_type: ErrorType,
-    (extended, standard): (i64, i64),
-    http: u16,
-    short: &'static str,
-) -> Row {
-    Row { kind, error_type, extended, standard, http, short }
-}
-
 const PARSE: (i64, i64) = (code::PARSE_ERROR, code::PARSE_ERROR);
 const PARAMS: (i64, i64) = (code::INVALID_PARAMS, code::INVALID_PARAMS);
 const INTERNAL: (i64, i64) = (code::INTERNAL_ERROR, code::INTERNAL_ERROR);
@@ -103,30 +33,89 @@ const PERMISSION: (i64, i64) = (code::PERMISSION_DENIED, code::SERVER_PERMISSION
 const MALFORMED: [i64; 4] =
     [code::INVALID_REQUEST, code::HEADER_MISMATCH, code::MISSING_CLIENT_CAPABILITY, code::UNSUPPORTED_PROTOCOL_VERSION];
 
-/// In the order of the variants. Where several rows share an `error_type` or a code, the first is the one it is read as.
-static TABLE: [Row; 17] = {
-    use ErrorKind as K;
-    use ErrorType as T;
-    [
-        row(K::Validation, T::VALIDATION_ERROR, PARAMS, 400, "VALIDATION_ERROR"),
-        row(K::Parse, T::VALIDATION_ERROR, PARSE, 400, "VALIDATION_ERROR"),
-        row(K::Schema, T::SCHEMA_ERROR, PARAMS, 400, "VALIDATION_ERROR"),
-        row(K::ToolNotFound, T::TOOL_NOT_FOUND_ERROR, PARAMS, 404, "NOT_FOUND"),
-        row(K::Execution, T::TOOL_EXECUTION_ERROR, TOOL, 500, "EXECUTION_ERROR"),
-        row(K::Authentication, T::AUTHENTICATION_ERROR, AUTHENTICATION, 401, "ACCESS_DENIED"),
-        row(K::Permission, T::PERMISSION_ERROR, PERMISSION, 403, "ACCESS_DENIED"),
-        row(K::LimitExceeded, T::API_LIMIT_EXCEEDED, TOOL, 429, "RATE_LIMITED"),
-        row(K::Timeout, T::TIMEOUT_ERROR, TOOL, 504, "TIMEOUT"),
-        row(K::Transport, T::TRANSPORT_ERROR, TOOL, 502, "INTERNAL"),
-        row(K::FileNotFound, T::FILE_NOT_FOUND_ERROR, TOOL, 404, "NOT_FOUND"),
-        row(K::ResourceNotFound, T::RESOURCE_NOT_FOUND, TOOL, 404, "NOT_FOUND"),
-        row(K::UnsupportedEncoding, T::UNSUPPORTED_ENCODING_ERROR, TOOL, 415, "EXECUTION_ERROR"),
-        row(K::FileTooLarge, T::FILE_TOO_LARGE_ERROR, TOOL, 413, "EXECUTION_ERROR"),
-        row(K::Serialization, T::SERIALIZATION_ERROR, INTERNAL, 500, "INTERNAL"),
-        row(K::Registration, T::REGISTRATION_ERROR, INTERNAL, 500, "INTERNAL"),
-        row(K::ResultTooLarge, T::RESULT_TOO_LARGE_ERROR, TOOL, 500, "EXECUTION_ERROR"),
-    ]
-};
+macro_rules! error_kinds {
+    ($(#[$about:meta])* pub enum ErrorKind {
+        $($(#[$doc:meta])* $kind:ident: $error_type:ident, $codes:ident, $http:literal, $short:literal;)*
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        /// In the order of the variants. Where several rows share an `error_type` or a code, the first is the one it is
+        /// read as.
+        static TABLE: &[Row] = &[$(Row {
+            kind: ErrorKind::$kind,
+            error_type: ErrorType::$error_type,
+            extended: $codes.0,
+            standard: $codes.1,
+            http: $http,
+            short: $short,
+        }),*];
+    };
+}
+
+error_kinds! {
+    /// What went wrong, as one row of the table that every error of this crate is mapped by.
+    ///
+    /// | kind | `error_type` | code | standard code | HTTP | short code |
+    /// |---|---|---|---|---|---|
+    /// | `Validation` | `ValidationError` | -32602 | -32602 | 400 | `VALIDATION_ERROR` |
+    /// | `Parse` | `ValidationError` | -32700 | -32700 | 400 | `VALIDATION_ERROR` |
+    /// | `Schema` | `SchemaError` | -32602 | -32602 | 400 | `VALIDATION_ERROR` |
+    /// | `ToolNotFound` | `ToolNotFoundError` | -32602 | -32602 | 404 | `NOT_FOUND` |
+    /// | `Execution` | `ToolExecutionError` | 40000 | -32000 | 500 | `EXECUTION_ERROR` |
+    /// | `Authentication` | `AuthenticationError` | 40100 | -32001 | 401 | `ACCESS_DENIED` |
+    /// | `Permission` | `PermissionError` | 40300 | -32003 | 403 | `ACCESS_DENIED` |
+    /// | `LimitExceeded` | `ApiLimitExceeded` | 40000 | -32000 | 429 | `RATE_LIMITED` |
+    /// | `Timeout` | `TimeoutError` | 40000 | -32000 | 504 | `TIMEOUT` |
+    /// | `Transport` | `TransportError` | 40000 | -32000 | 502 | `INTERNAL` |
+    /// | `FileNotFound` | `FileNotFoundError` | 40000 | -32000 | 404 | `NOT_FOUND` |
+    /// | `ResourceNotFound` | `ResourceNotFound` | 40000 | -32000 | 404 | `NOT_FOUND` |
+    /// | `UnsupportedEncoding` | `UnsupportedEncodingError` | 40000 | -32000 | 415 | `EXECUTION_ERROR` |
+    /// | `FileTooLarge` | `FileTooLargeError` | 40000 | -32000 | 413 | `EXECUTION_ERROR` |
+    /// | `Serialization` | `SerializationError` | -32603 | -32603 | 500 | `INTERNAL` |
+    /// | `Registration` | `RegistrationError` | -32603 | -32603 | 500 | `INTERNAL` |
+    /// | `ResultTooLarge` | `ResultTooLargeError` | 40000 | -32000 | 500 | `EXECUTION_ERROR` |
+    pub enum ErrorKind {
+        /// A message breaks a rule of its form.
+        Validation: VALIDATION_ERROR, PARAMS, 400, "VALIDATION_ERROR";
+        /// A message is not JSON at all.
+        Parse: VALIDATION_ERROR, PARSE, 400, "VALIDATION_ERROR";
+        /// A call's arguments do not match the tool's schema.
+        Schema: SCHEMA_ERROR, PARAMS, 400, "VALIDATION_ERROR";
+        /// No tool has the name that was called.
+        ToolNotFound: TOOL_NOT_FOUND_ERROR, PARAMS, 404, "NOT_FOUND";
+        /// The tool ran and failed, for a reason that has no kind of its own.
+        Execution: TOOL_EXECUTION_ERROR, TOOL, 500, "EXECUTION_ERROR";
+        /// The caller is not known.
+        Authentication: AUTHENTICATION_ERROR, AUTHENTICATION, 401, "ACCESS_DENIED";
+        /// The caller, or the program, may not do this.
+        Permission: PERMISSION_ERROR, PERMISSION, 403, "ACCESS_DENIED";
+        /// A rate or size limit was reached.
+        LimitExceeded: API_LIMIT_EXCEEDED, TOOL, 429, "RATE_LIMITED";
+        /// The call did not end in its time.
+        Timeout: TIMEOUT_ERROR, TOOL, 504, "TIMEOUT";
+        /// The connection failed, or the other side answered nonsense.
+        Transport: TRANSPORT_ERROR, TOOL, 502, "INTERNAL";
+        /// A file is not there.
+        FileNotFound: FILE_NOT_FOUND_ERROR, TOOL, 404, "NOT_FOUND";
+        /// Something else that was asked for is not there.
+        ResourceNotFound: RESOURCE_NOT_FOUND, TOOL, 404, "NOT_FOUND";
+        /// A text encoding that the tool does not know.
+        UnsupportedEncoding: UNSUPPORTED_ENCODING_ERROR, TOOL, 415, "EXECUTION_ERROR";
+        /// A file is larger than the tool reads.
+        FileTooLarge: FILE_TOO_LARGE_ERROR, TOOL, 413, "EXECUTION_ERROR";
+        /// A value cannot become JSON.
+        Serialization: SERIALIZATION_ERROR, INTERNAL, 500, "INTERNAL";
+        /// A tool cannot be registered.
+        Registration: REGISTRATION_ERROR, INTERNAL, 500, "INTERNAL";
+        /// A tool returned more than a result may have.
+        ResultTooLarge: RESULT_TOO_LARGE_ERROR, TOOL, 500, "EXECUTION_ERROR";
+    }
+}
 
 impl ErrorKind {
     /// Every kind, in the order of the table.
@@ -197,7 +186,7 @@ mod tests {
     fn the_documented_table_is_the_table() {
         let documented: Vec<String> = include_str!("kind.rs")
             .lines()
-            .filter_map(|line| line.strip_prefix("/// | `"))
+            .filter_map(|line| line.trim_start().strip_prefix("/// | `"))
             .map(|line| line.replace('`', ""))
             .collect();
         let real: Vec<String> = TABLE
