@@ -141,11 +141,8 @@ details! {
 
 /// Where the faults are; the message has told them.
 fn faults(violations: &[Violation]) -> Value {
-    let fault = |violation: &Violation| json!({ "path": violation.path });
-    match violations {
-        [] => Value::Null,
-        violations => json!({ "faults": violations.iter().map(fault).collect::<Vec<_>>() }),
-    }
+    let faults: Vec<Value> = violations.iter().map(|violation| json!({ "path": violation.path })).collect();
+    if faults.is_empty() { Value::Null } else { json!({ "faults": faults }) }
 }
 
 impl From<Error> for ErrorDetail {
@@ -158,7 +155,7 @@ impl From<Error> for ErrorDetail {
 }
 
 /// No tool has the name that was called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct ToolNotFoundError {
     /// The name.
@@ -185,10 +182,8 @@ impl fmt::Display for ToolNotFoundError {
     }
 }
 
-impl std::error::Error for ToolNotFoundError {}
-
 /// The arguments of a call do not match the tool's schema.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct SchemaError {
     /// The tool.
@@ -268,8 +263,6 @@ impl fmt::Display for SchemaError {
     }
 }
 
-impl std::error::Error for SchemaError {}
-
 /// A value cannot become JSON.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -320,7 +313,7 @@ impl TimeoutError {
 }
 
 /// A tool returned more than a result of it may have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct ResultTooLargeError {
     /// The tool.
@@ -357,8 +350,6 @@ impl fmt::Display for ResultTooLargeError {
         }
     }
 }
-
-impl std::error::Error for ResultTooLargeError {}
 
 /// The connection to the other side failed, or was not made.
 #[derive(thiserror::Error)]

@@ -41,9 +41,7 @@ impl Origin {
             line,
         }
     }
-}
 
-impl Origin {
     /// The place of a tool that is made at run time.
     pub const fn run_time(file: &'static str, line: u32) -> Self {
         Self::new("", "", "", "", file, line)
@@ -69,7 +67,7 @@ impl fmt::Display for Origin {
 ///
 /// Its `Display` is a page for the person who has to act: each problem with the places in the source and the way out. Its
 /// `Debug` is the same page, since that is what `unwrap` and a `main` that returns it show.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub struct RegistrationError {
     problems: Vec<RegistrationProblem>,
 }
@@ -300,9 +298,8 @@ impl fmt::Display for Places<'_> {
         let Self([first, second]) = self;
         write!(f, "\n    first  at {}\n    second at {}\n    ", first.origin, second.origin)?;
         // The one that is to give way: the owner of an alias, else the second; never one that the builder does not know.
-        let yields = |tool: &Contender| !tool.origin.is_run_time();
-        let by_alias = [second, first].into_iter().find(|tool| tool.alias.is_some() && yields(tool));
-        let Some(tool) = by_alias.or_else(|| [second, first].into_iter().find(|tool| yields(tool))) else {
+        let known = [first, second].into_iter().filter(|tool| !tool.origin.is_run_time());
+        let Some(tool) = known.max_by_key(|tool| tool.alias.is_some()) else {
             return f.write_str("give one of them another name, or `unregister` the other first");
         };
         let (one, other) = (&first.origin, &second.origin);
@@ -361,8 +358,6 @@ impl fmt::Debug for RegistrationError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for RegistrationError {}
 
 impl From<RegistrationProblem> for RegistrationError {
     fn from(problem: RegistrationProblem) -> Self {

@@ -35,7 +35,8 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 /// assert_eq!(read("../secret").unwrap_err().error_type(), "PermissionError");
 /// assert_eq!(read("no/such/file").unwrap_err().error_type(), "FileNotFoundError");
 /// ```
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {}", detail.error_type, detail.error_message)]
 pub struct ToolError {
     detail: Box<ErrorDetail>,
     source: Option<BoxError>,
@@ -132,19 +133,22 @@ impl ToolError {
             Ok(found) => return *found,
             Err(error) => error,
         };
-        let mut link: Option<&(dyn StdError + 'static)> = Some(&*error);
-        while let Some(inner) = link {
-            if let Some((detail, foreign)) = known_detail(inner) {
-                return Self { detail: Box::new(detail), foreign, source: Some(error) };
-            }
-            link = inner.source();
+        let known = links(&*error).find_map(known_detail);
+        if let Some((detail, foreign)) = known {
+            return Self { detail: Box::new(detail), foreign, source: Some(error) };
         }
         if is_text(&*error) {
             return Self::from(error.to_string());
         }
-        let detail = ErrorDetail::new(type_of(&*error), chain(&*error));
+        let error_type = links(&*error).find_map(type_of).unwrap_or_default();
+        let detail = ErrorDetail::new(error_type, chain(&*error));
         Self { detail: Box::new(detail), foreign: true, source: Some(error) }
     }
+}
+
+/// The error and its sources.
+fn links<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |&link| link.source())
 }
 
 /// The detail of an error of this crate, and whether its text is foreign.
@@ -181,36 +185,27 @@ fn is_text(error: &(dyn StdError + 'static)) -> bool {
 /// The error's text and that of its sources, each said once.
 fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        let inner_text = inner.to_string();
-        if !text.contains(&inner_text) {
+    for source in links(error).skip(1).map(ToString::to_string) {
+        if !text.contains(&source) {
             text.push_str(": ");
-            text.push_str(&inner_text);
+            text.push_str(&source);
         }
-        source = inner.source();
     }
     text
 }
 
-/// The type of the first error in the chain that tells one.
-fn type_of(error: &(dyn StdError + 'static)) -> ErrorType {
-    let mut link = Some(error);
-    while let Some(error) = link {
-        if let Some(io) = error.downcast_ref::<io::Error>() {
-            return type_of_io(io.kind());
-        }
-        if let Some(json) = error.downcast_ref::<serde_json::Error>() {
-            return match json.io_error_kind() {
-                Some(kind) => type_of_io(kind),
-                // What is written has no line yet.
-                None if json.line() == 0 && json.is_syntax() => ErrorType::SERIALIZATION_ERROR,
-                None => ErrorType::TOOL_EXECUTION_ERROR,
-            };
-        }
-        link = error.source();
+/// The type of an error that tells one.
+fn type_of(error: &(dyn StdError + 'static)) -> Option<ErrorType> {
+    if let Some(io) = error.downcast_ref::<io::Error>() {
+        return Some(type_of_io(io.kind()));
     }
-    ErrorType::TOOL_EXECUTION_ERROR
+    let json = error.downcast_ref::<serde_json::Error>()?;
+    Some(match json.io_error_kind() {
+        Some(kind) => type_of_io(kind),
+        // What is written has no line yet.
+        None if json.line() == 0 && json.is_syntax() => ErrorType::SERIALIZATION_ERROR,
+        None => ErrorType::TOOL_EXECUTION_ERROR,
+    })
 }
 
 fn type_of_io(kind: io::ErrorKind) -> ErrorType {
@@ -229,24 +224,6 @@ fn type_of_io(kind: io::ErrorKind) -> ErrorType {
         | K::NotConnected
         | K::BrokenPipe => ErrorType::TRANSPORT_ERROR,
         _ => ErrorType::TOOL_EXECUTION_ERROR,
-    }
-}
-
-impl fmt::Display for ToolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.detail.error_type, self.detail.error_message)
-    }
-}
-
-impl StdError for ToolError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_deref().map(|source| source as _)
-    }
-}
-
-impl From<BoxError> for ToolError {
-    fn from(error: BoxError) -> Self {
-        Self::from_error(error)
     }
 }
 
@@ -286,6 +263,7 @@ macro_rules! from_errors {
 }
 
 from_errors! {
+    BoxError,
     Error,
     RegistrationError,
     ResultTooLargeError,

@@ -38,7 +38,7 @@ pub enum ValidationError {
         column: usize,
     },
     /// Fields that break a rule; at least one.
-    #[error("{}", Listed(.0))]
+    #[error("{}", listed(.0))]
     Fields(Vec<Violation>),
 }
 
@@ -138,15 +138,8 @@ impl fmt::Display for Violation {
 }
 
 /// `first; and second`.
-struct Listed<'a>(&'a [Violation]);
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().enumerate().try_for_each(|(index, violation)| {
-            let separator = if index == 0 { "" } else { "; and " };
-            write!(f, "{separator}{violation}")
-        })
-    }
+fn listed(violations: &[Violation]) -> String {
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; and ")
 }
 
 /// How many violations are noted; a message of a million faults is not worth a million sentences.
