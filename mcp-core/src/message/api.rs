@@ -1,23 +1,23 @@
 //! What all messages offer, written once.
 
-/// The reading and writing side of a message. The module brings `FIELDS` and `DEPTH`, the type `Serialize` and
-/// `fn read(Entries, Strictness) -> Result<Self, ValidationError>`.
+/// The reading and writing side of a message. The module brings the names that stand here without a path, `FIELDS` and
+/// `DEPTH`; the type brings `Serialize` and `fn read(Entries, Strictness) -> Result<Self, ValidationError>`.
 macro_rules! message_api {
     ($message:ident, $what:literal) => {
         impl $message {
             #[doc = concat!("Reads ", $what, " from JSON text or bytes, keeping fields that it does not know.")]
-            pub fn parse(json: impl AsRef<[u8]>) -> Result<Self, $crate::error::ValidationError> {
+            pub fn parse(json: impl AsRef<[u8]>) -> Result<Self, ValidationError> {
                 let entries = $crate::message::parse_entries(json.as_ref(), &FIELDS, DEPTH)?;
-                Self::read(entries, $crate::message::Strictness::Lenient)
+                Self::read(entries, Strictness::Lenient)
             }
 
             #[doc = concat!("Reads ", $what, " from a JSON value, keeping fields that it does not know.")]
-            pub fn from_value(value: ::serde_json::Value) -> Result<Self, $crate::error::ValidationError> {
-                Self::read($crate::message::entries_of(value)?, $crate::message::Strictness::Lenient)
+            pub fn from_value(value: Value) -> Result<Self, ValidationError> {
+                Self::read($crate::message::entries_of(value)?, Strictness::Lenient)
             }
 
             /// As a JSON value.
-            pub fn to_value(&self) -> ::serde_json::Value {
+            pub fn to_value(&self) -> Value {
                 ::serde_json::to_value(self).expect("a message is made of JSON values")
             }
 
@@ -33,17 +33,17 @@ macro_rules! message_api {
         }
 
         impl ::std::str::FromStr for $message {
-            type Err = $crate::error::ValidationError;
+            type Err = ValidationError;
 
             fn from_str(json: &str) -> Result<Self, Self::Err> {
                 Self::parse(json)
             }
         }
 
-        impl TryFrom<::serde_json::Value> for $message {
-            type Error = $crate::error::ValidationError;
+        impl TryFrom<Value> for $message {
+            type Error = ValidationError;
 
-            fn try_from(value: ::serde_json::Value) -> Result<Self, Self::Error> {
+            fn try_from(value: Value) -> Result<Self, Self::Error> {
                 Self::from_value(value)
             }
         }
@@ -64,41 +64,29 @@ macro_rules! message_rules {
     ($message:ident) => {
         impl $message {
             /// Checks every rule of the message. What was read is valid; what was put together may not be.
-            pub fn validate(&self) -> Result<(), $crate::error::ValidationError> {
-                self.validate_with($crate::message::Strictness::Lenient)
+            pub fn validate(&self) -> Result<(), ValidationError> {
+                self.validate_with(Strictness::Lenient)
             }
 
             /// Checks every rule of the message, in strict mode also those of the exact form.
-            pub fn validate_with(
-                &self,
-                strictness: $crate::message::Strictness,
-            ) -> Result<(), $crate::error::ValidationError> {
-                let mut violations = $crate::error::Violations::default();
+            pub fn validate_with(&self, strictness: Strictness) -> Result<(), ValidationError> {
+                let mut violations = Violations::default();
                 self.check(strictness, &mut violations);
                 violations.finish(Some(()))
             }
 
             /// Reads the message from JSON text or bytes, as strictly as you say.
-            pub fn parse_with(
-                json: impl AsRef<[u8]>,
-                strictness: $crate::message::Strictness,
-            ) -> Result<Self, $crate::error::ValidationError> {
+            pub fn parse_with(json: impl AsRef<[u8]>, strictness: Strictness) -> Result<Self, ValidationError> {
                 Self::read($crate::message::parse_entries(json.as_ref(), &FIELDS, DEPTH)?, strictness)
             }
 
             /// Reads the message from a JSON value, as strictly as you say.
-            pub fn from_value_with(
-                value: ::serde_json::Value,
-                strictness: $crate::message::Strictness,
-            ) -> Result<Self, $crate::error::ValidationError> {
+            pub fn from_value_with(value: Value, strictness: Strictness) -> Result<Self, ValidationError> {
                 Self::read($crate::message::entries_of(value)?, strictness)
             }
 
-            fn read(
-                entries: $crate::message::Entries,
-                strictness: $crate::message::Strictness,
-            ) -> Result<Self, $crate::error::ValidationError> {
-                let mut violations = $crate::error::Violations::default();
+            fn read(entries: Entries, strictness: Strictness) -> Result<Self, ValidationError> {
+                let mut violations = Violations::default();
                 let message = Self::read_fields(entries, strictness, &mut violations);
                 message.check(strictness, &mut violations);
                 violations.finish(Some(message))

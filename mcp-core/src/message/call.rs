@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, serialize_with_extra};
-use crate::error::{MAX_DEPTH, Rule, Violations};
+use crate::error::{MAX_DEPTH, Rule, ValidationError, Violations};
 use crate::name;
 
 /// The fields under both their spellings.

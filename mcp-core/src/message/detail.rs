@@ -5,7 +5,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, serialize_with_extra};
-use crate::error::{ErrorDetail, ErrorType, MAX_DEPTH, Rule, Violations, join};
+use crate::error::{ErrorDetail, ErrorType, MAX_DEPTH, Rule, ValidationError, Violations, join};
 
 const FIELDS: [&str; 3] = ["error_type", "error_message", "error_details"];
 const DEPTH: usize = MAX_DEPTH;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::content::{self, Content};
 use super::{Entries, JsonObject, Status, Strictness, check_extra, expect, kind_of, serialize_with_extra};
-use crate::error::{Error, ErrorDetail, MAX_DEPTH, Rule, SerializationError, Violations};
+use crate::error::{Error, ErrorDetail, MAX_DEPTH, Rule, SerializationError, ValidationError, Violations};
 
 /// The fields of the specified form, then the two that carry what it cannot express.
 const FIELDS: [&str; 6] = ["status", "data", "error", "explanation", "content", "_meta"];
