@@ -1,8 +1,8 @@
 //! What a tool tells while it runs.
 
-use std::fmt;
-
 use serde::Serialize;
+
+use crate::util::text::shown_as;
 
 /// What a tool tells while it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,11 +82,7 @@ impl LogLevel {
     }
 }
 
-impl fmt::Display for LogLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+shown_as!(LogLevel, as_str);
 
 /// How much is done: any number.
 pub trait Amount {

@@ -1,6 +1,6 @@
 //! How far a caller is trusted.
 
-use std::fmt;
+use crate::util::text::shown_as;
 
 /// How far a caller, or everyone who reaches a registry, is trusted.
 ///
@@ -33,8 +33,4 @@ impl TrustLevel {
     }
 }
 
-impl fmt::Display for TrustLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+shown_as!(TrustLevel, as_str);

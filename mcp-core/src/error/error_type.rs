@@ -1,9 +1,10 @@
 //! The category of an error.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::Deserialize;
+
+use crate::util::text::same_as;
 
 /// A machine-readable category of error: one of the constants, or a name of the tool's own.
 ///
@@ -13,7 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// assert_eq!(ErrorType::TIMEOUT_ERROR, "TimeoutError");
 /// assert_eq!(ErrorType::from("TimeoutError"), ErrorType::TIMEOUT_ERROR);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(transparent)]
 pub struct ErrorType(Cow<'static, str>);
 
 macro_rules! error_types {
@@ -102,32 +104,4 @@ impl AsRef<str> for ErrorType {
     }
 }
 
-impl fmt::Display for ErrorType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl PartialEq<str> for ErrorType {
-    fn eq(&self, other: &str) -> bool {
-        self.0 == other
-    }
-}
-
-impl PartialEq<&str> for ErrorType {
-    fn eq(&self, other: &&str) -> bool {
-        self.0 == *other
-    }
-}
-
-impl Serialize for ErrorType {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for ErrorType {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from)
-    }
-}
+same_as!(ErrorType, as_str);

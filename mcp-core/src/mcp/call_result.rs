@@ -88,7 +88,7 @@ impl CallToolResult {
                 ("structuredContent", value) => result.structured_content = Some(value),
                 ("isError" | "_meta", Value::Null) => {}
                 ("isError", value) => {
-                    result.is_error = expect::boolean(&value, "isError", &mut violations).unwrap_or_default();
+                    result.is_error = expect::boolean(value, "isError", &mut violations).unwrap_or_default();
                 }
                 ("_meta", value) => {
                     result.meta = expect::object(value, "_meta", &mut violations).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The versions of MCP that are spoken.
 
-use std::fmt;
+use crate::util::text::shown_as;
 
 /// A version of MCP. Up to 2025-11-25 a connection begins with `initialize`; from 2026-07-28 on each request carries its
 /// version. Versions are ordered by date: `version >= ProtocolVersion::V2025_06_18` asks for what that version introduced.
@@ -46,8 +46,4 @@ impl ProtocolVersion {
     }
 }
 
-impl fmt::Display for ProtocolVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+shown_as!(ProtocolVersion, as_str);

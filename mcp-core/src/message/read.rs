@@ -12,7 +12,7 @@ use serde_json::{Number, Value};
 
 use super::{JsonObject, Strictness};
 use crate::error::{MAX_DEPTH, Rule, ValidationError, Violation, Violations, join};
-use crate::util::text::shown;
+use crate::util::text::{Text, shown};
 
 /// The fields of a message, each once, in the order in which they came.
 pub(crate) type Entries = Vec<(Cow<'static, str>, Value)>;
@@ -223,7 +223,9 @@ impl<'de> Visitor<'de> for Root<'_> {
         let Self { root, fields } = self;
         let child = root.child()?;
         let mut entries = Entries::new();
-        while let Some(key) = object.next_key_seed(Key(fields))? {
+        while let Some(Text(key)) = object.next_key()? {
+            let known = fields.iter().find(|known| **known == key);
+            let key = known.map_or_else(|| Cow::Owned(key.into_owned()), |known| Cow::Borrowed(*known));
             let value = object.next_value_seed(child).map_err(root.located(|| key.to_string()))?;
             entries.push((key, value));
         }
@@ -242,30 +244,6 @@ fn duplicate_key(entries: &Entries) -> Option<&str> {
     } else {
         let mut seen = HashSet::new();
         keys().find(|key| !seen.insert(*key))
-    }
-}
-
-/// A key that is not copied if it is one of these.
-struct Key(&'static [&'static str]);
-
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Cow<'static, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Key {
-    type Value = Cow<'static, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        let known = self.0.iter().find(|known| **known == key);
-        Ok(known.map_or_else(|| Cow::Owned(key.to_owned()), |known| Cow::Borrowed(*known)))
     }
 }
 
@@ -290,32 +268,22 @@ pub(crate) mod expect {
         None
     }
 
-    pub(crate) fn object(value: Value, path: &str, violations: &mut Violations) -> Option<JsonObject> {
-        match value {
-            Value::Object(object) => Some(object),
-            other => wrong(violations, path, "an object", &other),
-        }
+    macro_rules! of_type {
+        ($($name:ident: $kind:ident($type:ty), $expected:literal;)*) => {$(
+            pub(crate) fn $name(value: Value, path: &str, violations: &mut Violations) -> Option<$type> {
+                match value {
+                    Value::$kind(value) => Some(value),
+                    other => wrong(violations, path, $expected, &other),
+                }
+            }
+        )*};
     }
 
-    pub(crate) fn array(value: Value, path: &str, violations: &mut Violations) -> Option<Vec<Value>> {
-        match value {
-            Value::Array(array) => Some(array),
-            other => wrong(violations, path, "an array", &other),
-        }
-    }
-
-    pub(crate) fn boolean(value: &Value, path: &str, violations: &mut Violations) -> Option<bool> {
-        match value {
-            Value::Bool(boolean) => Some(*boolean),
-            other => wrong(violations, path, "a boolean", other),
-        }
-    }
-
-    pub(crate) fn string(value: Value, path: &str, violations: &mut Violations) -> Option<String> {
-        match value {
-            Value::String(string) => Some(string),
-            other => wrong(violations, path, "a string", &other),
-        }
+    of_type! {
+        object: Object(JsonObject), "an object";
+        array: Array(Vec<Value>), "an array";
+        boolean: Bool(bool), "a boolean";
+        string: String(String), "a string";
     }
 
     pub(crate) fn required_string(value: Option<Value>, path: &str, violations: &mut Violations) -> Option<String> {

@@ -1,12 +1,14 @@
 //! How a call ended.
 
-use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::Deserialize;
+
+use crate::util::text::same_as;
 
 /// How a call ended. Two statuses of the same text are equal.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "String")]
 #[non_exhaustive]
 pub enum Status {
     /// The tool did what it was asked to.
@@ -71,12 +73,6 @@ impl From<String> for Status {
     }
 }
 
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl PartialEq for Status {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()
@@ -91,26 +87,4 @@ impl Hash for Status {
     }
 }
 
-impl PartialEq<str> for Status {
-    fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
-    }
-}
-
-impl PartialEq<&str> for Status {
-    fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
-    }
-}
-
-impl Serialize for Status {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for Status {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from)
-    }
-}
+same_as!(Status, as_str);

@@ -3,13 +3,12 @@
 mod version;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::Deserialize;
 
 pub use self::version::{Version, VersionError};
-use crate::util::text::shown;
+use crate::util::text::{same_as, shown};
 
 /// The longest canonical name, in characters.
 pub const MAX_NAME_LENGTH: usize = 128;
@@ -31,7 +30,8 @@ pub const MAX_WIRE_NAME_LENGTH: usize = 64;
 /// assert_eq!(name.wire(NamePolicy::HostSafe)?, "file_utility_read_file_content");
 /// # Ok::<(), mcp_core::name::NameError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct ToolName(String);
 
 /// How a canonical name is published to hosts.
@@ -173,12 +173,6 @@ pub(crate) fn check_strict(name: &str) -> Result<(), NameError> {
     if plain && name.contains('.') { Ok(()) } else { Err(NameError::NotStrict { name: name.to_owned() }) }
 }
 
-impl fmt::Display for ToolName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl TryFrom<String> for ToolName {
     type Error = NameError;
 
@@ -208,26 +202,4 @@ impl FromStr for ToolName {
     }
 }
 
-impl PartialEq<str> for ToolName {
-    fn eq(&self, other: &str) -> bool {
-        self.0 == other
-    }
-}
-
-impl PartialEq<&str> for ToolName {
-    fn eq(&self, other: &&str) -> bool {
-        self.0 == *other
-    }
-}
-
-impl Serialize for ToolName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for ToolName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::try_from(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
+same_as!(ToolName, canonical);

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
@@ -15,6 +14,7 @@ use super::id::wrong_id;
 use super::{Id, RpcError, RpcRejection, code};
 use crate::error::ValidationError;
 use crate::message::{ErrorType, syntax, utf8};
+pub use crate::util::text::Text;
 
 /// A member of a message, or the value in its place if that could not be read.
 type Member<'a, T> = Option<Result<T, &'a RawValue>>;
@@ -225,18 +225,6 @@ impl<'de, P: Deserialize<'de>> Deserialize<'de> for Object<P> {
         }
 
         deserializer.deserialize_map(OfMap(PhantomData))
-    }
-}
-
-/// A string, borrowed unless it has escapes.
-#[derive(Clone, Deserialize, PartialEq)]
-pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
-
-impl Deref for Text<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
     }
 }
 

@@ -1,9 +1,62 @@
 //! Showing what came in: errors quote the sender's text, but never more of it than a line, and nothing that moves a cursor.
 
 use std::borrow::Cow;
+use std::ops::Deref;
+
+use serde::Deserialize;
+
+/// Shows a type as its name, which is what a method of it returns.
+macro_rules! shown_as {
+    ($type:ident, $name:ident) => {
+        impl ::std::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.$name())
+            }
+        }
+    };
+}
+pub(crate) use shown_as;
+
+/// Shows, writes and compares a type as its name, which is what a method of it returns.
+macro_rules! same_as {
+    ($type:ident, $name:ident) => {
+        $crate::util::text::shown_as!($type, $name);
+
+        impl PartialEq<str> for $type {
+            fn eq(&self, other: &str) -> bool {
+                self.$name() == other
+            }
+        }
+
+        impl PartialEq<&str> for $type {
+            fn eq(&self, other: &&str) -> bool {
+                self.$name() == *other
+            }
+        }
+
+        impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.$name())
+            }
+        }
+    };
+}
+pub(crate) use same_as;
 
 /// The most bytes of foreign text that an error shows.
 const SHOWN: usize = 64;
+
+/// A string, borrowed unless it has escapes.
+#[derive(Clone, Deserialize, PartialEq)]
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
 
 /// The text on one line, or its beginning and its size if it is long.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
