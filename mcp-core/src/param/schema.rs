@@ -27,13 +27,12 @@ impl Param {
     /// The schema of this parameter alone, for checks.
     pub fn generate_schema(&self) -> Value {
         let shape = (self.shape)();
-        let profile = Profile { side: Side::Input, enums: &shape.enums, written: false };
+        let explicit = explicit_schemas(std::slice::from_ref(self));
+        let profile = Profile { side: Side::Input, enums: &shape.enums, explicit: &explicit, written: false };
         refs::inlined_if_small(|inline| {
             let mut generator = settings(inline).for_deserialize().into_generator();
             match param_schema(self, &mut generator, profile) {
-                Value::Object(root) => {
-                    with_definitions(root, generator, profile, &explicit_schemas(std::slice::from_ref(self)))
-                }
+                Value::Object(root) => with_definitions(root, generator, profile),
                 other => other,
             }
         })
@@ -48,7 +47,8 @@ fn explicit_schemas(params: &[Param]) -> Vec<Value> {
 fn assemble(params: &[Param], flatten: bool, allow_unknown: bool, shapes: &[Shape], inline: bool) -> Value {
     let mut generator = settings(inline).for_deserialize().into_generator();
     let enums: Vec<&[&str]> = shapes.iter().flat_map(|shape| &shape.enums).copied().collect();
-    let profile = Profile { side: Side::Input, enums: &enums, written: false };
+    let explicit = explicit_schemas(params);
+    let profile = Profile { side: Side::Input, enums: &enums, explicit: &explicit, written: false };
     let mut root = match params {
         [only] if flatten => flattened(only, &mut generator, profile),
         params => listed(params, &mut generator, profile),
@@ -61,7 +61,7 @@ fn assemble(params: &[Param], flatten: bool, allow_unknown: bool, shapes: &[Shap
     if !allow_unknown {
         root.entry("additionalProperties").or_insert(Value::Bool(false));
     }
-    finish(root, generator, profile, &explicit_schemas(params))
+    finish(root, generator, profile)
 }
 
 fn listed(params: &[Param], generator: &mut SchemaGenerator, profile: Profile<'_>) -> JsonObject {
@@ -89,14 +89,14 @@ fn flattened(param: &Param, generator: &mut SchemaGenerator, profile: Profile<'_
     let mut schema = refs::resolved(type_schema(param, generator), generator.definitions());
     host_safe(&mut schema, profile);
     let Value::Object(root) = schema else { return JsonObject::new() };
-    let definitions = host_safe_definitions(generator.definitions().clone(), profile, &[]);
+    let definitions = host_safe_definitions(generator.definitions().clone(), Profile { explicit: &[], ..profile });
     flat::without_alternatives(root, &definitions)
 }
 
 /// The names that a struct whose fields are the arguments takes; none where it takes any.
 pub(crate) fn fields_of(param: &Param) -> Option<Vec<String>> {
     let mut generator = settings(true).for_deserialize().into_generator();
-    let profile = Profile { side: Side::Input, enums: &[], written: false };
+    let profile = Profile { side: Side::Input, enums: &[], explicit: &[], written: false };
     let root = flattened(param, &mut generator, profile);
     if root.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false)) {
         return None;

@@ -44,11 +44,10 @@ fn flat(schema: &Value, definitions: &JsonObject, depth: usize) -> Flat {
     if depth > DEPTH {
         return Flat::default();
     }
-    let own = |key: &str| schema.get(key).cloned();
     let open = |key: &str| schema.get(key).is_some_and(|more| *more != Value::Bool(false));
     let mut merged = Flat {
-        properties: own("properties").and_then(object).unwrap_or_default(),
-        required: own("required").and_then(list).unwrap_or_default(),
+        properties: schema["properties"].as_object().cloned().unwrap_or_default(),
+        required: schema["required"].as_array().cloned().unwrap_or_default(),
         open: open("additionalProperties") || open("patternProperties"),
     };
     let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
@@ -74,14 +73,6 @@ fn flat(schema: &Value, definitions: &JsonObject, depth: usize) -> Flat {
         add_required(&mut merged.required, common.unwrap_or_default());
     }
     merged
-}
-
-fn object(value: Value) -> Option<JsonObject> {
-    if let Value::Object(object) = value { Some(object) } else { None }
-}
-
-fn list(value: Value) -> Option<Vec<Value>> {
-    if let Value::Array(list) = value { Some(list) } else { None }
 }
 
 fn add_required(required: &mut Vec<Value>, more: Vec<Value>) {

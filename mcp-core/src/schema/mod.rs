@@ -22,7 +22,7 @@ use crate::util::JsonObject;
 
 /// The schema of a return type: an object, or `{"result": …}`.
 pub fn output_of<T: JsonSchema>(shape: &Shape) -> Value {
-    let profile = Profile { side: Side::Output, enums: &shape.enums, written: false };
+    let profile = Profile { side: Side::Output, enums: &shape.enums, explicit: &[], written: false };
     refs::inlined_if_small(|inline| {
         let mut generator = settings(inline).for_serialize().into_generator();
         let mut schema = refs::resolved(generator.subschema_for::<T>().to_value(), generator.definitions());
@@ -32,7 +32,7 @@ pub fn output_of<T: JsonSchema>(shape: &Shape) -> Value {
             Value::Object(object) if !wraps => object,
             schema => object([("properties", json!({ "result": schema })), ("required", json!(["result"]))]),
         };
-        finish(root, generator, profile, &[])
+        finish(root, generator, profile)
     })
 }
 
@@ -55,42 +55,29 @@ pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> JsonObject 
 }
 
 /// The root as an object, with what it refers to.
-pub(crate) fn finish(
-    mut root: JsonObject,
-    generator: SchemaGenerator,
-    profile: Profile<'_>,
-    explicit: &[Value],
-) -> Value {
+pub(crate) fn finish(mut root: JsonObject, generator: SchemaGenerator, profile: Profile<'_>) -> Value {
     root.shift_remove("title");
     if !root.contains_key("type") {
         root.shift_insert(0, "type".into(), "object".into());
     }
-    with_definitions(root, generator, profile, explicit)
+    with_definitions(root, generator, profile)
 }
 
-/// The root with the definitions that it refers to. `explicit` are the schemas that authors wrote for parameters.
-pub(crate) fn with_definitions(
-    mut root: JsonObject,
-    mut generator: SchemaGenerator,
-    profile: Profile<'_>,
-    explicit: &[Value],
-) -> Value {
-    let mut definitions = host_safe_definitions(generator.take_definitions(true), profile, explicit);
+/// The root with the definitions that it refers to.
+pub(crate) fn with_definitions(root: JsonObject, mut generator: SchemaGenerator, profile: Profile<'_>) -> Value {
+    let mut definitions = host_safe_definitions(generator.take_definitions(true), profile);
+    let mut root = Value::Object(root);
     refs::keep_used(&root, &mut definitions);
     if !definitions.is_empty() {
-        root.insert("$defs".into(), definitions.into());
+        root["$defs"] = definitions.into();
     }
-    Value::Object(root)
+    root
 }
 
 /// The definitions of types, and those of the schemas that authors wrote for parameters.
-pub(crate) fn host_safe_definitions(
-    mut definitions: JsonObject,
-    profile: Profile<'_>,
-    explicit: &[Value],
-) -> JsonObject {
+pub(crate) fn host_safe_definitions(mut definitions: JsonObject, profile: Profile<'_>) -> JsonObject {
     for (name, schema) in &mut definitions {
-        let written = explicit.iter().any(|schema| schema["$defs"].get(name).is_some());
+        let written = profile.explicit.iter().any(|schema| schema["$defs"].get(name).is_some());
         host_safe(schema, Profile { written, ..profile });
     }
     definitions

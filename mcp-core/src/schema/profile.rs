@@ -16,6 +16,8 @@ pub(crate) struct Profile<'a> {
     pub(crate) side: Side,
     /// The variants of the enums, as they are declared.
     pub(crate) enums: &'a [&'static [&'static str]],
+    /// The schemas that authors wrote for parameters.
+    pub(crate) explicit: &'a [Value],
     /// The schema was written by hand: its unions and constants stay as they are.
     pub(crate) written: bool,
 }
@@ -110,24 +112,21 @@ fn are_disjoint(one: &Value, other: &Value) -> bool {
     if let (Some(one), Some(other)) = (one["enum"].as_array(), other["enum"].as_array()) {
         return !one.iter().any(|value| other.contains(value));
     }
-    let (is_object, is_other_object) = (one["type"] == "object", other["type"] == "object");
-    let required = |schema: &'_ Value| -> Vec<String> {
-        let names = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        names.map(str::to_owned).collect()
-    };
     let lacks = |schema: &Value, name: &str| {
         schema["additionalProperties"] == false
             && schema.get("patternProperties").is_none()
             && schema["properties"].get(name).is_none()
     };
-    let differ =
-        |name: &String| lacks(other, name) || are_disjoint(&one["properties"][name], &other["properties"][name]);
-    let (own, others) = (required(one), required(other));
-    is_object
-        && is_other_object
-        && (own.iter().any(|name| others.contains(name) && differ(name))
-            || own.iter().any(|name| lacks(other, name))
-            || others.iter().any(|name| lacks(one, name)))
+    let differ = |name: &str| are_disjoint(&one["properties"][name], &other["properties"][name]);
+    let is_other_required = |name: &str| required(other).any(|required| required == name);
+    let are_objects = one["type"] == "object" && other["type"] == "object";
+    are_objects
+        && (required(one).any(|name| lacks(other, name) || is_other_required(name) && differ(name))
+            || required(other).any(|name| lacks(one, name)))
+}
+
+fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Whether the alternatives are all that the schema says, and each is the name of a variant or an object of one member, such
@@ -136,14 +135,11 @@ fn is_variants(object: &JsonObject, alternatives: &[Value]) -> bool {
     let is_note = |key: &String| matches!(key.as_str(), "oneOf" | "title" | "description" | "default" | "examples");
     let name_of = |alternative: &Value| match alternative["type"].as_str()? {
         "string" => Some(alternative["enum"].to_string()),
-        "object" => match (alternative["properties"].as_object()?.keys().next(), alternative["required"].as_array()?) {
-            (Some(name), required)
-                if *required == [name.as_str()] && alternative["properties"].as_object()?.len() == 1 =>
-            {
-                Some(name.clone())
-            }
-            _ => None,
-        },
+        "object" => {
+            let properties = alternative["properties"].as_object().filter(|properties| properties.len() == 1)?;
+            let name = properties.keys().next()?;
+            (alternative["required"] == json!([name])).then(|| name.clone())
+        }
         _ => None,
     };
     let names: Option<Vec<String>> = alternatives.iter().map(name_of).collect();

@@ -116,13 +116,10 @@ pub(crate) fn move_under(schema: &mut Value, property: &str) {
 }
 
 /// Removes the definitions that nothing refers to.
-pub(crate) fn keep_used(root: &JsonObject, definitions: &mut JsonObject) {
+pub(crate) fn keep_used(root: &Value, definitions: &mut JsonObject) {
     let mut used: Vec<String> = Vec::new();
     let mut next: Vec<String> = Vec::new();
-    root.values().for_each(|value| references(value, &mut |name| next.push(name.into_owned())));
-    if let Some(name) = root.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix(PREFIX)) {
-        next.push(decoded(name));
-    }
+    references(root, &mut |name| next.push(name.into_owned()));
     while let Some(name) = next.pop() {
         if let Some(definition) = definitions.get(&name).filter(|_| !used.contains(&name)) {
             references(definition, &mut |name| next.push(name.into_owned()));

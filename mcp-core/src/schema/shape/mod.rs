@@ -172,19 +172,12 @@ impl Walk {
 }
 
 /// Why a pass ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, thiserror::Error)]
+#[error("the type was looked at")]
 struct Stop {
     /// What belongs where the sample of a key is.
     expected: Option<String>,
 }
-
-impl Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the type was looked at")
-    }
-}
-
-impl std::error::Error for Stop {}
 
 impl Error for Stop {
     fn custom<T: Display>(_: T) -> Self {
