@@ -18,10 +18,6 @@ fn path(name: &str) -> String {
     format!("/{}", escaped(&shown(name)))
 }
 
-pub(super) fn missing(param: &Param) -> Fault {
-    fault(path(param.name), "a value", None, format!("`{}` is missing; add it", shown(param.name)))
-}
-
 pub(super) fn duplicate(param: &Param) -> Fault {
     fault(path(param.name), "one value", None, format!("`{}` is given twice; keep one of the two", shown(param.name)))
 }

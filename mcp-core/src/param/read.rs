@@ -21,11 +21,21 @@ pub(crate) fn read_arguments(
     slots: &mut [&mut dyn Slot],
 ) -> Result<(), Vec<Fault>> {
     let mut faults = Faults(Vec::new());
-    match scan(json, params, allow_unknown, slots, &mut faults) {
+    let read = each_argument(json, |key, value| {
+        let found = params.iter().position(|param| param.name == key || param.aliases.contains(&key));
+        if let Some(index) = found {
+            return read_argument(value, &params[index], &mut *slots[index], &mut faults);
+        }
+        if !allow_unknown {
+            faults.add(|| fault::unknown(key, params.iter().map(|param| param.name)));
+        }
+        value_length(value)
+    });
+    match read {
         Ok(()) => {
             for (param, slot) in params.iter().zip(slots) {
                 if !slot.is_present() && param.default.is_none() && !slot.accept_absent() {
-                    faults.add(|| fault::missing(param));
+                    faults.add(|| fault::ARGUMENTS.lacking("", param.name));
                 }
             }
         }
@@ -107,25 +117,6 @@ impl Faults {
 struct Malformed<'a> {
     expected: &'static str,
     rest: &'a str,
-}
-
-fn scan<'a>(
-    json: &'a str,
-    params: &[Param],
-    allow_unknown: bool,
-    slots: &mut [&mut dyn Slot],
-    faults: &mut Faults,
-) -> Result<(), Malformed<'a>> {
-    each_argument(json, |key, value| {
-        let found = params.iter().position(|param| param.name == key || param.aliases.contains(&key));
-        if let Some(index) = found {
-            return read_argument(value, &params[index], &mut *slots[index], faults);
-        }
-        if !allow_unknown {
-            faults.add(|| fault::unknown(key, params.iter().map(|param| param.name)));
-        }
-        value_length(value)
-    })
 }
 
 /// Takes an object apart. What is called for each value says how long the value is.

@@ -17,12 +17,6 @@ pub(super) struct FirstValue<'de, 'a> {
 /// More digits than these may not fit.
 const DIGITS: usize = 18;
 
-/// An integer in the open.
-enum Integer {
-    Positive(u64),
-    Negative(i64),
-}
-
 impl<'de> FirstValue<'de, '_> {
     /// Leaves the value to `serde_json`.
     fn by_serde<T>(
@@ -41,16 +35,16 @@ impl<'de> FirstValue<'de, '_> {
     }
 
     /// The integer, if it is a short one and nothing but that.
-    fn integer(&self) -> Option<(Integer, usize)> {
+    fn integer(&self) -> Option<(i64, usize)> {
         let bytes = self.json.as_bytes();
         let start = usize::from(bytes.first() == Some(&b'-'));
-        let mut value: u64 = 0;
+        let mut value: i64 = 0;
         let mut at = start;
         while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
             if at == start + DIGITS {
                 return None;
             }
-            value = value * 10 + u64::from(digit);
+            value = value * 10 + i64::from(digit);
             at += 1;
         }
         // No number begins with a zero but zero itself, and minus zero is no integer.
@@ -58,11 +52,7 @@ impl<'de> FirstValue<'de, '_> {
         if odd || matches!(bytes.get(at), Some(b'.' | b'e' | b'E')) {
             return None;
         }
-        let integer = match i64::try_from(value) {
-            Ok(value) if start == 1 => Integer::Negative(-value),
-            _ => Integer::Positive(value),
-        };
-        Some((integer, at))
+        Some((if start == 1 { -value } else { value }, at))
     }
 
     fn number<V: Visitor<'de>>(
@@ -73,9 +63,10 @@ impl<'de> FirstValue<'de, '_> {
         match self.integer() {
             Some((integer, end)) => {
                 *self.end = end;
-                match integer {
-                    Integer::Positive(value) => visitor.visit_u64(value),
-                    Integer::Negative(value) => visitor.visit_i64(value),
+                // As `serde_json` does it: only what is below zero is signed.
+                match u64::try_from(integer) {
+                    Ok(integer) => visitor.visit_u64(integer),
+                    Err(_) => visitor.visit_i64(integer),
                 }
             }
             None => self.by_serde(|reader| by_serde(reader, visitor)),
@@ -94,7 +85,7 @@ impl<'de> FirstValue<'de, '_> {
 const SHORT: usize = 64;
 
 macro_rules! numbers {
-    ($($method:ident),*) => {$(
+    ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
             self.number(visitor, |reader, visitor| reader.$method(visitor))
         }
@@ -126,17 +117,11 @@ macro_rules! by_serde {
 impl<'de> Deserializer<'de> for FirstValue<'de, '_> {
     type Error = Error;
 
-    numbers!(
-        deserialize_i8,
-        deserialize_i16,
-        deserialize_i32,
-        deserialize_i64,
-        deserialize_u8,
-        deserialize_u16,
-        deserialize_u32,
-        deserialize_u64,
+    numbers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
         deserialize_f64
-    );
+    }
 
     texts!(deserialize_str, deserialize_string);
 
