@@ -312,7 +312,7 @@ fn message_from_text(content: &[Content], error: &JsonObject) -> Option<String> 
 }
 
 /// The error that a failed result tells by its texts alone.
-fn error_from_text(content: &[Content]) -> ErrorDetail {
+pub(super) fn error_from_text(content: &[Content]) -> ErrorDetail {
     let texts: Vec<&str> = content.iter().filter_map(Content::as_text).collect();
     let message = if texts.is_empty() { "the tool failed and did not say why".to_owned() } else { texts.join("\n") };
     ErrorDetail::new(ErrorType::TOOL_EXECUTION_ERROR, message)

@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::CallToolResult;
+use super::call_result::{CallToolResult, error_from_text};
 use crate::error::{CodeProfile, Error, SerializationError, TransportError, ValidationError};
-use crate::message::{ErrorDetail, ErrorType, Strictness, ToolCall, ToolResult, parse};
+use crate::message::{Strictness, ToolCall, ToolResult, parse};
 use crate::rpc::read::Members;
 use crate::rpc::{Id, RpcError, RpcMessage, RpcRejection, RpcRequest, RpcResponse};
 
@@ -155,9 +155,7 @@ impl ToolResult {
             Dialect::Flat => Ok(None),
             Dialect::Mcp => RpcResponse::success(id, CallToolResult::from(self.clone())).map(Some),
             Dialect::Legacy if self.is_failure() => {
-                let unsaid =
-                    || ErrorDetail::new(ErrorType::TOOL_EXECUTION_ERROR, "the tool failed and did not say why");
-                let error = self.error.clone().unwrap_or_else(unsaid);
+                let error = self.error.clone().unwrap_or_else(|| error_from_text(&[]));
                 Ok(Some(RpcResponse::failure(Some(id), RpcError::from_detail(&error, profile).into_legacy())))
             }
             Dialect::Legacy => RpcResponse::success(id, self.data.as_ref().unwrap_or(&json!({}))).map(Some),

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, serialize_with_extra};
+use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, rest, serialize_with_extra, take};
 use crate::error::{MAX_DEPTH, Rule, ValidationError, Violations};
 use crate::name;
 
@@ -46,21 +46,15 @@ impl ToolCall {
     }
 
     /// Reads the fields under either spelling; `arguments` stays null where there is none.
-    fn read_fields(entries: Entries, strictness: Strictness, violations: &mut Violations) -> Self {
-        let (mut tool_name, mut arguments, mut extra) =
-            (Spelt::new("tool_name", "name"), Spelt::new("arguments", "args"), JsonObject::new());
-        for (key, value) in entries {
-            if let Some(value) = tool_name.take(&key, value).and_then(|value| arguments.take(&key, value)) {
-                extra.insert(key.into_owned(), value);
-            }
-        }
-        let tool_name = tool_name.resolve(strictness, violations);
+    fn read_fields(mut entries: Entries, strictness: Strictness, violations: &mut Violations) -> Self {
+        let tool_name = take_either(&mut entries, "tool_name", "name", strictness, violations);
         let tool_name = expect::required_string(tool_name, "tool_name", violations).unwrap_or_default();
-        let arguments = arguments.resolve(strictness, violations).unwrap_or_else(|| {
+        let arguments = take_either(&mut entries, "arguments", "args", strictness, violations);
+        let arguments = arguments.unwrap_or_else(|| {
             violations.add("arguments", Rule::Missing { expected: "an object, `{}` if there are none" });
             Value::Null
         });
-        Self { tool_name, arguments, extra }
+        Self { tool_name, arguments, extra: rest(entries) }
     }
 
     fn check(&self, strictness: Strictness, violations: &mut Violations) {
@@ -90,40 +84,23 @@ impl Serialize for ToolCall {
     }
 }
 
-/// A field that has two spellings: they may both be there only if they say the same.
-struct Spelt {
+/// Takes a field that has two spellings: they may both be there only if they say the same.
+fn take_either(
+    entries: &mut Entries,
     canonical: &'static str,
     alias: &'static str,
-    values: [Option<Value>; 2],
-}
-
-impl Spelt {
-    const fn new(canonical: &'static str, alias: &'static str) -> Self {
-        Self { canonical, alias, values: [None, None] }
+    strictness: Strictness,
+    violations: &mut Violations,
+) -> Option<Value> {
+    let (own, other) = (take(entries, canonical), take(entries, alias));
+    if other.is_some() && strictness == Strictness::Strict {
+        violations.add(alias, Rule::Alias { canonical });
     }
-
-    /// Keeps the value if the key is one of the spellings, else gives it back.
-    fn take(&mut self, key: &str, value: Value) -> Option<Value> {
-        let slot = match key {
-            _ if key == self.canonical => &mut self.values[0],
-            _ if key == self.alias => &mut self.values[1],
-            _ => return Some(value),
-        };
-        *slot = Some(value);
-        None
-    }
-
-    fn resolve(self, strictness: Strictness, violations: &mut Violations) -> Option<Value> {
-        let Self { canonical, alias, values: [own, other] } = self;
-        if other.is_some() && strictness == Strictness::Strict {
-            violations.add(alias, Rule::Alias { canonical });
+    match (own, other) {
+        (Some(own), Some(other)) if own != other => {
+            violations.add(alias, Rule::Ambiguous { other: canonical });
+            Some(own)
         }
-        match (own, other) {
-            (Some(own), Some(other)) if own != other => {
-                violations.add(alias, Rule::Ambiguous { other: canonical });
-                Some(own)
-            }
-            (own, other) => own.or(other),
-        }
+        (own, other) => own.or(other),
     }
 }

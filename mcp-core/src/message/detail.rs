@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, serialize_with_extra};
+use super::{Entries, Strictness, check_extra, expect, kind_of, owned_entries, rest, serialize_with_extra, take};
 use crate::error::{ErrorDetail, ErrorType, MAX_DEPTH, Rule, ValidationError, Violations, join};
 
 const FIELDS: [&str; 3] = ["error_type", "error_message", "error_details"];
@@ -17,27 +17,16 @@ impl ErrorDetail {
     }
 
     pub(crate) fn read_at(path: &str, value: Value, violations: &mut Violations) -> Option<Self> {
-        expect::object(value, path, violations).map(|object| Self::read_entries(path, object, violations))
+        let entries = owned_entries(expect::object(value, path, violations)?);
+        Some(Self::read_entries(path, entries, violations))
     }
 
-    fn read_entries<K: Into<String> + AsRef<str>>(
-        path: &str,
-        entries: impl IntoIterator<Item = (K, Value)>,
-        violations: &mut Violations,
-    ) -> Self {
-        let (mut error_type, mut error_message, mut error_details, mut extra) = (None, None, None, JsonObject::new());
-        for (key, value) in entries {
-            match key.as_ref() {
-                "error_type" => error_type = Some(value),
-                "error_message" => error_message = Some(value),
-                "error_details" => error_details = Some(value).filter(|value| !value.is_null()),
-                _ => _ = extra.insert(key.into(), value),
-            }
-        }
-        let mut text = |value, key| expect::required_string(value, &join(path, key), violations).unwrap_or_default();
-        let error_type = ErrorType::from(text(error_type, "error_type"));
-        let error_message = text(error_message, "error_message");
-        Self { error_type, error_message, error_details, extra }
+    fn read_entries(path: &str, mut entries: Entries, violations: &mut Violations) -> Self {
+        let mut text =
+            |key| expect::required_string(take(&mut entries, key), &join(path, key), violations).unwrap_or_default();
+        let (error_type, error_message) = (ErrorType::from(text("error_type")), text("error_message"));
+        let error_details = take(&mut entries, "error_details").filter(|details| !details.is_null());
+        Self { error_type, error_message, error_details, extra: rest(entries) }
     }
 
     fn check(&self, strictness: Strictness, violations: &mut Violations) {

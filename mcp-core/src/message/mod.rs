@@ -15,8 +15,8 @@ pub use self::content::{Content, Resource, ResourceBody};
 pub(crate) use self::content::{read_blocks, unwrapped, wrapped};
 pub use self::read::parse_arguments;
 pub(crate) use self::read::{
-    Entries, check_extra, entries_of, expect, kind_of, parse, parse_entries, serialize_with_extra, syntax, utf8,
-    value as read_value,
+    Entries, check_extra, entries_of, expect, kind_of, owned_entries, parse, parse_entries, rest, serialize_with_extra,
+    syntax, take, utf8, value as read_value,
 };
 pub use self::result::ToolResult;
 pub use self::status::Status;

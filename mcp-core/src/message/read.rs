@@ -56,8 +56,22 @@ fn parse_with<T>(
 pub(crate) fn entries_of(value: Value) -> Result<Entries, ValidationError> {
     let mut violations = Violations::default();
     let object = expect::object(value, "", &mut violations);
-    let object = violations.finish(object)?;
-    Ok(object.into_iter().map(|(key, value)| (Cow::Owned(key), value)).collect())
+    violations.finish(object).map(owned_entries)
+}
+
+pub(crate) fn owned_entries(object: JsonObject) -> Entries {
+    object.into_iter().map(|(key, value)| (Cow::Owned(key), value)).collect()
+}
+
+/// Takes the value of a field out of a message.
+pub(crate) fn take(entries: &mut Entries, field: &str) -> Option<Value> {
+    let place = entries.iter().position(|(key, _)| key == field)?;
+    Some(entries.remove(place).1)
+}
+
+/// The fields of a message that nobody took.
+pub(crate) fn rest(entries: Entries) -> JsonObject {
+    entries.into_iter().map(|(key, value)| (key.into_owned(), value)).collect()
 }
 
 /// Reads a value from any deserializer.

@@ -161,9 +161,8 @@ impl ToolResult {
             block.check(&format!("content[{index}]"), violations);
         }
         check_extra("", MESSAGE, &FIELDS, self.extra.keys(), strictness, violations);
-        if strictness == Strictness::Strict {
-            let carried = [("content", self.content.is_some()), ("_meta", !self.meta.is_empty())];
-            for (key, _) in carried.into_iter().filter(|(_, present)| *present) {
+        for (key, is_present) in [("content", self.content.is_some()), ("_meta", !self.meta.is_empty())] {
+            if is_present && strictness == Strictness::Strict {
                 violations.add(key, Rule::Unknown { message: MESSAGE });
             }
         }

@@ -51,13 +51,8 @@ impl Status {
     }
 
     fn standard(text: &str) -> Option<Self> {
-        match text {
-            "success" => Some(Self::Success),
-            "failure" => Some(Self::Failure),
-            "no_change_needed" => Some(Self::NoChangeNeeded),
-            "partial_success" => Some(Self::PartialSuccess),
-            _ => None,
-        }
+        let all = [Self::Success, Self::Failure, Self::NoChangeNeeded, Self::PartialSuccess];
+        all.into_iter().find(|status| status.as_str() == text)
     }
 }
 
