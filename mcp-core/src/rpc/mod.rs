@@ -148,7 +148,7 @@ impl<'a> RpcRequest<'a> {
     /// The request with nothing borrowed.
     pub fn into_owned(self) -> RpcRequest<'static> {
         let Self { id, method, params } = self;
-        RpcRequest { id: id.into_owned(), method: owned_text(method), params: params.map(owned_raw) }
+        RpcRequest { id: id.into_owned(), method: owned(method), params: params.map(owned) }
     }
 }
 
@@ -172,7 +172,7 @@ impl<'a> RpcNotification<'a> {
     /// The notification with nothing borrowed.
     pub fn into_owned(self) -> RpcNotification<'static> {
         let Self { method, params } = self;
-        RpcNotification { method: owned_text(method), params: params.map(owned_raw) }
+        RpcNotification { method: owned(method), params: params.map(owned) }
     }
 }
 
@@ -190,7 +190,7 @@ impl<'a> RpcResponse<'a> {
     /// The answer with nothing borrowed.
     pub fn into_owned(self) -> RpcResponse<'static> {
         let Self { id, outcome } = self;
-        RpcResponse { id: id.map(Id::into_owned), outcome: outcome.map(owned_raw) }
+        RpcResponse { id: id.map(Id::into_owned), outcome: outcome.map(owned) }
     }
 }
 
@@ -212,12 +212,8 @@ fn params_as<'p, T: Deserialize<'p>>(params: Option<&'p RawValue>) -> Result<T, 
         .map_err(|error| malformed(code::INVALID_PARAMS, format!("`params`: {}", cut(&error.to_string(), 200))))
 }
 
-fn owned_text(text: Cow<'_, str>) -> Cow<'static, str> {
-    Cow::Owned(text.into_owned())
-}
-
-fn owned_raw(raw: Cow<'_, RawValue>) -> Cow<'static, RawValue> {
-    Cow::Owned(raw.into_owned())
+fn owned<T: ToOwned + ?Sized>(borrowed: Cow<'_, T>) -> Cow<'static, T> {
+    Cow::Owned(borrowed.into_owned())
 }
 
 impl Serialize for RpcResponse<'_> {
