@@ -71,12 +71,8 @@ impl CallToolResult {
     pub fn without_structure(flat: ToolResult) -> Self {
         let has_none = flat.content.as_ref().is_none_or(Vec::is_empty);
         let full_content = has_none.then(|| default_content(&flat, usize::MAX));
-        let mut result = Self::from(flat);
-        result.structured_content = None;
-        if let Some(content) = full_content {
-            result.content = content;
-        }
-        result
+        let result = Self::from(flat);
+        Self { structured_content: None, content: full_content.unwrap_or(result.content), ..result }
     }
 
     fn read(entries: Entries, _: Strictness) -> Result<Self, ValidationError> {

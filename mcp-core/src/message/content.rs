@@ -138,7 +138,13 @@ impl Content {
     /// Adds another field to the block, such as `annotations`, `_meta` or a link's `title`.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra_mut().insert(key.into(), value.into());
+        let (Self::Text { extra, .. }
+        | Self::Image { extra, .. }
+        | Self::Audio { extra, .. }
+        | Self::ResourceLink { extra, .. }
+        | Self::Resource { extra, .. }
+        | Self::Other { extra, .. }) = &mut self;
+        extra.insert(key.into(), value.into());
         self
     }
 
@@ -175,17 +181,6 @@ impl Content {
 
     /// What else the block says.
     pub fn extra(&self) -> &JsonObject {
-        match self {
-            Self::Text { extra, .. }
-            | Self::Image { extra, .. }
-            | Self::Audio { extra, .. }
-            | Self::ResourceLink { extra, .. }
-            | Self::Resource { extra, .. }
-            | Self::Other { extra, .. } => extra,
-        }
-    }
-
-    fn extra_mut(&mut self) -> &mut JsonObject {
         match self {
             Self::Text { extra, .. }
             | Self::Image { extra, .. }

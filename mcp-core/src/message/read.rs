@@ -37,7 +37,7 @@ pub(crate) fn parse_entries(
     if !text.trim_start().starts_with('{') {
         return entries_of(parse(input)?);
     }
-    parse_with(text, limit, |root, json| Root { root, fields }.deserialize(json))
+    parse_with(text, limit, |root, json| json.deserialize_any(Root { root, fields }))
 }
 
 fn parse_with<T>(
@@ -202,9 +202,7 @@ impl<'de> Visitor<'de> for Node<'_> {
             }
             let value = entries.next_value_seed(child).map_err(self.located(|| key.clone()))?;
             match object.entry(key) {
-                serde_json::map::Entry::Vacant(entry) => {
-                    entry.insert(value);
-                }
+                serde_json::map::Entry::Vacant(entry) => _ = entry.insert(value),
                 serde_json::map::Entry::Occupied(entry) => return Err(self.refuse(entry.key(), Rule::Duplicate)),
             }
         }
@@ -216,14 +214,6 @@ impl<'de> Visitor<'de> for Node<'_> {
 struct Root<'a> {
     root: Node<'a>,
     fields: &'static [&'static str],
-}
-
-impl<'de> DeserializeSeed<'de> for Root<'_> {
-    type Value = Entries;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entries, D::Error> {
-        deserializer.deserialize_any(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Root<'_> {

@@ -106,9 +106,7 @@ impl Flat {
             match self.properties.get_mut(&name) {
                 Some(own) if *own != schema => either(own, schema),
                 Some(_) => {}
-                None => {
-                    self.properties.insert(name, schema);
-                }
+                None => _ = self.properties.insert(name, schema),
             }
         }
     }
