@@ -9,8 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
 use super::access::Access;
-use super::media_type::JSON;
-use super::response::{HttpResponse, full};
+use super::response::{HttpResponse, empty};
 
 /// The headers that clients send. A page may also send others, such as `Mcp-Param-*`, if its browser asks for them.
 const ALLOWED_HEADERS: &str =
@@ -34,7 +33,7 @@ pub(super) fn preflight(access: &Access, request: &Parts) -> Option<HttpResponse
         return None;
     }
     allowed_origin(access, headers).filter(|_| access.check_host(request).is_ok())?;
-    let mut response = full(StatusCode::NO_CONTENT, JSON, Vec::new());
+    let mut response = empty(StatusCode::NO_CONTENT);
     let allowed = response.headers_mut();
     allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, GET, DELETE"));
     let sent = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();

@@ -8,48 +8,37 @@ use std::task::Poll;
 
 use axum::http::header::{ALLOW, CONNECTION, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use axum::http::{Method, Request, StatusCode};
 use hyper::body::Body;
-use mcp_core::error::BoxError;
+use mcp_core::CallOptions;
 use mcp_core::mcp::ProtocolVersion;
-use mcp_core::{CallOptions, CancelToken};
+use mcp_core::rpc::RpcError;
 
-use super::access::{Access, Denied};
-use super::cors;
-use super::headers::{McpHeaders, SESSION_ID, VersionHeader};
-use super::in_flight::{InFlight, Permit};
+use super::access::Denied;
+use super::headers::{McpHeaders, SESSION_ID};
+use super::in_flight::{InFlight, Limit, Permit, Taken};
 use super::media_type::{Accepted, EVENTS, JSON, is_json};
 use super::rejections::Rejections;
-use super::request_body::{BufferedBytes, read};
+use super::request_body::read;
 use super::response::{
-    HttpResponse, access_denied, busy, error_response, event_stream, full, malformed_version_response,
-    session_not_found, unbuffered, unsupported_version_response,
+    HttpResponse, HttpResult, access_denied, empty, error_response, event_stream, full, reject, rpc_error_response,
+    unbuffered, with_header,
 };
 use super::response_body::{COMMENT, EventStream, Notifications, append_reply};
 use super::sessions::{Caller, Session, SessionError, Sessions};
+use super::{Http, cors};
 use crate::call::observe::RejectionReason;
 use crate::protocol::{Peer, Reply, ReplyKind, Server, Step, TransportHeaders as _};
 use crate::util::panic::guard;
-
-const TOO_MANY_STREAMS: &str = "as many clients listen as may; try again later";
 
 /// The size of most responses, at most.
 const TYPICAL_RESPONSE_BYTES: usize = 512;
 
 /// The MCP endpoint.
 pub(super) struct Endpoint {
-    pub(super) server: Server,
-    pub(super) access: Access,
-    pub(super) options: Box<dyn Fn(&Parts) -> CallOptions + Send + Sync>,
-    pub(super) sessions: Option<Sessions>,
-    pub(super) max_in_flight: usize,
-    pub(super) max_streams: usize,
-    pub(super) stopping: CancelToken,
-    pub(super) in_flight: AtomicUsize,
-    pub(super) streams: AtomicUsize,
-    /// How many bytes of messages are buffered.
-    pub(super) buffered: AtomicUsize,
-    pub(super) rejections: Rejections,
+    pub(super) http: Http,
+    pub(super) taken: Taken<AtomicUsize>,
+    pub(super) rejections: Arc<Rejections>,
 }
 
 /// The sender of a request, as far as it is known before the message is read.
@@ -72,31 +61,35 @@ impl Drop for CloseOnDrop<'_> {
 }
 
 impl Endpoint {
-    /// How many requests are in flight.
-    pub(super) fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::Relaxed)
+    pub(super) fn new(http: Http) -> Self {
+        let rejections = Arc::new(Rejections::new(http.server.clone()));
+        Self { http, taken: Taken::default(), rejections }
     }
 
-    pub(super) async fn answer<B>(self: &Arc<Self>, request: Request<B>, client: Option<SocketAddr>) -> HttpResponse
-    where
-        B: Body<Error: Into<BoxError>> + Send + 'static,
-        B::Data: Send,
-    {
+    /// How many requests are in flight.
+    pub(super) fn in_flight(&self) -> usize {
+        self.taken[Limit::Requests as usize].load(Ordering::Relaxed)
+    }
+
+    pub(super) async fn answer(
+        self: &Arc<Self>,
+        request: Request<impl Body>,
+        client: Option<SocketAddr>,
+    ) -> HttpResult {
         let (request, body) = request.into_parts();
-        if let Some(response) = cors::preflight(&self.access, &request) {
-            return response;
+        let Http { access, sessions, .. } = &self.http;
+        if let Some(response) = cors::preflight(access, &request) {
+            return Ok(response);
         }
-        let sender = match self.access.check(&request) {
+        let sender = match access.check(&request) {
             Ok(token) => Sender { token, client },
-            Err(denied) => return self.deny(&denied, client).await,
+            Err(denied) => return Ok(self.deny(&denied, client).await),
         };
         match request.method {
             Method::POST => self.post(request, body, sender).await,
-            Method::GET => self.open_stream(&request, sender).unwrap_or_else(|response| *response),
-            Method::DELETE if self.sessions.is_some() => {
-                self.end_session(&request, sender).unwrap_or_else(|response| *response)
-            }
-            _ => self.method_not_allowed(&request.method),
+            Method::GET => self.open_stream(&request, sender),
+            Method::DELETE if sessions.is_some() => self.end_session(&request, sender),
+            _ => Err(self.method_not_allowed(&request.method)),
         }
     }
 
@@ -104,24 +97,16 @@ impl Endpoint {
     async fn deny(&self, denied: &Denied, client: Option<SocketAddr>) -> HttpResponse {
         let (reason, detail) = denied.reason();
         self.rejections.report(reason, detail, client);
-        let mut response = access_denied(denied);
-        if *denied == Denied::WrongToken {
-            let was_delayed = tokio::select! {
-                was_delayed = self.rejections.delay() => was_delayed,
-                () = self.stopping.cancelled() => true,
-            };
-            if !was_delayed {
-                // The next guess needs another connection.
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
+        let response = access_denied(denied);
+        if *denied != Denied::WrongToken {
+            return response;
         }
-        response
-    }
-
-    /// Reports a request that exceeds a limit.
-    fn busy(&self, limit: &str, message: &str, sender: Sender) -> HttpResponse {
-        self.rejections.report(RejectionReason::Busy, Some(limit), sender.client);
-        busy(message)
+        let was_delayed = tokio::select! {
+            was_delayed = self.rejections.delay() => was_delayed,
+            () = self.http.stopping.cancelled() => true,
+        };
+        // The next guess needs another connection.
+        if was_delayed { response } else { with_header(response, CONNECTION, "close") }
     }
 
     /// Reports a session of another caller. The response is the same as for one that does not exist.
@@ -129,54 +114,37 @@ impl Endpoint {
         if error == SessionError::Foreign {
             self.rejections.report(RejectionReason::ForeignSession, None, sender.client);
         }
-        Box::new(session_not_found())
+        let message = "there is no such session, or it is over; begin another with `initialize`";
+        error_response(StatusCode::NOT_FOUND, message).into()
     }
 
     /// The options of the calls of a request.
-    fn call_options(&self, request: &Parts) -> Result<CallOptions, Box<HttpResponse>> {
-        guard(|| (self.options)(request)).map_err(|_| {
-            let message = "what belongs to the call could not be found out; tell whoever runs the server";
-            Box::new(error_response(StatusCode::INTERNAL_SERVER_ERROR, message))
-        })
+    fn call_options(&self, request: &Parts) -> HttpResult<CallOptions> {
+        guard(|| (self.http.options)(request))
+            .map_err(|_| internal_error("what belongs to the call could not be found out"))
     }
 
-    fn method_not_allowed(&self, method: &Method) -> HttpResponse {
+    fn method_not_allowed(&self, method: &Method) -> Box<HttpResponse> {
         let message = format!("`{method}` is not answered here; send a message with POST");
-        let mut response = error_response(StatusCode::METHOD_NOT_ALLOWED, message);
-        let allowed = if self.sessions.is_some() { "POST, GET, DELETE" } else { "POST, GET" };
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-        response
+        let response = error_response(StatusCode::METHOD_NOT_ALLOWED, message);
+        let allowed = if self.http.sessions.is_some() { "POST, GET, DELETE" } else { "POST, GET" };
+        with_header(response, ALLOW, allowed).into()
     }
 
-    async fn post<B>(self: &Arc<Self>, request: Parts, body: B, sender: Sender) -> HttpResponse
-    where
-        B: Body<Error: Into<BoxError>> + Send + 'static,
-        B::Data: Send,
-    {
+    async fn post(self: &Arc<Self>, request: Parts, body: impl Body, sender: Sender) -> HttpResult {
         if !is_json(request.headers.get(CONTENT_TYPE)) {
             let message = "the message is not sent as JSON; send it with `Content-Type: application/json`";
-            return error_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+            return reject(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
         }
         let accepted = Accepted::from_headers(&request.headers);
         if !accepted.json && !accepted.events {
             let message = "no form of an answer is accepted; send `Accept: application/json, text/event-stream`";
-            return error_response(StatusCode::NOT_ACCEPTABLE, message);
+            return reject(StatusCode::NOT_ACCEPTABLE, message);
         }
-        let mut buffered = BufferedBytes::new(&self.buffered);
-        let message = match read(&self.server, &request.headers, body, &mut buffered).await {
-            Ok(message) => message,
-            Err(response) => {
-                if response.status() == StatusCode::SERVICE_UNAVAILABLE {
-                    self.rejections.report(RejectionReason::Busy, Some("bytes of messages"), sender.client);
-                }
-                return *response;
-            }
-        };
-        let Some(permit) = Permit::acquire(self, |endpoint| &endpoint.in_flight, self.max_in_flight) else {
-            let message = "too many requests are in flight; try again in a moment";
-            return self.busy("requests in flight", message, sender);
-        };
-        self.answer_message(request, &message, (accepted, sender), permit.with_buffered(buffered)).await
+        let mut permit = Permit::new(self, sender.client);
+        let message = read(&self.http.server, &request.headers, body, &mut permit).await?;
+        permit.take(Limit::Requests, 1)?;
+        self.answer_message(request, &message, (accepted, sender), permit).await
     }
 
     async fn answer_message(
@@ -185,26 +153,16 @@ impl Endpoint {
         message: &[u8],
         (accepted, sender): (Accepted, Sender),
         permit: Permit,
-    ) -> HttpResponse {
-        let mut options = match self.call_options(&request) {
-            Ok(options) => options,
-            Err(response) => return *response,
-        };
+    ) -> HttpResult {
+        let Http { server, sessions, stopping, .. } = &self.http;
+        let mut options = self.call_options(&request)?;
         if options.get_mask_errors().is_none() {
             options = options.mask_errors(true);
         }
         let options = options.http_request(request);
-        let Some(request) = options.get_extensions().request() else {
-            return error_response(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "the request is lost; tell whoever runs the server",
-            );
-        };
+        let request = options.get_extensions().request().ok_or_else(|| internal_error("the request is lost"))?;
         let headers = McpHeaders::new(&request.headers);
-        let session = match self.find_session(&headers, &request.headers, &options, sender) {
-            Ok(session) => session,
-            Err(response) => return *response,
-        };
+        let session = self.find_session(&headers, &options, sender)?;
         let notifications = Arc::new(Notifications::default());
         let mut builder = Peer::builder().options(options.clone());
         if accepted.events {
@@ -213,25 +171,27 @@ impl Endpoint {
         }
         let peer = match (&session, headers.version()) {
             (Some(session), _) => session.build_peer(builder),
-            (None, VersionHeader::Supported(version)) if !version.is_stateless() => {
-                builder.protocol_version(version).build()
-            }
+            (None, Ok(Some(version))) if !version.is_stateless() => builder.protocol_version(version).build(),
             // Newer clients send their version. With sessions, so do those of 2025-03-26, by their session.
-            (None, VersionHeader::Missing) if self.sessions.is_none() => {
-                builder.protocol_version(ProtocolVersion::V2025_03_26).build()
-            }
+            (None, Ok(None)) if sessions.is_none() => builder.protocol_version(ProtocolVersion::V2025_03_26).build(),
             _ => builder.build(),
         };
-        let responder =
-            Responder { endpoint: self, peer: &peer, session: session.as_deref(), options: &options, sender, accepted };
+        let responder = Responder {
+            sessions: sessions.as_ref(),
+            peer: &peer,
+            session: session.as_deref(),
+            options: &options,
+            sender,
+            accepted,
+        };
         if let (Some(session), Some(b'[')) = (&session, message.trim_ascii_start().first()) {
             // Notifications beside requests.
             Server::forward_notifications(message, &peer, &session.peers());
         }
         let mut bytes = Vec::with_capacity(TYPICAL_RESPONSE_BYTES);
-        let pending = match self.server.begin_with(&headers, message, &peer, &mut bytes) {
+        let pending = match server.begin_with(&headers, message, &peer, &mut bytes) {
             Step::Done(kind) if bytes.is_empty() => return responder.without_answer(kind, message, &headers),
-            Step::Done(kind) => return responder.respond(&notifications, Reply { bytes, kind }),
+            Step::Done(kind) => return Ok(responder.respond(&notifications, Reply { bytes, kind })),
             Step::Pending(pending) => pending,
         };
         let is_subscription = pending.is_subscription;
@@ -247,67 +207,57 @@ impl Endpoint {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
             Poll::Pending => notifications.poll(context).map(|()| None),
         });
-        match ended.await {
-            Some(Ok(reply)) if reply.bytes.is_empty() => responder.cancelled(),
-            Some(Ok(reply)) => responder.respond(&notifications, reply),
-            Some(Err(_)) => {
-                error_response(StatusCode::INTERNAL_SERVER_ERROR, "the answer is lost; tell whoever runs the server")
-            }
-            None => {
-                if is_subscription {
-                    let Some(permit) = Permit::acquire(self, |endpoint| &endpoint.streams, self.max_streams) else {
-                        return self.busy("streams", TOO_MANY_STREAMS, sender);
-                    };
-                    request = request.with_permit(permit);
-                }
-                close_on_drop.0 = None;
-                // The request does not wait for a client that reads slowly.
-                if is_stateless {
-                    request = request.spawn(Some(peer.clone()));
-                }
-                let (peer, stopping) = (peer.clone(), self.stopping.cancelled());
-                event_stream(EventStream::new(request, peer, notifications, !accepted.json, stopping))
-            }
+        if let Some(ended) = ended.await {
+            let reply = ended.map_err(|_| internal_error("the answer is lost"))?;
+            let is_cancelled = reply.bytes.is_empty();
+            return Ok(if is_cancelled { responder.cancelled() } else { responder.respond(&notifications, reply) });
         }
+        if is_subscription {
+            let mut stream = Permit::new(self, sender.client);
+            stream.take(Limit::Streams, 1)?;
+            request = request.with_permit(stream);
+        }
+        close_on_drop.0 = None;
+        // The request does not wait for a client that reads slowly.
+        if is_stateless {
+            request = request.spawn(Some(peer.clone()));
+        }
+        let stopping = stopping.cancelled();
+        Ok(event_stream(EventStream::new(request, peer.clone(), notifications, !accepted.json, stopping)))
     }
 
     /// The session that a message of the older versions belongs to, if it names one.
     fn find_session(
         &self,
         headers: &McpHeaders<'_>,
-        all: &HeaderMap,
         options: &CallOptions,
         sender: Sender,
-    ) -> Result<Option<Arc<Session>>, Box<HttpResponse>> {
-        match headers.version() {
-            VersionHeader::Supported(version) if version.is_stateless() => return Ok(None),
-            _ => {}
+    ) -> HttpResult<Option<Arc<Session>>> {
+        match (&self.http.sessions, headers.session_id()) {
+            (Some(sessions), Some(id)) if !headers.is_stateless() => {
+                let session = sessions.get(id, &caller(options, sender));
+                session.map(Some).map_err(|error| self.session_error(error, sender))
+            }
+            _ => Ok(None),
         }
-        let (Some(sessions), Some(id)) = (&self.sessions, all.get(SESSION_ID)) else { return Ok(None) };
-        let session = match id.to_str() {
-            Ok(id) => sessions.get(id, &caller(options, sender)),
-            Err(_) => Err(SessionError::Unknown),
-        };
-        session.map(Some).map_err(|error| self.session_error(error, sender))
     }
 
     /// Opens a stream of notifications that belong to no request, for clients of the older versions.
-    fn open_stream(self: &Arc<Self>, request: &Parts, sender: Sender) -> Result<HttpResponse, Box<HttpResponse>> {
+    fn open_stream(self: &Arc<Self>, request: &Parts, sender: Sender) -> HttpResult {
+        let Http { server, stopping, .. } = &self.http;
         let headers = McpHeaders::new(&request.headers);
         let version = self.session_version(request, &headers)?;
         if !Accepted::lists_events(&request.headers) {
             let message = "what is told here comes as events; send `Accept: text/event-stream`";
-            return Err(Box::new(error_response(StatusCode::NOT_ACCEPTABLE, message)));
+            return reject(StatusCode::NOT_ACCEPTABLE, message);
         }
-        let options = self.call_options(request)?;
-        let session = self.find_session(&headers, &request.headers, &options, sender)?;
-        let Some(permit) = Permit::acquire(self, |endpoint| &endpoint.streams, self.max_streams) else {
-            return Err(Box::new(self.busy("streams", TOO_MANY_STREAMS, sender)));
-        };
+        let session = self.find_session(&headers, &self.call_options(request)?, sender)?;
+        let mut permit = Permit::new(self, sender.client);
+        permit.take(Limit::Streams, 1)?;
         let notifications = Arc::new(Notifications::default());
         let queue = Arc::clone(&notifications);
         let builder = Peer::builder().on_notification(move |message| queue.push(message)).initialized();
-        let ended = self.stopping.child();
+        let ended = stopping.child();
         let peer = match &session {
             Some(session) => {
                 session.open_stream(ended.clone());
@@ -315,48 +265,43 @@ impl Endpoint {
             }
             None => builder.protocol_version(version.unwrap_or(ProtocolVersion::V2025_11_25)).build(),
         };
-        self.server.notify_of_changes(&peer);
+        server.notify_of_changes(&peer);
         let until_ended = Box::pin(async move {
             ended.cancelled().await;
             Reply { bytes: Vec::new(), kind: ReplyKind::Accepted }
         });
         let request = InFlight::Polled(until_ended, permit);
-        Ok(event_stream(EventStream::new(request, peer, notifications, true, self.stopping.cancelled())))
+        Ok(event_stream(EventStream::new(request, peer, notifications, true, stopping.cancelled())))
     }
 
     /// The version of a request that exists only in the versions with sessions.
-    fn session_version(
-        &self,
-        request: &Parts,
-        headers: &McpHeaders<'_>,
-    ) -> Result<Option<ProtocolVersion>, Box<HttpResponse>> {
-        match headers.version() {
-            VersionHeader::Supported(version) if version.is_stateless() => {
-                Err(Box::new(self.method_not_allowed(&request.method)))
-            }
-            VersionHeader::Supported(version) => Ok(Some(version)),
-            VersionHeader::Missing => Ok(None),
-            VersionHeader::Unsupported(version) => Err(Box::new(unsupported_version_response(version))),
-            VersionHeader::Malformed => Err(Box::new(malformed_version_response())),
+    fn session_version(&self, request: &Parts, headers: &McpHeaders<'_>) -> HttpResult<Option<ProtocolVersion>> {
+        if headers.is_stateless() {
+            return Err(self.method_not_allowed(&request.method));
         }
+        headers.version().map_err(|error| bad_request(&error))
     }
 
-    fn end_session(&self, request: &Parts, sender: Sender) -> Result<HttpResponse, Box<HttpResponse>> {
-        self.session_version(request, &McpHeaders::new(&request.headers))?;
-        let Some(id) = request.headers.get(SESSION_ID) else {
+    fn end_session(&self, request: &Parts, sender: Sender) -> HttpResult {
+        let headers = McpHeaders::new(&request.headers);
+        self.session_version(request, &headers)?;
+        let Some(id) = headers.session_id() else {
             let message = "there is no `Mcp-Session-Id`; send the one of the session that is to end";
-            return Err(Box::new(error_response(StatusCode::BAD_REQUEST, message)));
+            return reject(StatusCode::BAD_REQUEST, message);
         };
         let caller = caller(&self.call_options(request)?, sender);
-        let ended = match (id.to_str(), &self.sessions) {
-            (Ok(id), Some(sessions)) => sessions.end(id, &caller),
-            _ => Err(SessionError::Unknown),
-        };
-        match ended {
-            Ok(()) => Ok(full(StatusCode::NO_CONTENT, JSON, Vec::new())),
-            Err(error) => Err(self.session_error(error, sender)),
-        }
+        let sessions = self.http.sessions.as_ref().ok_or(SessionError::Unknown);
+        let ended = sessions.and_then(|sessions| sessions.end(id, &caller));
+        ended.map(|()| empty(StatusCode::NO_CONTENT)).map_err(|error| self.session_error(error, sender))
     }
+}
+
+fn bad_request(error: &RpcError) -> Box<HttpResponse> {
+    rpc_error_response(StatusCode::BAD_REQUEST, error).into()
+}
+
+fn internal_error(what: &str) -> Box<HttpResponse> {
+    error_response(StatusCode::INTERNAL_SERVER_ERROR, format!("{what}; tell whoever runs the server")).into()
 }
 
 /// The caller that sessions belong to.
@@ -366,7 +311,7 @@ fn caller(options: &CallOptions, sender: Sender) -> Caller {
 
 /// Turns replies into responses.
 struct Responder<'a> {
-    endpoint: &'a Endpoint,
+    sessions: Option<&'a Sessions>,
     peer: &'a Peer,
     session: Option<&'a Session>,
     options: &'a CallOptions,
@@ -382,10 +327,8 @@ impl Responder<'_> {
             ReplyKind::Invalid(_) => StatusCode::BAD_REQUEST,
             ReplyKind::MethodNotFound => StatusCode::NOT_FOUND,
             ReplyKind::Initialized(version) => {
-                session = self.endpoint.sessions.as_ref().and_then(|sessions| {
-                    let id = sessions.begin(&caller(self.options, self.sender), version)?;
-                    HeaderValue::try_from(id).ok()
-                });
+                let caller = caller(self.options, self.sender);
+                session = self.sessions.and_then(|sessions| sessions.begin(&caller, version));
                 StatusCode::OK
             }
             ReplyKind::LogLevelSet(level) => {
@@ -410,22 +353,21 @@ impl Responder<'_> {
     }
 
     /// The response to a message that has no answer.
-    fn without_answer(&self, kind: ReplyKind, message: &[u8], headers: &McpHeaders<'_>) -> HttpResponse {
-        match (headers.version(), kind) {
-            (VersionHeader::Unsupported(version), _) => unsupported_version_response(version),
-            (VersionHeader::Malformed, _) => malformed_version_response(),
-            (_, ReplyKind::Accepted) => {
+    fn without_answer(&self, kind: ReplyKind, message: &[u8], headers: &McpHeaders<'_>) -> HttpResult {
+        headers.version().map_err(|error| bad_request(&error))?;
+        match kind {
+            ReplyKind::Accepted => {
                 // It may concern any request of the session.
                 if let Some(session) = self.session {
                     Server::forward_notifications(message, self.peer, &session.peers());
                 }
-                full(StatusCode::ACCEPTED, JSON, Vec::new())
+                Ok(empty(StatusCode::ACCEPTED))
             }
-            (_, ReplyKind::Invalid(_)) => {
-                error_response(StatusCode::BAD_REQUEST, "the notification is none; send one of JSON-RPC 2.0")
+            ReplyKind::Invalid(_) => {
+                reject(StatusCode::BAD_REQUEST, "the notification is none; send one of JSON-RPC 2.0")
             }
             // A request that was cancelled before `begin_with` returned.
-            _ => self.cancelled(),
+            _ => Ok(self.cancelled()),
         }
     }
 
@@ -434,7 +376,7 @@ impl Responder<'_> {
         if self.accepted.events {
             unbuffered(full(StatusCode::OK, EVENTS, COMMENT.to_vec()))
         } else {
-            full(StatusCode::ACCEPTED, JSON, Vec::new())
+            empty(StatusCode::ACCEPTED)
         }
     }
 }

@@ -25,33 +25,31 @@ pub(super) const OLDEST_VERSION: ProtocolVersion = ProtocolVersion::V2025_03_26;
 /// The headers of a message.
 pub(super) struct McpHeaders<'a> {
     all: &'a HeaderMap,
-    version: VersionHeader<'a>,
-}
-
-/// The header with the version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum VersionHeader<'a> {
-    Missing,
-    Supported(ProtocolVersion),
-    Unsupported(&'a str),
-    /// More than one, or not ASCII.
-    Malformed,
+    /// The version as it was sent. Fails if there is more than one, or if it is not ASCII.
+    sent_version: Result<Option<&'a str>, RpcError>,
+    /// The version, if it is one that is served.
+    version: Option<ProtocolVersion>,
 }
 
 impl<'a> McpHeaders<'a> {
     pub(super) fn new(all: &'a HeaderMap) -> Self {
-        let version = match single_value(all, VERSION.as_str()) {
-            Ok(None) => VersionHeader::Missing,
-            Ok(Some(text)) => ProtocolVersion::from_name(text)
-                .filter(|version| *version >= OLDEST_VERSION)
-                .map_or(VersionHeader::Unsupported(text), VersionHeader::Supported),
-            Err(_) => VersionHeader::Malformed,
-        };
-        Self { all, version }
+        let sent_version = single_value(all, VERSION.as_str()).map_err(|_| {
+            header_mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
+        });
+        let version = sent_version.as_ref().ok().copied().flatten().and_then(ProtocolVersion::from_name);
+        Self { all, sent_version, version: version.filter(|version| *version >= OLDEST_VERSION) }
     }
 
-    pub(super) fn version(&self) -> VersionHeader<'a> {
-        self.version
+    /// The version, if there is one. Fails if it is not served.
+    pub(super) fn version(&self) -> Result<Option<ProtocolVersion>, RpcError> {
+        match (self.sent_version.clone()?, self.version) {
+            (Some(text), None) => Err(unsupported_version(text, OLDEST_VERSION)),
+            (_, version) => Ok(version),
+        }
+    }
+
+    pub(super) fn session_id(&self) -> Option<&'a HeaderValue> {
+        self.all.get(SESSION_ID)
     }
 }
 
@@ -61,23 +59,15 @@ impl TransportHeaders for McpHeaders<'_> {
     }
 
     fn is_stateless(&self) -> bool {
-        matches!(self.version, VersionHeader::Supported(version) if version.is_stateless())
+        self.version.is_some_and(ProtocolVersion::is_stateless)
     }
 
     fn check_version(&self, version: Option<&str>) -> Result<(), RpcError> {
-        let header = match (self.version, version) {
-            (VersionHeader::Missing, Some(_)) => {
-                return Err(header_mismatch(
-                    "the header `MCP-Protocol-Version` is missing; send the version of the request",
-                ));
-            }
-            (VersionHeader::Malformed, _) => return Err(malformed_version()),
-            (VersionHeader::Unsupported(text), None) => return Err(unsupported_version(text, OLDEST_VERSION)),
-            (VersionHeader::Missing | VersionHeader::Supported(_), None) => return Ok(()),
-            (VersionHeader::Supported(version), Some(_)) => version.as_str(),
-            (VersionHeader::Unsupported(text), Some(_)) => text,
-        };
-        check_equal("MCP-Protocol-Version", header, "the version in `_meta`", version.unwrap_or_default())
+        let Some(version) = version else { return self.version().map(drop) };
+        let header = self.sent_version.clone()?.ok_or_else(|| {
+            header_mismatch("the header `MCP-Protocol-Version` is missing; send the version of the request")
+        })?;
+        check_equal("MCP-Protocol-Version", header, "the version in `_meta`", version)
     }
 
     fn check_request(&self, fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
@@ -99,55 +89,38 @@ impl TransportHeaders for McpHeaders<'_> {
         if repeated.is_empty() {
             return Ok(());
         }
-        let arguments = match fields.arguments.map(|raw| serde_json::from_str(raw.get())).transpose() {
-            Ok(arguments) => arguments.unwrap_or_default(),
-            Err(error) => {
-                let error = error.to_string();
-                let why = cut(&error, 200);
-                return Err(header_mismatch(format!(
-                    "the arguments cannot be held against the headers: {why}; mend them"
-                )));
-            }
-        };
+        let arguments = fields.arguments.map(|raw| serde_json::from_str(raw.get())).transpose().map_err(|error| {
+            let why = error.to_string();
+            let why = cut(&why, 200);
+            header_mismatch(format!("the arguments cannot be held against the headers: {why}; mend them"))
+        })?;
+        let arguments = arguments.unwrap_or_default();
         repeated.iter().try_for_each(|argument| check_argument(argument, self.all, &arguments))
     }
 }
 
 /// Checks that the header of an argument repeats it.
 fn check_argument(argument: &HeaderArgument, headers: &HeaderMap, arguments: &Value) -> Result<(), RpcError> {
-    let value = argument.find(arguments);
-    let header = single_value(headers, &argument.header)?.map(|header| decode(&argument.header, header)).transpose()?;
-    let path = || cut(&argument.path.join("."), 64).into_owned();
-    let text = match value {
-        None | Some(Value::Null) => {
-            return match header {
-                None => Ok(()),
-                Some(_) => Err(header_mismatch(format!(
-                    "the header `{}` is there and the argument `{}` is not; send both or none",
-                    argument.header,
-                    path()
-                ))),
-            };
-        }
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
+    let name = &*argument.header;
+    let header = single_value(headers, name)?.map(|header| decode(name, header)).transpose()?;
+    let value = argument.find(arguments).filter(|value| !value.is_null());
+    let is_repeated = match (&header, value) {
+        (Some(header), Some(Value::String(text))) => header == text,
+        (Some(header), Some(Value::Number(number))) => same_number(header, &number.to_string()),
+        (Some(header), Some(other)) => *header == other.to_string(),
+        (header, value) => header.is_none() && value.is_none(),
     };
-    let Some(header) = header else {
-        return Err(header_mismatch(format!(
-            "the header `{}` is missing; send the value of the argument `{}`",
-            argument.header,
-            path()
-        )));
-    };
-    if header == text || (value.is_some_and(Value::is_number) && same_number(&header, &text)) {
+    if is_repeated {
         return Ok(());
     }
+    let path = argument.path.join(".");
+    let path = cut(&path, 64);
     // The value may be a secret, so it is not part of the message.
-    Err(header_mismatch(format!(
-        "the header `{}` differs from the argument `{}`; send the same in both",
-        argument.header,
-        path()
-    )))
+    Err(header_mismatch(match (header, value) {
+        (None, _) => format!("the header `{name}` is missing; send the value of the argument `{path}`"),
+        (_, None) => format!("the header `{name}` is there and the argument `{path}` is not; send both or none"),
+        _ => format!("the header `{name}` differs from the argument `{path}`; send the same in both"),
+    }))
 }
 
 /// Whether two texts are the same number. Integers are not rounded.
@@ -165,20 +138,9 @@ fn single_value<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str
     if values.next().is_some() {
         return Err(header_mismatch(format!("the header `{name}` is there more than once; send it once")));
     }
-    ascii_text(value).map(Some).ok_or_else(|| not_ascii(name))
-}
-
-fn ascii_text(value: &HeaderValue) -> Option<&str> {
-    Some(value.to_str().ok()?.trim_matches([' ', '\t']))
-}
-
-/// The header with the version is malformed.
-pub(super) fn malformed_version() -> RpcError {
-    header_mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
-}
-
-fn not_ascii(name: &str) -> RpcError {
-    header_mismatch(format!("the header `{name}` has characters beyond ASCII; send it as `=?base64?…?=`"))
+    value.to_str().map(|text| Some(text.trim_matches([' ', '\t']))).map_err(|_| {
+        header_mismatch(format!("the header `{name}` has characters beyond ASCII; send it as `=?base64?…?=`"))
+    })
 }
 
 /// The value of a header, which may be in Base64.
@@ -187,9 +149,8 @@ fn decode<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
         return Ok(Cow::Borrowed(value));
     };
     let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    decoded
-        .map(Cow::Owned)
-        .ok_or_else(|| header_mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding")))
+    let error = || header_mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding"));
+    decoded.map(Cow::Owned).ok_or_else(error)
 }
 
 fn check_equal(header: &str, value: &str, what: &str, expected: &str) -> Result<(), RpcError> {
@@ -209,7 +170,7 @@ mod tests {
     use mcp_core::rpc::code;
     use serde_json::{Value, json};
 
-    use super::{HeaderArgument, McpHeaders, VersionHeader, decode};
+    use super::{HeaderArgument, McpHeaders, decode};
     use crate::protocol::TransportHeaders as _;
 
     fn headers(values: &[(&'static str, &[u8])]) -> HeaderMap {
@@ -222,16 +183,18 @@ mod tests {
 
     #[test]
     fn the_version_that_headers_speak_of() {
-        let version = |values: &[(&'static str, &[u8])]| format!("{:?}", McpHeaders::new(&headers(values)).version());
+        let version = |values: &[(&'static str, &[u8])]| {
+            McpHeaders::new(&headers(values)).version().map_err(|error| (error.code, error.message))
+        };
         let name = "mcp-protocol-version";
-        assert_eq!(version(&[]), format!("{:?}", VersionHeader::Missing));
-        assert_eq!(
-            version(&[(name, b" 2025-06-18\t")]),
-            format!("{:?}", VersionHeader::Supported(ProtocolVersion::V2025_06_18))
-        );
-        assert_eq!(version(&[(name, b"1.0")]), format!("{:?}", VersionHeader::Unsupported("1.0")));
-        assert_eq!(version(&[(name, b"\xff")]), "Malformed");
-        assert_eq!(version(&[(name, b"2025-06-18"), (name, b"2025-06-18")]), "Malformed");
+        assert_eq!(version(&[]), Ok(None));
+        assert_eq!(version(&[(name, b" 2025-06-18\t")]), Ok(Some(ProtocolVersion::V2025_06_18)));
+        assert_eq!(version(&[(name, b"1.0")]).unwrap_err().0, code::UNSUPPORTED_PROTOCOL_VERSION);
+        for values in [&[(name, &b"\xff"[..])][..], &[(name, b"2025-06-18"), (name, b"2025-06-18")]] {
+            let (code, message) = version(values).unwrap_err();
+            assert_eq!(code, code::HEADER_MISMATCH);
+            assert!(message.ends_with("is there twice, or no text; send the version once"), "{message}");
+        }
     }
 
     #[test]

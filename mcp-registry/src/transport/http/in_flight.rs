@@ -1,49 +1,76 @@
 //! A request that is in flight.
 
 use std::future::{Future as _, poll_fn};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use mcp_core::context::BoxFuture;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::endpoint::Endpoint;
-use super::request_body::BufferedBytes;
+use super::response::{HttpResult, busy};
+use crate::call::observe::RejectionReason;
 use crate::protocol::{Peer, PendingReply, Reply};
 
-/// Counts a request or a stream until it is dropped.
+/// The maximum size of all messages that are being read and answered.
+const MAX_BUFFERED_BYTES: usize = 512 * 1024 * 1024;
+
+/// A limit of all requests together.
+#[derive(Clone, Copy)]
+pub(super) enum Limit {
+    /// The bytes of messages.
+    Bytes,
+    Requests,
+    Streams,
+}
+
+/// How much of each limit is taken, by all requests or by one of them.
+pub(super) type Taken<T> = [T; 3];
+
+/// What a request takes of the limits, until it is dropped.
 pub(super) struct Permit {
     endpoint: Arc<Endpoint>,
-    counter: fn(&Endpoint) -> &AtomicUsize,
-    /// How many bytes of its message are buffered.
-    bytes: usize,
+    client: Option<SocketAddr>,
+    taken: Taken<usize>,
 }
 
 impl Permit {
-    /// Fails if `max` permits are taken.
-    pub(super) fn acquire(
-        endpoint: &Arc<Endpoint>,
-        counter: fn(&Endpoint) -> &AtomicUsize,
-        max: usize,
-    ) -> Option<Self> {
-        // Taken back by the drop.
-        let permit = Self { endpoint: Arc::clone(endpoint), counter, bytes: 0 };
-        (counter(endpoint).fetch_add(1, Ordering::Relaxed) < max).then_some(permit)
+    pub(super) fn new(endpoint: &Arc<Endpoint>, client: Option<SocketAddr>) -> Self {
+        Self { endpoint: Arc::clone(endpoint), client, taken: [0; 3] }
     }
 
-    /// Keeps the bytes of the message counted for as long as the permit.
-    pub(super) fn with_buffered(mut self, buffered: BufferedBytes<'_>) -> Self {
-        self.bytes = buffered.into_uncounted();
-        self
+    /// Takes some more. Fails if that exceeds the limit, which is reported.
+    pub(super) fn take(&mut self, limit: Limit, count: usize) -> HttpResult<()> {
+        let Endpoint { http, taken, rejections } = &*self.endpoint;
+        self.taken[limit as usize] += count;
+        let before = taken[limit as usize].fetch_add(count, Ordering::Relaxed);
+        let (max, name, message) = match limit {
+            Limit::Bytes => {
+                let message = "as much is being read as may be; try again in a moment";
+                (MAX_BUFFERED_BYTES, "bytes of messages", message)
+            }
+            Limit::Requests => {
+                let message = "too many requests are in flight; try again in a moment";
+                (http.max_in_flight, "requests in flight", message)
+            }
+            Limit::Streams => (http.max_streams, "streams", "as many clients listen as may; try again later"),
+        };
+        if before + count <= max {
+            return Ok(());
+        }
+        rejections.report(RejectionReason::Busy, Some(name), self.client);
+        Err(busy(message).into())
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        (self.counter)(&self.endpoint).fetch_sub(1, Ordering::Relaxed);
-        self.endpoint.buffered.fetch_sub(self.bytes, Ordering::Relaxed);
+        for (all, taken) in self.endpoint.taken.iter().zip(self.taken) {
+            all.fetch_sub(taken, Ordering::Relaxed);
+        }
     }
 }
 
@@ -113,5 +140,30 @@ impl Drop for Spawned {
             peer.close();
             self.task.abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Endpoint, Limit, MAX_BUFFERED_BYTES, Permit};
+    use crate::protocol::Server;
+    use crate::registry::Registry;
+    use crate::transport::http::Http;
+
+    #[test]
+    fn buffered_bytes_are_limited_and_given_back() {
+        let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+        let endpoint = Arc::new(Endpoint::new(Http::new(Server::new(registry))));
+        let reserve = |permit: &mut Permit, bytes| permit.take(Limit::Bytes, bytes).is_ok();
+        let mut one = Permit::new(&endpoint, None);
+        assert!(reserve(&mut one, MAX_BUFFERED_BYTES / 2) && reserve(&mut one, MAX_BUFFERED_BYTES / 2));
+        let mut other = Permit::new(&endpoint, None);
+        assert!(!reserve(&mut other, 1));
+        drop(other);
+        drop(one);
+        assert!(reserve(&mut Permit::new(&endpoint, None), MAX_BUFFERED_BYTES));
+        assert!(endpoint.taken.iter().all(|taken| taken.load(super::Ordering::Relaxed) == 0));
     }
 }

@@ -31,11 +31,8 @@ use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
 use self::access::Access;
 pub(crate) use self::access::parse_origin;
-use self::endpoint::Endpoint;
-use self::rejections::Rejections;
 pub use self::response_body::HttpBody;
 pub use self::service::HttpService;
-use self::service::Routes;
 use self::sessions::Sessions;
 use crate::protocol::Server;
 use crate::runtime::TokioRuntime;
@@ -161,7 +158,7 @@ pub struct Http {
     options: Box<dyn Fn(&Parts) -> CallOptions + Send + Sync>,
     path: String,
     health_path: Option<String>,
-    sessions: bool,
+    sessions: Option<Sessions>,
     max_in_flight: usize,
     max_streams: usize,
     max_connections: usize,
@@ -178,7 +175,7 @@ impl Http {
             options: Box::new(|_| CallOptions::new()),
             path: "/mcp".to_owned(),
             health_path: Some("/health".to_owned()),
-            sessions: true,
+            sessions: Some(Sessions::default()),
             max_in_flight: MAX_IN_FLIGHT,
             max_streams: MAX_STREAMS,
             max_connections: MAX_CONNECTIONS,
@@ -307,7 +304,7 @@ impl Http {
     /// Progress and log messages of a call are not affected: they come with its answer. Streams cannot be resumed, with or
     /// without sessions.
     pub fn sessions(mut self, yes: bool) -> Self {
-        self.sessions = yes;
+        self.sessions = yes.then(Sessions::default);
         self
     }
 
@@ -341,30 +338,13 @@ impl Http {
 
     /// The endpoint alone, as a tower service for any path that it is mounted at.
     pub fn service(self) -> HttpService {
-        self.into_service(Routes { endpoint: None, health: None })
-    }
-
-    fn into_service(self, routes: Routes) -> HttpService {
-        let endpoint = Endpoint {
-            rejections: Rejections::new(self.server.clone()),
-            server: self.server,
-            access: self.access,
-            options: self.options,
-            sessions: self.sessions.then(Sessions::default),
-            max_in_flight: self.max_in_flight,
-            max_streams: self.max_streams,
-            stopping: self.stopping,
-            in_flight: 0.into(),
-            streams: 0.into(),
-            buffered: 0.into(),
-        };
-        HttpService::new(endpoint, routes)
+        HttpService::new(self.health_path(None), true)
     }
 
     /// The endpoint and the probe, as a router of axum.
     pub fn router(self) -> Router {
         let (path, health) = (self.path.clone(), self.health_path.clone());
-        let service = self.into_service(Routes { endpoint: None, health: health.clone() });
+        let service = HttpService::new(self, true);
         let router = Router::new().route_service(&path, service.clone());
         match health {
             Some(health) => router.route_service(&health, service),
@@ -411,8 +391,7 @@ impl Http {
         // Without timers, every connection would end in a panic.
         TokioRuntime::current().map_err(std::io::Error::other)?;
         let (stopping, max_connections) = (self.stopping.clone(), bind::connection_limit(self.max_connections));
-        let routes = Routes { endpoint: Some(self.path.clone()), health: self.health_path.clone() };
-        serve::serve(self.into_service(routes), listener, max_connections, &stopping, signal).await;
+        serve::serve(HttpService::new(self, false), listener, max_connections, &stopping, signal).await;
         Ok(())
     }
 

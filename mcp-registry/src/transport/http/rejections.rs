@@ -40,10 +40,7 @@ const REASONS: [RejectionReason; 6] = [
 ];
 
 /// The rejections of a server.
-#[derive(Clone)]
-pub(super) struct Rejections(Arc<Inner>);
-
-struct Inner {
+pub(super) struct Rejections {
     server: Server,
     windows: [Mutex<Window>; REASONS.len()],
     wrong_tokens: Mutex<WrongTokens>,
@@ -70,13 +67,12 @@ struct WrongTokens {
 
 impl Rejections {
     pub(super) fn new(server: Server) -> Self {
-        let (windows, wrong_tokens) = (Default::default(), Mutex::default());
-        Self(Arc::new(Inner { server, windows, wrong_tokens, delayed: 0.into() }))
+        Self { server, windows: Default::default(), wrong_tokens: Mutex::default(), delayed: 0.into() }
     }
 
     /// Reports a rejected request, by itself or together with others of the same reason.
-    pub(super) fn report(&self, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>) {
-        let mut window = self.0.window(reason);
+    pub(super) fn report(self: &Arc<Self>, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>) {
+        let mut window = self.window(reason);
         let now = Instant::now();
         if window.began.is_none_or(|began| now.duration_since(began) >= WINDOW) {
             (window.began, window.reported) = (Some(now), 0);
@@ -85,16 +81,16 @@ impl Rejections {
             window.reported += 1;
             let count = 1 + std::mem::take(&mut window.unreported);
             drop(window);
-            self.0.report_now(reason, detail, client, count);
+            self.report_now(reason, detail, client, count);
             return;
         }
         window.unreported += 1;
         if !std::mem::replace(&mut window.is_closing, true) {
-            let inner = Arc::clone(&self.0);
+            let rejections = Arc::clone(self);
             tokio::spawn(async move {
                 sleep(WINDOW).await;
-                inner.window(reason).is_closing = false;
-                inner.report_remaining(reason);
+                rejections.window(reason).is_closing = false;
+                rejections.report_remaining(reason);
             });
         }
     }
@@ -102,13 +98,32 @@ impl Rejections {
     /// Delays the answer to a wrong token: longer if there were many recently. False if too many are delayed already.
     pub(super) async fn delay(&self) -> bool {
         // Given back by the drop, also if the client disconnects.
-        let slot = Slot(&self.0.delayed);
-        let delay = lock(&self.0.wrong_tokens).next_delay(Instant::now());
+        let slot = Slot(&self.delayed);
+        let delay = lock(&self.wrong_tokens).next_delay(Instant::now());
         if slot.0.fetch_add(1, Ordering::Relaxed) >= MAX_DELAYED {
             return false;
         }
         sleep(delay).await;
         true
+    }
+
+    fn window(&self, reason: RejectionReason) -> MutexGuard<'_, Window> {
+        let place = REASONS.iter().position(|known| *known == reason).unwrap_or_default();
+        lock(&self.windows[place])
+    }
+
+    fn report_now(&self, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>, count: u64) {
+        let detail = detail.map(|detail| cut(detail, MAX_DETAIL_BYTES));
+        let rejection = Rejection { time: SystemTime::now(), reason, detail: detail.as_deref(), client, count };
+        self.server.registry().settings().rejected(&rejection);
+    }
+
+    /// Reports those that were not reported yet.
+    fn report_remaining(&self, reason: RejectionReason) {
+        let count = std::mem::take(&mut self.window(reason).unreported);
+        if count > 0 {
+            self.report_now(reason, None, None, count);
+        }
     }
 }
 
@@ -132,28 +147,7 @@ impl WrongTokens {
     }
 }
 
-impl Inner {
-    fn window(&self, reason: RejectionReason) -> MutexGuard<'_, Window> {
-        let place = REASONS.iter().position(|known| *known == reason).unwrap_or_default();
-        lock(&self.windows[place])
-    }
-
-    fn report_now(&self, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>, count: u64) {
-        let detail = detail.map(|detail| cut(detail, MAX_DETAIL_BYTES));
-        let rejection = Rejection { time: SystemTime::now(), reason, detail: detail.as_deref(), client, count };
-        self.server.registry().settings().rejected(&rejection);
-    }
-
-    /// Reports those that were not reported yet.
-    fn report_remaining(&self, reason: RejectionReason) {
-        let count = std::mem::take(&mut self.window(reason).unreported);
-        if count > 0 {
-            self.report_now(reason, None, None, count);
-        }
-    }
-}
-
-impl Drop for Inner {
+impl Drop for Rejections {
     fn drop(&mut self) {
         for reason in REASONS {
             self.report_remaining(reason);

@@ -8,36 +8,49 @@ use mcp_core::support::cut;
 use serde_json::json;
 
 use super::access::Denied;
-use super::headers;
 use super::media_type::{EVENTS, JSON};
 use super::response_body::{EventStream, HttpBody};
-use crate::protocol::{respond_error, unsupported_version};
+use crate::protocol::respond_error;
 
 pub(super) type HttpResponse = Response<HttpBody>;
 
+/// A response, or one that says why there is none.
+pub(super) type HttpResult<T = HttpResponse> = Result<T, Box<HttpResponse>>;
+
 /// A response with all of its body.
 pub(super) fn full(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> HttpResponse {
-    let is_empty = body.is_empty();
-    let mut response = Response::new(HttpBody::full(body));
+    with_header(with_status(status, HttpBody::full(body)), CONTENT_TYPE, content_type)
+}
+
+/// A response without a body.
+pub(super) fn empty(status: StatusCode) -> HttpResponse {
+    with_status(status, HttpBody::full(Vec::new()))
+}
+
+fn with_status(status: StatusCode, body: HttpBody) -> HttpResponse {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
-    if !is_empty {
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    }
+    response
+}
+
+pub(super) fn with_header(mut response: HttpResponse, name: HeaderName, value: &'static str) -> HttpResponse {
+    response.headers_mut().insert(name, HeaderValue::from_static(value));
     response
 }
 
 pub(super) fn event_stream(events: EventStream) -> HttpResponse {
-    let mut response = Response::new(HttpBody::events(events));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
-    unbuffered(response)
+    unbuffered(with_header(Response::new(HttpBody::events(events)), CONTENT_TYPE, EVENTS))
 }
 
 /// Asks proxies not to hold back events.
-pub(super) fn unbuffered(mut response: HttpResponse) -> HttpResponse {
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    response
+pub(super) fn unbuffered(response: HttpResponse) -> HttpResponse {
+    let response = with_header(response, CACHE_CONTROL, "no-cache");
+    with_header(response, HeaderName::from_static("x-accel-buffering"), "no")
+}
+
+/// Fails with the response of [`error_response`].
+pub(super) fn reject<T>(status: StatusCode, message: &str) -> HttpResult<T> {
+    Err(error_response(status, message).into())
 }
 
 /// The response to a request that failed before its message was handled.
@@ -53,65 +66,43 @@ pub(super) fn error_response(status: StatusCode, message: impl Into<String>) -> 
     rpc_error_response(status, &RpcError::new(code, message).data(json!({ "error_type": error_type })))
 }
 
-fn rpc_error_response(status: StatusCode, error: &RpcError) -> HttpResponse {
+pub(super) fn rpc_error_response(status: StatusCode, error: &RpcError) -> HttpResponse {
     let mut out = Vec::new();
     respond_error(None, error, &mut out);
     full(status, JSON, out)
 }
 
 fn unauthorized(challenge: &'static str, message: &str) -> HttpResponse {
-    let mut response = error_response(StatusCode::UNAUTHORIZED, message);
-    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-    response
+    with_header(error_response(StatusCode::UNAUTHORIZED, message), WWW_AUTHENTICATE, challenge)
 }
 
 pub(super) fn busy(message: &str) -> HttpResponse {
-    let mut response = error_response(StatusCode::SERVICE_UNAVAILABLE, message);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    response
-}
-
-pub(super) fn unsupported_version_response(version: &str) -> HttpResponse {
-    rpc_error_response(StatusCode::BAD_REQUEST, &unsupported_version(version, headers::OLDEST_VERSION))
-}
-
-pub(super) fn malformed_version_response() -> HttpResponse {
-    rpc_error_response(StatusCode::BAD_REQUEST, &headers::malformed_version())
-}
-
-pub(super) fn session_not_found() -> HttpResponse {
-    error_response(StatusCode::NOT_FOUND, "there is no such session, or it is over; begin another with `initialize`")
+    with_header(error_response(StatusCode::SERVICE_UNAVAILABLE, message), RETRY_AFTER, "1")
 }
 
 /// The response to a request that was denied.
 pub(super) fn access_denied(denied: &Denied) -> HttpResponse {
-    match denied {
-        Denied::Host(host) => error_response(
-            StatusCode::FORBIDDEN,
-            format!(
-                "the host `{}` is none of this server's; have the server allow it with `allow_host` or `--allow-host`",
-                cut(host, 64)
-            ),
+    let message = match denied {
+        Denied::Host(host) => format!(
+            "the host `{}` is none of this server's; have the server allow it with `allow_host` or `--allow-host`",
+            cut(host, 64)
         ),
-        Denied::Origin(origin) => error_response(
-            StatusCode::FORBIDDEN,
-            format!(
-                "the origin `{}` may not ask; have the server allow it with `allow_origin` or `--allow-origin`",
-                cut(origin, 64)
-            ),
+        Denied::Origin(origin) => format!(
+            "the origin `{}` may not ask; have the server allow it with `allow_origin` or `--allow-origin`",
+            cut(origin, 64)
         ),
-        Denied::Site(site) => error_response(
-            StatusCode::FORBIDDEN,
-            format!(
-                "the browser says `Sec-Fetch-Site: {}` and no origin; only pages of an origin that is allowed may ask",
-                cut(site, 64)
-            ),
+        Denied::Site(site) => format!(
+            "the browser says `Sec-Fetch-Site: {}` and no origin; only pages of an origin that is allowed may ask",
+            cut(site, 64)
         ),
         Denied::NoToken => {
-            unauthorized("Bearer", "there is no token; send `Authorization: Bearer` with the token of this server")
+            let message = "there is no token; send `Authorization: Bearer` with the token of this server";
+            return unauthorized("Bearer", message);
         }
         Denied::WrongToken => {
-            unauthorized(r#"Bearer error="invalid_token""#, "the token is not the one of this server; send that one")
+            let message = "the token is not the one of this server; send that one";
+            return unauthorized(r#"Bearer error="invalid_token""#, message);
         }
-    }
+    };
+    error_response(StatusCode::FORBIDDEN, message)
 }

@@ -163,7 +163,7 @@ async fn wait_for_idle(service: &HttpService, writes: &AtomicUsize) {
     while idle_checks < MAX_IDLE_CHECKS && checks < MAX_CHECKS {
         sleep(CHECK_INTERVAL).await;
         let before = std::mem::replace(&mut last_writes, writes.load(Ordering::Relaxed));
-        let is_busy = service.in_flight() > 0;
+        let is_busy = service.endpoint.in_flight() > 0;
         checks = if is_busy { 0 } else { checks + 1 };
         idle_checks = if is_busy || before != last_writes { 0 } else { idle_checks + 1 };
     }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use axum::http::HeaderValue;
 use mcp_core::mcp::ProtocolVersion;
 use mcp_core::{CancelToken, LogLevel};
 
@@ -82,12 +83,12 @@ struct State {
 
 impl Sessions {
     /// Begins a session. `None` if the system has no source of randomness.
-    pub(super) fn begin(&self, caller: &Caller, version: ProtocolVersion) -> Option<String> {
+    pub(super) fn begin(&self, caller: &Caller, version: ProtocolVersion) -> Option<HeaderValue> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).ok()?;
         let id = u128::from_be_bytes(bytes);
         self.insert(id, caller, version, Instant::now());
-        Some(format!("{id:032x}"))
+        HeaderValue::try_from(format!("{id:032x}")).ok()
     }
 
     fn insert(&self, id: u128, caller: &Caller, version: ProtocolVersion, now: Instant) {
@@ -109,7 +110,7 @@ impl Sessions {
     }
 
     /// The session of an id, for the caller that began it.
-    pub(super) fn get(&self, id: &str, caller: &Caller) -> Result<Arc<Session>, SessionError> {
+    pub(super) fn get(&self, id: &HeaderValue, caller: &Caller) -> Result<Arc<Session>, SessionError> {
         let id = parse(id).ok_or(SessionError::Unknown)?;
         let mut table = lock(&self.0);
         table.check(id, caller)?;
@@ -117,7 +118,7 @@ impl Sessions {
     }
 
     /// Ends a session and its stream. Requests in flight are answered.
-    pub(super) fn end(&self, id: &str, caller: &Caller) -> Result<(), SessionError> {
+    pub(super) fn end(&self, id: &HeaderValue, caller: &Caller) -> Result<(), SessionError> {
         let id = parse(id).ok_or(SessionError::Unknown)?;
         let ended = {
             let mut table = lock(&self.0);
@@ -130,7 +131,8 @@ impl Sessions {
 }
 
 /// Parses an ID in the form that this server generates.
-fn parse(id: &str) -> Option<u128> {
+fn parse(id: &HeaderValue) -> Option<u128> {
+    let id = id.to_str().ok()?;
     let is_valid = id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     is_valid.then(|| u128::from_str_radix(id, 16).ok()).flatten()
 }
@@ -277,6 +279,7 @@ impl Session {
 mod tests {
     use std::time::Instant;
 
+    use axum::http::HeaderValue;
     use mcp_core::mcp::ProtocolVersion;
     use mcp_core::{CancelToken, LogLevel};
 
@@ -290,11 +293,11 @@ mod tests {
         Caller { name: Some(name.to_owned()), token: None }
     }
 
-    fn begin(sessions: &Sessions, caller: &Caller) -> String {
+    fn begin(sessions: &Sessions, caller: &Caller) -> HeaderValue {
         sessions.begin(caller, VERSION).unwrap()
     }
 
-    fn is_there(sessions: &Sessions, id: &str, caller: &Caller) -> bool {
+    fn is_there(sessions: &Sessions, id: &HeaderValue, caller: &Caller) -> bool {
         sessions.get(id, caller).is_ok()
     }
 
@@ -302,7 +305,7 @@ mod tests {
     fn a_session_remembers_what_was_agreed_on() {
         let (sessions, nobody) = (Sessions::default(), Caller::default());
         let id = sessions.begin(&nobody, ProtocolVersion::V2025_06_18).unwrap();
-        assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
+        assert!(id.len() == 32 && id.as_bytes().iter().all(u8::is_ascii_hexdigit), "{id:?}");
         let session = sessions.get(&id, &nobody).unwrap();
         session.set_log_level(LogLevel::Error);
         let peer = session.build_peer(Peer::builder());
@@ -336,7 +339,8 @@ mod tests {
             assert_eq!(sessions.end(&id, &other), Err(SessionError::Foreign), "{other:?}");
         }
         assert!(is_there(&sessions, &id, &ada));
-        assert!(!is_there(&sessions, &id.to_uppercase().replace(char::is_numeric, "A"), &ada));
+        let other = id.to_str().unwrap().to_uppercase().replace(char::is_numeric, "A");
+        assert!(!is_there(&sessions, &other.try_into().unwrap(), &ada));
     }
 
     #[test]
@@ -375,13 +379,13 @@ mod tests {
     fn a_caller_with_many_sessions_pushes_out_its_own_alone() {
         let sessions = Sessions::default();
         let (ada, eve) = (caller("ada"), caller("eve"));
-        let own: Vec<String> = (0..10).map(|_| begin(&sessions, &ada)).collect();
+        let own: Vec<HeaderValue> = (0..10).map(|_| begin(&sessions, &ada)).collect();
         for _ in 0..2 * MAX_SESSIONS {
             begin(&sessions, &eve);
         }
         assert!(own.iter().all(|id| is_there(&sessions, id, &ada)));
         // And who has few gets more.
-        let more: Vec<String> = (0..100).map(|_| begin(&sessions, &ada)).collect();
+        let more: Vec<HeaderValue> = (0..100).map(|_| begin(&sessions, &ada)).collect();
         assert!(own.iter().chain(&more).all(|id| is_there(&sessions, id, &ada)));
         let table = lock(&sessions.0);
         assert_eq!((table.entries.len(), table.order.len()), (MAX_SESSIONS, MAX_SESSIONS));
