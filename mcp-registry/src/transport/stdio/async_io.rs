@@ -49,7 +49,7 @@ pub async fn serve_lines(
     reader: impl AsyncRead,
     writer: impl AsyncWrite,
 ) -> Result<(), TransportError> {
-    let connection = Connection::new(server, options, Output::new(), current_runtime()?);
+    let connection = Connection::new(server, options, Output::new(None), current_runtime()?);
     let _close_on_drop = CloseOnDrop(&connection);
     let (reader, writer) = (pin!(reader), pin!(writer));
     let mut duplex = Duplex {

@@ -1,5 +1,7 @@
 //! Splitting the input into lines.
 
+use memchr::memchr;
+
 /// How much is read at a time: as much as a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1024;
 
@@ -79,7 +81,7 @@ impl Lines {
     /// Takes a line without its line break.
     fn cut(&mut self) -> Option<std::ops::Range<usize>> {
         let start = self.start;
-        if let Some(length) = line_break(&self.buffer[self.searched..self.end]) {
+        if let Some(length) = memchr(b'\n', &self.buffer[self.searched..self.end]) {
             let end = self.searched + length;
             (self.start, self.searched) = (end + 1, end + 1);
             return Some(start..end);
@@ -92,11 +94,6 @@ impl Lines {
         self.start = self.end;
         Some(start..self.end)
     }
-}
-
-/// Where the first line break is.
-pub(super) fn line_break(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr(b'\n', bytes)
 }
 
 #[cfg(test)]

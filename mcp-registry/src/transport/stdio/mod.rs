@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 
 use self::connection::{CloseOnDrop, Connection};
 use self::drain::{Drain, report_cancelled};
-use self::output::Output;
+use self::output::{Output, Phase};
 
 pub use self::async_io::serve_lines;
 use crate::protocol::Server;
@@ -60,11 +60,11 @@ use crate::transport::signals::Signals;
 /// ```
 pub async fn serve_stdio(server: Server) -> Result<(), TransportError> {
     let (runtime, signals) = (current_runtime()?, Signals::new()?);
-    let (input, output, reader) = handles::take_stdio()?;
-    let connection = Connection::new(server, CallOptions::new(), Output::writing_to(output), runtime);
+    let (input, output, stdout) = handles::take_stdio()?;
+    let connection = Connection::new(server, CallOptions::new(), Output::new(Some(Box::new(output))), runtime);
     let output = Arc::downgrade(&connection.output);
     thread::Builder::new().name("mcp-client".to_owned()).spawn(move || {
-        if reader.wait_until_closed() {
+        if handles::wait_until_closed(&stdout) {
             output.upgrade().iter().for_each(|output| output.close());
         }
     })?;
@@ -127,16 +127,18 @@ impl ReaderThread {
                 Err(_) => 0,
             };
             // The end waits for the answers to what was read before it.
-            let Some(_pending) = self.0.output.expect_answers_if_reading() else { return };
+            let _pending = self.0.output.expect_answer();
+            if self.0.output.is_stopped() {
+                return;
+            }
             lines.filled(bytes);
             loop {
                 let all = self.0.answer(&mut lines, &mut out);
-                let is_reading = self.0.output.write(&mut out);
-                if self.0.output.is_closed() || (all && !is_reading) {
-                    return;
-                }
-                if all {
-                    break;
+                match self.0.output.write(&mut out) {
+                    Phase::Reading if all => break,
+                    Phase::Reading => {}
+                    Phase::Ending if !all => {}
+                    Phase::Ending | Phase::Closed => return,
                 }
             }
             if bytes == 0 {

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::lines::line_break;
+use memchr::memchr;
+
 use crate::transport::queue::Queue;
 use crate::util::lock::lock;
 
@@ -43,7 +44,7 @@ struct State {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Phase {
+pub(super) enum Phase {
     Reading,
     /// Nothing more is read; pending answers are written.
     Ending,
@@ -68,17 +69,8 @@ impl State {
 }
 
 impl Output {
-    /// For a task that takes the bytes and writes them itself.
-    pub(super) fn new() -> Self {
-        Self::with_writer(None)
-    }
-
-    /// For threads that block.
-    pub(super) fn writing_to(writer: impl Write + Send + 'static) -> Self {
-        Self::with_writer(Some(Box::new(writer)))
-    }
-
-    fn with_writer(writer: Option<Box<dyn Write + Send>>) -> Self {
+    /// With the writer, if threads block on it; without one, for a task that takes the bytes and writes them itself.
+    pub(super) fn new(writer: Option<Box<dyn Write + Send>>) -> Self {
         let state = State {
             queue: Queue::new(MAX_BYTES_FOR_NOTIFICATIONS, append_line),
             pending: 0,
@@ -108,15 +100,6 @@ impl Output {
     pub(super) fn expect_answer(self: &Arc<Self>) -> PendingAnswer {
         lock(&self.state).pending += 1;
         PendingAnswer(Arc::clone(self))
-    }
-
-    /// Counts the answers to what was just read as pending. `None` if nothing more is read.
-    pub(super) fn expect_answers_if_reading(self: &Arc<Self>) -> Option<PendingAnswer> {
-        let mut state = lock(&self.state);
-        (state.phase == Phase::Reading).then(|| {
-            state.pending += 1;
-            PendingAnswer(Arc::clone(self))
-        })
     }
 
     /// Adds answers, each with its line break.
@@ -197,14 +180,8 @@ impl Output {
         lock(&self.state).is_full()
     }
 
-    /// Whether writing has stopped.
-    pub(super) fn is_closed(&self) -> bool {
-        lock(&self.state).is_closed()
-    }
-
-    /// Adds answers and writes what waits, unless another thread does. Blocks while too much waits. False if nothing more
-    /// is to be read.
-    pub(super) fn write(&self, answers: &mut Vec<u8>) -> bool {
+    /// Adds answers and writes what waits, unless another thread does. Blocks while too much waits.
+    pub(super) fn write(&self, answers: &mut Vec<u8>) -> Phase {
         let mut state = lock(&self.state);
         push_answers(&mut state, answers);
         let mut state = self.write_ready(state);
@@ -212,7 +189,7 @@ impl Output {
             state.reader_is_blocked = true;
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.phase == Phase::Reading
+        state.phase
     }
 
     /// Writes what is added, until the output is closed.
@@ -242,7 +219,12 @@ impl Output {
         match written {
             Ok(()) if state.is_closed() => {}
             Ok(()) => state.writer = Some(writer),
-            Err(error) => state = self.fail(state, error),
+            Err(error) => {
+                state.error = Some(error).filter(|error| !is_disconnect(error));
+                drop(state);
+                self.close();
+                state = lock(&self.state);
+            }
         }
         if state.queue.is_empty() {
             // The buffer is reused, unless it is large.
@@ -259,15 +241,6 @@ impl Output {
             state.on_finished.take().into_iter().for_each(Waker::wake);
         }
         state
-    }
-
-    fn fail<'a>(&'a self, mut state: MutexGuard<'a, State>, error: io::Error) -> MutexGuard<'a, State> {
-        if !is_disconnect(&error) {
-            state.error = Some(error);
-        }
-        drop(state);
-        self.close();
-        lock(&self.state)
     }
 }
 
@@ -304,7 +277,7 @@ pub(super) fn end_line(out: &mut Vec<u8>, start: usize) {
         return;
     }
     // Between the tokens of JSON a line break can be a space; in strings it is escaped.
-    if let Some(first) = line_break(&out[start..]) {
+    if let Some(first) = memchr(b'\n', &out[start..]) {
         out[start + first..].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
     }
     out.push(b'\n');
