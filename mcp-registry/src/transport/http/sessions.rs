@@ -111,22 +111,19 @@ impl Sessions {
 
     /// The session of an id, for the caller that began it.
     pub(super) fn get(&self, id: &HeaderValue, caller: &Caller) -> Result<Arc<Session>, SessionError> {
-        let id = parse(id).ok_or(SessionError::Unknown)?;
         let mut table = lock(&self.0);
-        table.check(id, caller)?;
+        let id = table.find(id, caller)?;
         table.touch(id, Instant::now()).ok_or(SessionError::Unknown)
     }
 
     /// Ends a session and its stream. Requests in flight are answered.
     pub(super) fn end(&self, id: &HeaderValue, caller: &Caller) -> Result<(), SessionError> {
-        let id = parse(id).ok_or(SessionError::Unknown)?;
         let ended = {
             let mut table = lock(&self.0);
-            table.check(id, caller)?;
+            let id = table.find(id, caller)?;
             table.remove(id)
         };
-        ended.ok_or(SessionError::Unknown)?.end();
-        Ok(())
+        ended.map(|session| session.end()).ok_or(SessionError::Unknown)
     }
 }
 
@@ -138,11 +135,12 @@ fn parse(id: &HeaderValue) -> Option<u128> {
 }
 
 impl Table {
-    fn check(&self, id: u128, caller: &Caller) -> Result<(), SessionError> {
+    fn find(&self, id: &HeaderValue, caller: &Caller) -> Result<u128, SessionError> {
+        let id = parse(id).ok_or(SessionError::Unknown)?;
         match self.entries.get(&id) {
             None => Err(SessionError::Unknown),
             Some(entry) if *entry.caller != *caller => Err(SessionError::Foreign),
-            Some(_) => Ok(()),
+            Some(_) => Ok(id),
         }
     }
 
@@ -151,40 +149,28 @@ impl Table {
             Some((known, _)) => Arc::clone(known),
             None => Arc::new(caller.clone()),
         };
-        let last_use = self.next_use();
-        self.order.insert(last_use, id);
-        self.update_rank(&caller, |sessions| {
-            sessions.insert(last_use, id);
-        });
-        self.entries.insert(id, Entry { session, caller, last_use, used: now });
+        self.uses += 1;
+        self.reorder(&caller, id, None, Some(self.uses));
+        self.entries.insert(id, Entry { session, caller, last_use: self.uses, used: now });
     }
 
     /// Makes a session the one that was used last.
     fn touch(&mut self, id: u128, now: Instant) -> Option<Arc<Session>> {
-        let is_last = self.order.last_key_value().is_some_and(|(_, last)| *last == id);
-        let next = if is_last { self.uses } else { self.next_use() };
         let entry = self.entries.get_mut(&id)?;
         entry.used = now;
         let session = Arc::clone(&entry.session);
-        if is_last {
-            return Some(session);
+        if entry.last_use != self.uses {
+            self.uses += 1;
+            let before = std::mem::replace(&mut entry.last_use, self.uses);
+            let caller = Arc::clone(&entry.caller);
+            self.reorder(&caller, id, Some(before), Some(self.uses));
         }
-        let (before, caller) = (std::mem::replace(&mut entry.last_use, next), Arc::clone(&entry.caller));
-        self.order.remove(&before);
-        self.order.insert(next, id);
-        self.update_rank(&caller, |sessions| {
-            sessions.remove(&before);
-            sessions.insert(next, id);
-        });
         Some(session)
     }
 
     fn remove(&mut self, id: u128) -> Option<Arc<Session>> {
         let entry = self.entries.remove(&id)?;
-        self.order.remove(&entry.last_use);
-        self.update_rank(&entry.caller, |sessions| {
-            sessions.remove(&entry.last_use);
-        });
+        self.reorder(&entry.caller, id, Some(entry.last_use), None);
         Some(entry.session)
     }
 
@@ -206,27 +192,24 @@ impl Table {
         self.remove(id)
     }
 
-    /// Changes the sessions of a caller, and its rank.
-    fn update_rank(&mut self, caller: &Arc<Caller>, change: impl FnOnce(&mut BTreeMap<u64, u128>)) {
+    /// Moves a session from one place of the order to another: among all, and among those of its caller, whose rank may
+    /// change.
+    fn reorder(&mut self, caller: &Arc<Caller>, id: u128, from: Option<u64>, to: Option<u64>) {
         let sessions = self.callers.entry(Arc::clone(caller)).or_default();
         let before = rank(sessions);
-        change(sessions);
+        for order in [&mut self.order, &mut *sessions] {
+            from.and_then(|place| order.remove(&place));
+            to.and_then(|place| order.insert(place, id));
+        }
         let after = rank(sessions);
         if before == after {
             return;
         }
-        if let Some(before) = before {
-            self.ranks.remove(&before);
-        }
+        before.and_then(|rank| self.ranks.remove(&rank));
         match after {
             Some(after) => drop(self.ranks.insert(after, Arc::clone(caller))),
             None => drop(self.callers.remove(caller)),
         }
-    }
-
-    fn next_use(&mut self) -> u64 {
-        self.uses += 1;
-        self.uses
     }
 }
 
