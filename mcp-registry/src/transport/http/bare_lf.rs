@@ -60,39 +60,28 @@ enum Chunks {
     Trailer(bool),
 }
 
-/// How many bytes may be passed on.
-#[derive(Debug, PartialEq, Eq)]
-enum Scanned {
-    UpTo(usize),
-    /// There is a bare line feed at this position.
-    Bare(usize),
-}
-
 impl HeadScanner {
     pub(super) fn new(state: Arc<ConnectionState>) -> Self {
         Self { state, position: Position::Head(Head::default()), held: Vec::new(), passed: 0 }
     }
 
-    /// Scans bytes, and returns how many of them may be passed on.
-    fn scan(&mut self, bytes: &[u8]) -> Scanned {
+    /// Scans bytes, and returns how many of them may be passed on. Fails with the position of a bare line feed.
+    fn scan(&mut self, bytes: &[u8]) -> Result<usize, usize> {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
             match &mut self.position {
-                Position::Head(head) => match head.scan(rest) {
-                    Ok(None) => return Scanned::UpTo(bytes.len()),
-                    Ok(Some(end)) => {
-                        self.position = Position::AfterHead;
-                        return Scanned::UpTo(at + end);
-                    }
-                    Err(bare) => return Scanned::Bare(at + bare),
-                },
+                Position::Head(head) => {
+                    let Some(end) = head.scan(rest).map_err(|bare| at + bare)? else { break };
+                    self.position = Position::AfterHead;
+                    return Ok(at + end);
+                }
                 Position::AfterHead => match self.state.take_framing() {
                     Some(Framing::Length(0)) => self.position = Position::Head(Head::default()),
                     Some(Framing::Length(bytes)) => self.position = Position::Body(bytes),
                     Some(Framing::Chunked) => self.position = Position::Chunks(Chunks::Size(0, true), 0),
                     // The parser has rejected the head, and reads no other.
-                    None => return Scanned::UpTo(bytes.len()),
+                    None => break,
                 },
                 Position::Body(left) => {
                     let taken = rest.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
@@ -102,18 +91,15 @@ impl HeadScanner {
                         self.position = Position::Head(Head::default());
                     }
                 }
-                Position::Chunks(chunks, last) => match chunks.scan(rest, last) {
-                    Ok(Some(end)) => {
-                        at += end;
-                        self.position = Position::Head(Head::default());
-                    }
-                    Ok(None) => return Scanned::UpTo(bytes.len()),
-                    Err(bare) => return Scanned::Bare(at + bare),
-                },
-                Position::Rejected => return Scanned::UpTo(bytes.len()),
+                Position::Chunks(chunks, last) => {
+                    let Some(end) = chunks.scan(rest, last).map_err(|bare| at + bare)? else { break };
+                    at += end;
+                    self.position = Position::Head(Head::default());
+                }
+                Position::Rejected => break,
             }
         }
-        Scanned::UpTo(at)
+        Ok(bytes.len())
     }
 
     /// Reads into the buffer what the parser may see.
@@ -130,37 +116,33 @@ impl HeadScanner {
                 let held = &self.held[self.passed..];
                 let taken = held.len().min(buffer.remaining());
                 buffer.put_slice(&held[..taken]);
-                self.passed += taken;
             } else if matches!(self.position, Position::Rejected) {
                 return Poll::Ready(Ok(()));
             } else {
                 ready!(connection.as_mut().poll_read(context, buffer))?;
             }
-            let end = buffer.filled().len();
-            let passed = match self.scan(&buffer.filled()[start..]) {
-                Scanned::UpTo(bytes) => start + bytes,
-                Scanned::Bare(at) => {
-                    self.position = Position::Rejected;
-                    self.held.clear();
-                    self.held.extend_from_slice(INVALID_HEAD);
-                    self.passed = 0;
-                    buffer.set_filled(start + at);
-                    if at == 0 {
-                        continue;
-                    }
-                    return Poll::Ready(Ok(()));
-                }
-            };
-            if was_held {
-                self.passed -= end - passed;
-            } else if passed < end {
-                self.held.clear();
-                self.held.extend_from_slice(&buffer.filled()[passed..]);
-                self.passed = 0;
+            let scanned = self.scan(&buffer.filled()[start..]);
+            let (Ok(bytes) | Err(bytes)) = scanned;
+            let passed = start + bytes;
+            if scanned.is_err() {
+                self.position = Position::Rejected;
+                self.hold(INVALID_HEAD);
+            } else if was_held {
+                self.passed += bytes;
+            } else {
+                self.hold(&buffer.filled()[passed..]);
             }
             buffer.set_filled(passed);
-            return Poll::Ready(Ok(()));
+            if bytes > 0 || scanned.is_ok() {
+                return Poll::Ready(Ok(()));
+            }
         }
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        self.held.clear();
+        self.held.extend_from_slice(bytes);
+        self.passed = 0;
     }
 }
 
@@ -234,7 +216,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Instant;
 
-    use super::{Chunks, HeadScanner, Position, Scanned};
+    use super::{Chunks, HeadScanner, Position};
     use crate::transport::http::connections::{ConnectionState, Framing};
 
     fn scanner() -> HeadScanner {
@@ -248,8 +230,8 @@ mod tests {
         while at < bytes.len() {
             let part = &bytes[at..bytes.len().min(at + part)];
             match scanner.scan(part) {
-                Scanned::Bare(bare) => return Some(at + bare),
-                Scanned::UpTo(bytes) => {
+                Err(bare) => return Some(at + bare),
+                Ok(bytes) => {
                     assert!(bytes > 0 || matches!(scanner.position, Position::AfterHead));
                     at += bytes;
                 }
