@@ -52,7 +52,10 @@ use crate::util::panic::guard;
 /// # }
 /// ```
 pub struct Handler {
-    shared: Arc<Shared>,
+    tools: Tools,
+    config: Arc<ServerConfig>,
+    /// The lists of tools as they were last requested.
+    lists: Arc<ArcSwapOption<Lists>>,
     /// The lowest level of log messages that the connection requests.
     level: AtomicU8,
     /// The watchers that notify each connection of changes.
@@ -70,13 +73,6 @@ struct Subscription {
     _watcher: Watcher,
 }
 
-struct Shared {
-    tools: Tools,
-    config: ServerConfig,
-    /// The lists of tools as they were last requested.
-    lists: ArcSwapOption<Lists>,
-}
-
 /// The lists of the tools of a catalog.
 struct Lists {
     /// Held so that no other catalog can be at its address.
@@ -91,52 +87,41 @@ impl Handler {
         let capabilities =
             ServerCapabilities::builder().enable_logging().enable_tools().enable_tool_list_changed().build();
         let config = ServerConfig::new(capabilities).with_server_info(Implementation::new(program_name(), "0.0.0"));
-        Self::with_config(tools.into(), config)
+        Self::with(tools.into(), Arc::new(config), Arc::default())
     }
 
-    fn with_config(tools: Tools, config: ServerConfig) -> Self {
-        Self::from_shared(Arc::new(Shared { tools, config, lists: ArcSwapOption::empty() }))
-    }
-
-    fn from_shared(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            level: AtomicU8::new(LogLevel::Info as u8),
-            watchers: Mutex::default(),
-            accepted: Mutex::default(),
-        }
-    }
-
-    fn map_config(self, change: impl FnOnce(ServerConfig) -> ServerConfig) -> Self {
-        let Shared { tools, config, .. } = &*self.shared;
-        Self::with_config(tools.clone(), change(config.clone()))
+    fn with(tools: Tools, config: Arc<ServerConfig>, lists: Arc<ArcSwapOption<Lists>>) -> Self {
+        let level = AtomicU8::new(LogLevel::Info as u8);
+        Self { tools, config, lists, level, watchers: Mutex::default(), accepted: Mutex::default() }
     }
 
     /// Sets the name and version that clients see.
     #[must_use]
-    pub fn info(self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.map_config(|config| config.with_server_info(Implementation::new(name, version)))
+    pub fn info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.config).server_info = Implementation::new(name, version);
+        self
     }
 
     /// Sets the instructions for the model on how to use the server.
     #[must_use]
-    pub fn instructions(self, text: impl Into<String>) -> Self {
-        self.map_config(|config| config.with_instructions(text))
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.config).instructions = Some(text.into());
+        self
     }
 
     /// The tools.
     pub fn tools(&self) -> &Tools {
-        &self.shared.tools
+        &self.tools
     }
 
     /// The lists of the tools as they are now.
     fn lists(&self) -> Arc<Lists> {
-        let catalog = self.tools().registry.catalog();
-        if let Some(lists) = self.shared.lists.load().as_ref().filter(|lists| Arc::ptr_eq(&lists.catalog, &catalog)) {
+        let catalog = self.tools.registry.catalog();
+        if let Some(lists) = self.lists.load().as_ref().filter(|lists| Arc::ptr_eq(&lists.catalog, &catalog)) {
             return Arc::clone(lists);
         }
         let lists = Arc::new(Lists { catalog: Arc::clone(&catalog), tools: Default::default() });
-        self.shared.lists.store(Some(Arc::clone(&lists)));
+        self.lists.store(Some(Arc::clone(&lists)));
         lists
     }
 
@@ -156,7 +141,7 @@ impl Handler {
     fn subscribe(&self) -> Subscription {
         let changed = Arc::new(Notify::new());
         let notify = Arc::clone(&changed);
-        Subscription { changed, _watcher: self.tools().registry.on_change(move || notify.notify_one()) }
+        Subscription { changed, _watcher: self.tools.registry.on_change(move || notify.notify_one()) }
     }
 
     fn log_level(&self) -> LogLevel {
@@ -166,7 +151,7 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        self.shared.config.clone()
+        (*self.config).clone()
     }
 
     async fn list_tools(
@@ -179,11 +164,11 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params(message, None));
         }
         // This generates the schemas of the user's types, which may panic.
-        guard(|| self.list(version_of(&context))).map_err(|panicked| self.tools().internal_error(&context, &panicked))
+        guard(|| self.list(version_of(&context))).map_err(|panicked| self.tools.internal_error(&context, &panicked))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let tool = self.tools().registry.get(name).ok()?;
+        let tool = self.tools.registry.get(name).ok()?;
         guard(|| convert::tool(&tool, ProtocolVersion::V2026_07_28)).ok()
     }
 
@@ -192,7 +177,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.tools().call(&request.name, request.arguments, context, Some(self.log_level())).await
+        self.tools.call(&request.name, request.arguments, context, Some(self.log_level())).await
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
@@ -204,7 +189,7 @@ impl ServerHandler for Handler {
         let (peer, runtime) = (context.peer, Handle::current());
         let notified = peer.clone();
         // The tools may change on any thread, also outside of the runtime.
-        let watcher = self.tools().registry.on_change(move || {
+        let watcher = self.tools.registry.on_change(move || {
             let peer = notified.clone();
             runtime.spawn(async move { peer.notify_tool_list_changed().await });
         });
@@ -244,13 +229,12 @@ impl ServerHandler for Handler {
 
 impl Clone for Handler {
     fn clone(&self) -> Self {
-        Self::from_shared(Arc::clone(&self.shared))
+        Self::with(self.tools.clone(), Arc::clone(&self.config), Arc::clone(&self.lists))
     }
 }
 
 impl fmt::Debug for Handler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { tools, config, .. } = &*self.shared;
-        f.debug_struct("Handler").field("tools", tools).field("config", config).finish_non_exhaustive()
+        f.debug_struct("Handler").field("tools", &self.tools).field("config", &self.config).finish_non_exhaustive()
     }
 }
