@@ -13,12 +13,9 @@ use crate::catalog::tool::RegisteredTool;
 /// key:=json    always JSON
 /// ```
 #[derive(Debug, PartialEq)]
-pub(super) enum CallArguments {
-    Object(JsonObject),
-    Pairs(Vec<(String, ArgumentValue)>),
-}
+pub(super) struct CallArguments(Vec<(String, ArgumentValue)>);
 
-/// The value of a pair.
+/// The value of an argument.
 #[derive(Debug, PartialEq)]
 pub(super) enum ArgumentValue {
     Text(String),
@@ -30,8 +27,9 @@ impl CallArguments {
     pub(super) fn parse(words: &[String]) -> Result<Self, String> {
         if let [object] = words {
             if object.trim_start().starts_with('{') {
-                let object = serde_json::from_str(object);
-                return object.map(Self::Object).map_err(|error| format!("the arguments are no JSON object: {error}"));
+                let object: JsonObject = serde_json::from_str(object)
+                    .map_err(|error| format!("the arguments are no JSON object: {error}"))?;
+                return Ok(Self(object.into_iter().map(|(key, value)| (key, ArgumentValue::Json(value))).collect()));
             }
         }
         let mut pairs: Vec<(String, ArgumentValue)> = Vec::with_capacity(words.len());
@@ -42,17 +40,13 @@ impl CallArguments {
             }
             pairs.push((key, value));
         }
-        Ok(Self::Pairs(pairs))
+        Ok(Self(pairs))
     }
 
     /// The arguments as the tool gets them.
     pub(super) fn into_value(self, tool: &RegisteredTool) -> Result<Value, String> {
-        let pairs = match self {
-            Self::Object(object) => return Ok(object.into()),
-            Self::Pairs(pairs) => pairs,
-        };
         let mut arguments = JsonObject::new();
-        for (key, value) in pairs {
+        for (key, value) in self.0 {
             let value = match value {
                 ArgumentValue::Json(value) => value,
                 ArgumentValue::Text(text) => parse_by_schema(property(tool, &key), &key, text)?,

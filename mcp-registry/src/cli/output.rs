@@ -17,8 +17,6 @@ pub(super) enum Failure {
     Usage(String),
     /// An error of clap's, or the help that was requested.
     Clap(clap::Error),
-    /// Stdout cannot be written.
-    Output(io::Error),
 }
 
 impl Failure {
@@ -35,7 +33,6 @@ impl Failure {
     /// Prints the failure to stderr.
     pub(super) fn report(self) -> ExitCode {
         let (message, code) = match self {
-            Self::Output(error) => (format!("stdout cannot be written: {error}"), ExitCode::FAILURE),
             Self::Failed(message) => (message, ExitCode::FAILURE),
             Self::Usage(message) => (message, Self::USAGE.into()),
             Self::Clap(error) => {
@@ -73,7 +70,7 @@ pub(super) fn print(text: &str) -> Result<ExitCode, Failure> {
     match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
         // The reader has closed the pipe, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(Failure::Output(error)),
+        Err(error) => Err(Failure::failed(format!("stdout cannot be written: {error}"))),
         Ok(()) => Ok(ExitCode::SUCCESS),
     }
 }
