@@ -1,23 +1,21 @@
 //! The open connections, and which of them can be closed when there are too many.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hyper::body::Body;
 use mcp_core::CancelToken;
-use tokio::task::Id;
+use tokio::task::{Id, JoinSet};
+
+use crate::util::lock::lock;
 
 /// How long a connection has to be idle before it can be closed to make room.
 const MIN_IDLE: Duration = Duration::from_secs(1);
 
 /// A request is in flight, in place of a time.
 const BUSY: u64 = u64::MAX;
-
-/// In place of the length of a body.
-const CHUNKED: u64 = u64::MAX;
-const UNKNOWN: u64 = u64::MAX - 1;
 
 /// The length of a body, as the parser has read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +34,7 @@ pub(super) struct ConnectionState {
     /// Whether the client has not read all that was written.
     is_stalled: AtomicBool,
     /// The body of the last head that was read.
-    framing: AtomicU64,
+    framing: Mutex<Option<Framing>>,
     /// Cancelled when it has to make room.
     evicted: CancelToken,
 }
@@ -47,7 +45,7 @@ impl ConnectionState {
             epoch,
             idle_since: AtomicU64::new(BUSY),
             is_stalled: AtomicBool::new(false),
-            framing: AtomicU64::new(UNKNOWN),
+            framing: Mutex::new(None),
             evicted: CancelToken::new(),
         };
         state.set_idle();
@@ -62,20 +60,12 @@ impl ConnectionState {
     }
 
     pub(super) fn set_framing(&self, framing: Framing) {
-        let framing = match framing {
-            Framing::Length(bytes) => bytes.min(UNKNOWN - 1),
-            Framing::Chunked => CHUNKED,
-        };
-        self.framing.store(framing, Ordering::Relaxed);
+        *lock(&self.framing) = Some(framing);
     }
 
     /// The body of the head that was read last; once.
     pub(super) fn take_framing(&self) -> Option<Framing> {
-        match self.framing.swap(UNKNOWN, Ordering::Relaxed) {
-            UNKNOWN => None,
-            CHUNKED => Some(Framing::Chunked),
-            bytes => Some(Framing::Length(bytes)),
-        }
+        lock(&self.framing).take()
     }
 
     pub(super) fn set_stalled(&self, is_stalled: bool) {
@@ -123,23 +113,29 @@ pub(super) struct Connections {
     epoch: Instant,
     max: usize,
     all: HashMap<Id, Arc<ConnectionState>>,
+    tasks: JoinSet<()>,
 }
 
 impl Connections {
     pub(super) fn new(max: usize) -> Self {
-        Self { epoch: Instant::now(), max, all: HashMap::new() }
+        Self { epoch: Instant::now(), max, all: HashMap::new(), tasks: JoinSet::new() }
     }
 
-    pub(super) fn new_state(&self) -> Arc<ConnectionState> {
-        Arc::new(ConnectionState::new(self.epoch))
+    /// Serves a connection in a task.
+    pub(super) fn spawn<F>(&mut self, serve: impl FnOnce(Arc<ConnectionState>) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let state = Arc::new(ConnectionState::new(self.epoch));
+        let task = self.tasks.spawn(serve(Arc::clone(&state)));
+        self.all.insert(task.id(), state);
     }
 
-    pub(super) fn add(&mut self, task: Id, state: Arc<ConnectionState>) {
-        self.all.insert(task, state);
-    }
-
-    pub(super) fn remove(&mut self, task: Id) {
-        self.all.remove(&task);
+    /// Waits until one of them has ended. False if there is none.
+    pub(super) async fn join_next(&mut self) -> bool {
+        let Some(ended) = self.tasks.join_next_with_id().await else { return false };
+        self.all.remove(&ended.map_or_else(|error| error.id(), |(task, ())| task));
+        true
     }
 
     /// Whether there is room for one more.

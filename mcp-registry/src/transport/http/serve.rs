@@ -15,7 +15,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mcp_core::CancelToken;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::sleep;
 
 use super::client_stream::ClientStream;
@@ -66,7 +65,6 @@ pub(super) async fn serve(
         writes: Arc::default(),
         connections: Connections::new(max_connections),
         closing: CancelToken::new(),
-        tasks: JoinSet::new(),
     };
     {
         let (mut first_signal, mut stopped) = (pin!(signal()), pin!(stopping.cancelled()));
@@ -77,20 +75,17 @@ pub(super) async fn serve(
                 biased;
                 () = &mut first_signal => break,
                 () = &mut stopped => break,
-                Some(ended) = acceptor.tasks.join_next_with_id() => acceptor.remove(&ended),
+                true = acceptor.connections.join_next() => {}
                 () = sleep(RETRY_INTERVAL), if waiting.is_some() => {}
                 accepted = accept(&listener), if waiting.is_none() => match accepted {
                     Some(stream) => waiting = Some(stream),
                     None => acceptor.connections.make_room(),
                 },
             }
-            if waiting.is_none() {
-                continue;
-            }
-            if !acceptor.connections.has_room() {
-                acceptor.connections.make_room();
-            } else if let Some(stream) = waiting.take() {
+            if let Some(stream) = waiting.take_if(|_| acceptor.connections.has_room()) {
                 acceptor.spawn(stream);
+            } else if waiting.is_some() {
+                acceptor.connections.make_room();
             }
         }
         if let Some(stream) = waiting {
@@ -111,23 +106,12 @@ struct Acceptor {
     writes: Arc<AtomicUsize>,
     connections: Connections,
     closing: CancelToken,
-    tasks: JoinSet<()>,
 }
 
 impl Acceptor {
     fn spawn(&mut self, stream: (TcpStream, SocketAddr)) {
-        let state = self.connections.new_state();
         let (service, writes, closing) = (self.service.clone(), Arc::clone(&self.writes), self.closing.clone());
-        let task = self.tasks.spawn(serve_connection(service, stream, writes, Arc::clone(&state), closing));
-        self.connections.add(task.id(), state);
-    }
-
-    fn remove(&mut self, ended: &Result<(Id, ()), JoinError>) {
-        let task = match ended {
-            Ok((task, ())) => *task,
-            Err(error) => error.id(),
-        };
-        self.connections.remove(task);
+        self.connections.spawn(|state| serve_connection(service, stream, writes, state, closing));
     }
 
     /// Answers clients that send requests now and tells them to close, then waits for the requests in flight.
@@ -137,7 +121,7 @@ impl Acceptor {
             tokio::select! {
                 biased;
                 () = &mut grace_period => break,
-                Some(ended) = self.tasks.join_next_with_id() => self.remove(&ended),
+                true = self.connections.join_next() => {}
                 Some(stream) = accept(&listener), if self.connections.has_room() => self.spawn(stream),
             }
         }
@@ -151,7 +135,7 @@ impl Acceptor {
         }
         self.closing.cancel();
         tokio::select! {
-            () = async { while self.tasks.join_next().await.is_some() {} } => {}
+            () = async { while self.connections.join_next().await {} } => {}
             () = wait_for_idle(&self.service, &self.writes) => {}
         }
     }
