@@ -8,7 +8,7 @@ use ::rmcp::handler::server::router::tool::ToolRouter;
 use ::rmcp::service::MaybeSend;
 use mcp_core::error::Contender;
 
-use super::{Tools, routes};
+use super::{Tools, add_routes};
 
 /// Adds the listed tools to those of a server of yours. Fails if two tools have the same name, or names that a host cannot
 /// tell apart; the error reports every conflict.
@@ -32,7 +32,7 @@ pub fn merge<S: MaybeSend + 'static>(
     if !conflicts.is_empty() {
         return Err(MergeError { conflicts });
     }
-    routes(&tools).for_each(|route| router.add_route(route));
+    add_routes(&mut router, &tools);
     Ok(router)
 }
 

@@ -130,23 +130,20 @@ impl fmt::Debug for Tools {
 /// rmcp's `+` and `merge` silently drop one of two tools with the same name; [`merge`] reports them.
 pub fn tool_router<S: MaybeSend + 'static>(tools: impl Into<Tools>) -> ToolRouter<S> {
     let mut router = ToolRouter::new();
-    routes(&tools.into()).for_each(|route| router.add_route(route));
+    add_routes(&mut router, &tools.into());
     router
 }
 
-fn routes<S: MaybeSend + 'static>(tools: &Tools) -> impl Iterator<Item = ToolRoute<S>> + use<S> {
-    let catalog = tools.registry.catalog();
-    // A router has one list for all versions; older clients understand this one, too.
-    let listed =
-        catalog.listed().into_iter().map(|tool| convert::tool(tool, ProtocolVersion::V2025_11_25)).collect::<Vec<_>>();
-    let tools = tools.clone();
-    listed.into_iter().map(move |listed| {
+fn add_routes<S: MaybeSend + 'static>(router: &mut ToolRouter<S>, tools: &Tools) {
+    for tool in tools.registry.catalog().listed() {
+        // A router has one list for all versions; older clients understand this one, too.
+        let listed = convert::tool(tool, ProtocolVersion::V2025_11_25);
         let tools = tools.clone();
-        ToolRoute::new_dyn(listed, move |context: ToolCallContext<'_, S>| {
+        router.add_route(ToolRoute::new_dyn(listed, move |context: ToolCallContext<'_, S>| {
             let tools = tools.clone();
             let ToolCallContext { request_context, name, arguments, .. } = context;
             // The log level of the connection is known only to the server around the router.
             Box::pin(async move { tools.call(&name, arguments, request_context, None).await })
-        })
-    })
+        }));
+    }
 }
