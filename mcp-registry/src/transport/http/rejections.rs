@@ -1,8 +1,9 @@
 //! Rejected requests: reported to the observers, and slowed down where a token was wrong.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use mcp_core::support::cut;
@@ -29,20 +30,10 @@ const TOKENS_PER_DOUBLING: u32 = 4;
 /// The maximum number of answers that are delayed at a time. Others are sent at once.
 const MAX_DELAYED: usize = 128;
 
-/// The reasons in the order of their windows.
-const REASONS: [RejectionReason; 6] = [
-    RejectionReason::Host,
-    RejectionReason::Origin,
-    RejectionReason::MissingToken,
-    RejectionReason::WrongToken,
-    RejectionReason::ForeignSession,
-    RejectionReason::Busy,
-];
-
 /// The rejections of a server.
 pub(super) struct Rejections {
     server: Server,
-    windows: [Mutex<Window>; REASONS.len()],
+    windows: Mutex<HashMap<RejectionReason, Window>>,
     wrong_tokens: Mutex<WrongTokens>,
     delayed: AtomicUsize,
 }
@@ -67,12 +58,13 @@ struct WrongTokens {
 
 impl Rejections {
     pub(super) fn new(server: Server) -> Self {
-        Self { server, windows: Default::default(), wrong_tokens: Mutex::default(), delayed: 0.into() }
+        Self { server, windows: Mutex::default(), wrong_tokens: Mutex::default(), delayed: 0.into() }
     }
 
     /// Reports a rejected request, by itself or together with others of the same reason.
     pub(super) fn report(self: &Arc<Self>, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>) {
-        let mut window = self.window(reason);
+        let mut windows = lock(&self.windows);
+        let window = windows.entry(reason).or_default();
         let now = Instant::now();
         if window.began.is_none_or(|began| now.duration_since(began) >= WINDOW) {
             (window.began, window.reported) = (Some(now), 0);
@@ -80,7 +72,7 @@ impl Rejections {
         if window.reported < BURST {
             window.reported += 1;
             let count = 1 + std::mem::take(&mut window.unreported);
-            drop(window);
+            drop(windows);
             self.report_now(reason, detail, client, count);
             return;
         }
@@ -89,7 +81,6 @@ impl Rejections {
             let rejections = Arc::clone(self);
             tokio::spawn(async move {
                 sleep(WINDOW).await;
-                rejections.window(reason).is_closing = false;
                 rejections.report_remaining(reason);
             });
         }
@@ -107,11 +98,6 @@ impl Rejections {
         true
     }
 
-    fn window(&self, reason: RejectionReason) -> MutexGuard<'_, Window> {
-        let place = REASONS.iter().position(|known| *known == reason).unwrap_or_default();
-        lock(&self.windows[place])
-    }
-
     fn report_now(&self, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>, count: u64) {
         let detail = detail.map(|detail| cut(detail, MAX_DETAIL_BYTES));
         let rejection = Rejection { time: SystemTime::now(), reason, detail: detail.as_deref(), client, count };
@@ -120,7 +106,10 @@ impl Rejections {
 
     /// Reports those that were not reported yet.
     fn report_remaining(&self, reason: RejectionReason) {
-        let count = std::mem::take(&mut self.window(reason).unreported);
+        let count = lock(&self.windows).get_mut(&reason).map_or(0, |window| {
+            window.is_closing = false;
+            std::mem::take(&mut window.unreported)
+        });
         if count > 0 {
             self.report_now(reason, None, None, count);
         }
@@ -149,7 +138,8 @@ impl WrongTokens {
 
 impl Drop for Rejections {
     fn drop(&mut self) {
-        for reason in REASONS {
+        let reasons: Vec<RejectionReason> = lock(&self.windows).keys().copied().collect();
+        for reason in reasons {
             self.report_remaining(reason);
         }
     }
