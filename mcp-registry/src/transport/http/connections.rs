@@ -36,7 +36,7 @@ pub(super) struct ConnectionState {
     /// The body of the last head that was read.
     framing: Mutex<Option<Framing>>,
     /// Cancelled when it has to make room.
-    evicted: CancelToken,
+    pub(super) evicted: CancelToken,
 }
 
 impl ConnectionState {
@@ -72,11 +72,6 @@ impl ConnectionState {
         if self.is_stalled.load(Ordering::Relaxed) != is_stalled {
             self.is_stalled.store(is_stalled, Ordering::Relaxed);
         }
-    }
-
-    /// Resolves when it has to make room.
-    pub(super) async fn evicted(&self) {
-        self.evicted.cancelled().await;
     }
 
     /// Whether nothing is lost if it is closed.

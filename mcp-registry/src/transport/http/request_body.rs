@@ -51,22 +51,20 @@ pub(super) async fn read(
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(mut data) = frame.into_data() else { continue };
-        let bytes = first.len() + all.len() + data.remaining();
+        let data = data.copy_to_bytes(data.remaining());
+        let bytes = first.len() + all.len() + data.len();
         // Not `http_body_util::Limited`: its error does not say how many bytes there were, which the response does.
         if bytes > max {
             return Err(Box::new(too_long(server, bytes)));
         }
-        permit.take(Limit::Bytes, data.remaining())?;
+        permit.take(Limit::Bytes, data.len())?;
         if first.is_empty() && all.is_empty() {
-            first = data.copy_to_bytes(data.remaining());
+            first = data;
         } else {
             if all.is_empty() {
                 all = std::mem::take(&mut first).into();
             }
-            while data.has_remaining() {
-                all.extend_from_slice(data.chunk());
-                data.advance(data.chunk().len());
-            }
+            all.extend_from_slice(&data);
         }
     }
     Ok(if all.is_empty() { first } else { all.into() })

@@ -203,7 +203,7 @@ async fn serve_connection(
         biased;
         _ = connection.as_mut() => return,
         () = close => connection.as_mut().graceful_shutdown(),
-        () = state.evicted() => {
+        () = state.evicted.cancelled() => {
             if state.is_waiting() {
                 return;
             }
