@@ -10,14 +10,11 @@ const BACKLOG: u32 = 1024;
 
 /// Binds the first address that is available.
 pub(super) fn bind(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
-    let mut last_error = io::Error::new(io::ErrorKind::InvalidInput, "there is no address of that name");
+    let mut bound = Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no address of that name"));
     for address in addresses {
-        match bind_one(*address) {
-            Ok(listener) => return Ok(listener),
-            Err(error) => last_error = error,
-        }
+        bound = bound.or_else(|_| bind_one(*address));
     }
-    Err(last_error)
+    bound
 }
 
 fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
