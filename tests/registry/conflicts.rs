@@ -33,10 +33,10 @@ fn two_tools_of_one_name_are_one_problem_and_a_shared_alias_is_another() {
         let call = Call::Sync(|_, _, _| Ok(Returned::Nothing));
         Box::leak(Box::new(ToolEntry::new("here.tool", origin, call).aliases(aliases)))
     };
-    // Both are also published as `here_tool`, which is not another problem.
-    for (aliases, problems) in [(&[][..], 1), (&["old_tool"][..], 2)] {
+    // Both are also published as `here_tool`, and called as `old_tool`, which is not another problem.
+    for (aliases, problems) in [(&[][..], 1), (&["old_tool"][..], 2), (&["old.tool"][..], 2)] {
         let error = Catalog::from_entries([entry(7, aliases), entry(8, aliases)]).unwrap_err();
         assert_eq!(error.problems().len(), problems, "{error}");
-        assert_eq!(error.to_string().contains("`old_tool`"), problems == 2, "{error}");
+        assert!(aliases.iter().all(|alias| error.to_string().contains(&format!("`{alias}`"))), "{error}");
     }
 }

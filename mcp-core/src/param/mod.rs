@@ -29,14 +29,8 @@ pub struct Param {
     pub aliases: &'static [&'static str],
     /// What a model reads of it.
     pub description: &'static str,
-    /// The schema of its type.
-    pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// What serde knows about its type.
-    pub shape: fn() -> Shape,
-    /// Reads a value of its type, for checks.
-    pub reads: fn(&str) -> Result<(), serde_json::Error>,
-    /// Whether its type can be left out of a call.
-    pub accepts_absent: fn() -> bool,
+    /// Its type, which parameters share.
+    pub ty: &'static ParamType,
     /// What it is when it is left out.
     pub default: Option<fn() -> Value>,
     /// Example values.
@@ -51,6 +45,20 @@ pub struct Param {
     pub secret: bool,
     /// The schema, where the author wrote it out.
     pub explicit_schema: Option<fn() -> Value>,
+}
+
+/// The type of a parameter.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ParamType {
+    /// The schema of the type.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+    /// What serde knows about the type.
+    pub shape: fn() -> Shape,
+    /// Reads a value of the type, for checks.
+    pub reads: fn(&str) -> Result<(), serde_json::Error>,
+    /// Whether a parameter of the type can be left out of a call.
+    pub accepts_absent: fn() -> bool,
 }
 
 /// What a value keeps to.
@@ -107,10 +115,14 @@ impl Param {
             name,
             aliases: &[],
             description: "",
-            schema: |generator| generator.subschema_for::<T>(),
-            shape: input_shape::<T>,
-            reads: |json| serde_json::from_str::<T>(json).map(drop),
-            accepts_absent: accepts_absent::<T>,
+            ty: const {
+                &ParamType {
+                    schema: |generator| generator.subschema_for::<T>(),
+                    shape: input_shape::<T>,
+                    reads: |json| serde_json::from_str::<T>(json).map(drop),
+                    accepts_absent: accepts_absent::<T>,
+                }
+            },
             default: None,
             examples: &[],
             constraints: &[],
@@ -123,7 +135,7 @@ impl Param {
 
     /// Whether a call must have it.
     pub fn is_required(&self) -> bool {
-        self.default.is_none() && !(self.accepts_absent)()
+        self.default.is_none() && !(self.ty.accepts_absent)()
     }
 }
 

@@ -12,21 +12,21 @@ use crate::util::JsonObject;
 
 /// The schema of an object with these parameters, or of the struct that is the only one of them.
 pub(crate) fn input_schema(params: &[Param], flatten: bool, allow_unknown: bool) -> Value {
-    let shapes: Vec<Shape> = params.iter().map(|param| (param.shape)()).collect();
+    let shapes: Vec<Shape> = params.iter().map(|param| (param.ty.shape)()).collect();
     refs::inlined_if_small(|inline| assemble(params, flatten, allow_unknown, &shapes, inline))
 }
 
 /// The schemas of the types of parameters, whatever their author wrote in their place.
 pub(crate) fn type_schemas(params: &[Param]) -> Value {
     let mut generator = settings(false).for_deserialize().into_generator();
-    let types: Vec<Value> = params.iter().map(|param| (param.schema)(&mut generator).to_value()).collect();
+    let types: Vec<Value> = params.iter().map(|param| (param.ty.schema)(&mut generator).to_value()).collect();
     json!({ "prefixItems": types, "$defs": generator.definitions() })
 }
 
 impl Param {
     /// The schema of this parameter alone, for checks.
     pub fn generate_schema(&self) -> Value {
-        let shape = (self.shape)();
+        let shape = (self.ty.shape)();
         let explicit = explicit_schemas(std::slice::from_ref(self));
         let profile = Profile { side: Side::Input, enums: &shape.enums, explicit: &explicit, written: false };
         refs::inlined_if_small(|inline| {
@@ -108,7 +108,7 @@ pub(crate) fn fields_of(param: &Param) -> Option<Vec<String>> {
 /// The schema of a parameter's type, or the one that its author wrote.
 fn type_schema(param: &Param, generator: &mut SchemaGenerator) -> Value {
     let Some(explicit) = param.explicit_schema else {
-        return (param.schema)(generator).to_value();
+        return (param.ty.schema)(generator).to_value();
     };
     let mut schema = explicit();
     if let Value::Object(object) = &mut schema {

@@ -105,7 +105,7 @@ fn param_faults(param: &Param) -> Vec<String> {
         faults.push("has an example that is null or cannot become JSON; use another".to_owned());
     }
     let Some(default) = param.default.map(|default| default()) else { return faults };
-    if default.is_null() && !(param.accepts_absent)() {
+    if default.is_null() && !(param.ty.accepts_absent)() {
         faults.push("has a default that cannot become JSON; use another".to_owned());
     }
     let json = default.to_string();

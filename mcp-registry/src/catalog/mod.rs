@@ -219,10 +219,11 @@ fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> I
     index
 }
 
-/// Whether a shared name is worth its own report: two tools with the same canonical name share the wire name too, which is
+/// Whether a shared name is worth its own report: two tools that share a canonical name share its wire name too, which is
 /// not reported again.
 fn is_new_conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> bool {
-    one.name() != other.name() || name != one.wire_name() || name == one.name()
+    let mut pairs = one.canonical_and_wire_names();
+    !pairs.any(|[canonical, wire]| wire == name && canonical != name && other.answers_to(canonical))
 }
 
 fn conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> Conflict {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::iter;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
@@ -223,8 +224,12 @@ impl RegisteredTool {
 
     /// Every name by which it can be called: canonical, on the wire, and the same of its aliases.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let aliases = self.0.aliases.iter().flat_map(|alias| [alias.name.as_str(), alias.wire.as_str()]);
-        [self.name(), self.wire_name()].into_iter().chain(aliases)
+        self.canonical_and_wire_names().flatten()
+    }
+
+    pub(crate) fn canonical_and_wire_names(&self) -> impl Iterator<Item = [&str; 2]> {
+        let aliases = self.0.aliases.iter().map(|alias| [alias.name.as_str(), alias.wire.as_str()]);
+        iter::once([self.name(), self.wire_name()]).chain(aliases)
     }
 
     /// Whether it can be called by the name.

@@ -24,7 +24,7 @@ const MAX_SCHEMAS: usize = 1024;
 
 /// The maps in a parameter that no call can provide.
 pub(crate) fn unreadable(param: &Param) -> Vec<KeyFault> {
-    let shape = (param.shape)();
+    let shape = (param.ty.shape)();
     let (is_buffered, mut faults) = (shape.is_buffered(), shape.keys);
     if is_buffered && param.explicit_schema.is_none() {
         let schema = param.generate_schema();
@@ -48,7 +48,7 @@ impl Map {
     fn fault(self, param: &Param) -> Option<KeyFault> {
         let expected_key = |value: &Value, key: &str| {
             // A type that panics reports nothing.
-            let error = guard(|| (param.reads)(&value.to_string())).ok()?.err()?.to_string();
+            let error = guard(|| (param.ty.reads)(&value.to_string())).ok()?.err()?.to_string();
             let expected = error.strip_prefix(&format!("invalid type: string {key:?}, expected "))?;
             Some(expected.split(" at line ").next().unwrap_or(expected).to_owned())
         };
