@@ -14,6 +14,7 @@ use crate::error::Fault;
 const NOTED: usize = 20;
 
 /// Reads the arguments of a call, a JSON object, into their places.
+#[inline]
 pub(crate) fn read_arguments(
     json: &str,
     params: &[Param],

@@ -79,6 +79,7 @@ impl Answer {
 
 /// Checks what a tool returned against its size limit, and against the output schema if that is configured. A value has
 /// been written to the buffer behind what its writer has put before it, and is completed.
+#[inline]
 pub(crate) fn complete(
     settings: &Settings,
     called: CalledTool<'_>,
