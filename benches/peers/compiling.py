@@ -10,7 +10,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "target/peers-compile"
 # Shared with the build of the benchmarks, whose dependencies are the same.
 TARGET = ROOT / "target/peers"
-CONTESTANTS = ["inline", "async", "plain", "rmcp"]
+CONTESTANTS_QUICK = ["inline", "async", "plain", "rmcp"]
+# rmcp's README has `async` functions.
+CONTESTANTS = [*CONTESTANTS_QUICK, "rmcp-readme"]
 SIZES = (20, 220)
 SIZES_QUICK = (20, 60)
 
@@ -39,12 +41,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {{
 
 
 def source(who, count, edit):
-    """Tools as they are written by hand: three parameters, a text as the result. `edit` changes one of them."""
+    """Tools as they are written by hand: three parameters, a text as the result. `edit` changes the last of them: that moves
+    no other, and the compiler can reuse what it knows about them."""
     def body(n):
-        return f'format!("{{path}} {{limit}} {{hidden:?}} {n}{edit if n == 0 else ""}")'
+        return f'format!("{{path}} {{limit}} {{hidden:?}} {n}{edit if n == count - 1 else ""}")'
 
-    if who != "rmcp":
-        key, asyncness = (", inline" if who == "inline" else ""), ("async " if who == "async" else "")
+    asyncness = "async " if who in ("async", "rmcp-readme") else ""
+    if not who.startswith("rmcp"):
+        key = ", inline" if who == "inline" else ""
         tools = "".join(f"""
 /// Looks for files.
 #[mcp_tool(module = "files"{key})]
@@ -64,7 +68,7 @@ struct Params{n} {{
 """ for n in range(count))
     tools = "".join(f"""
     #[tool(description = "Looks for files.")]
-    fn tool_{n}(&self, Parameters(Params{n} {{ path, limit, hidden }}): Parameters<Params{n}>) -> String {{
+    {asyncness}fn tool_{n}(&self, Parameters(Params{n} {{ path, limit, hidden }}): Parameters<Params{n}>) -> String {{
         {body(n)}
     }}
 """ for n in range(count))
@@ -99,7 +103,7 @@ def write(who, count, edit=""):
 
 def build(who, count, incremental):
     write(who, count)
-    for folder in (TARGET / "debug/incremental").glob(f"many_{who}-*"):
+    for folder in (TARGET / "debug/incremental").glob(f"many_{who.replace('-', '_')}-*"):
         shutil.rmtree(folder)
     took = {"dev": 1e3 * cargo(who)}
     if incremental:
@@ -117,7 +121,7 @@ def prepare():
     (FOLDER / "Cargo.toml").write_text(f'[workspace]\nresolver = "3"\nmembers = [{members}]\n\n[profile.release]\nstrip = true\n')
     for who in CONTESTANTS:
         (FOLDER / who / "src").mkdir(parents=True, exist_ok=True)
-        (FOLDER / who / "Cargo.toml").write_text(MANIFEST.format(who=who, dependencies=RMCP if who == "rmcp" else OURS))
+        (FOLDER / who / "Cargo.toml").write_text(MANIFEST.format(who=who, dependencies=RMCP if who.startswith("rmcp") else OURS))
         write(who, 1)
     # The versions of the benchmarks, without their own package.
     shutil.copy(ROOT / "benches/peers/Cargo.lock", FOLDER / "Cargo.lock")

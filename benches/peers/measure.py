@@ -164,7 +164,7 @@ class Run:
         """CPU time of the compiler and size per tool."""
         few, many = compiling.SIZES_QUICK if self.quick else compiling.SIZES
         for _ in range(1 if self.quick else 2):
-            for who in compiling.CONTESTANTS:
+            for who in compiling.CONTESTANTS_QUICK if self.quick else compiling.CONTESTANTS:
                 less, more = (compiling.build(who, count, incremental=not self.quick) for count in (few, many))
                 for kind in less:
                     self.add(f"compile {kind}", who, many, (more[kind] - less[kind]) / (many - few))

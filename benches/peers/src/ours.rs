@@ -55,7 +55,7 @@ fn server(kind: &str, tools: usize) -> io::Result<Server> {
     entries.extend(cases::filler_names(entries.len(), tools).map(|(name, _)| -> &'static ToolEntry {
         let origin = Origin::new("peers", "0.1.0", "peers", name, file!(), line!());
         let entry = ToolEntry::new(name, origin, add.call).params(add.params).description(add.description);
-        Box::leak(Box::new(entry.inline(add.inline).output(add.output_schema, add.output_shape)))
+        Box::leak(Box::new(entry.inline(add.inline).output(add.output)))
     }));
     let registry = Registry::builder_of(entries).build().map_err(io::Error::other)?;
     Ok(Server::new(registry).page_size(usize::MAX))

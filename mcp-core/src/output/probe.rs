@@ -142,7 +142,6 @@ pub fn write<R, T>(returned: R, split: fn(R) -> Result<T, ToolError>, write: Wri
 }
 
 /// Writes what an `async` tool returned, into a buffer of its own.
-#[inline]
 pub fn write_async<R, T>(
     returned: R,
     split: fn(R) -> Result<T, ToolError>,
