@@ -99,7 +99,11 @@ impl PendingReply {
     /// The reply with its kind.
     pub(crate) fn poll_reply(&mut self, context: &mut Context<'_>) -> Poll<Reply> {
         if let Work::Call(call) = &mut self.work {
-            let Some(call) = call.take() else { return Poll::Pending };
+            let Some(mut call) = call.take() else { return Poll::Pending };
+            let mut bytes = Vec::new();
+            if let Some(kind) = call.try_finish(true, &mut bytes) {
+                return Poll::Ready(Reply { bytes, kind });
+            }
             self.work = Work::Future(Box::pin(call.finish()));
         }
         match &mut self.work {
