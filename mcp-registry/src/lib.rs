@@ -37,6 +37,8 @@ mod call;
 pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod protocol;
 pub mod registry;
 #[cfg(feature = "rmcp")]

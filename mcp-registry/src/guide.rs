@@ -1,0 +1,40 @@
+//! The guide: one page for each subject.
+//!
+//! - [First tool](first_tool): from an empty folder to a tool in a host.
+//! - [Parameters and schemas](parameters_and_schemas): which types a tool can take, and what hosts see of them.
+//! - [Results and errors](results_and_errors): what a tool can return, and who sees which error.
+//! - [State and context](state_and_context): what a tool gets besides its arguments.
+//! - [Linking and conflicts](linking_and_conflicts): how tools are found, and what happens if two have one name.
+//! - [Calls](calls): deadlines, cancellation, permissions, limits, audit and tracing.
+//! - [Testing](testing): how to test tools.
+//! - [Serving](serving): stdio, HTTP, axum, tower and rmcp.
+//! - [Hosts and models](hosts_and_models): what Claude, Cursor, OpenAI, Gemini and others accept.
+//! - [Security](security): what is safe by default, and what is up to you.
+//! - [Performance](performance): what a call costs, and how to write fast tools.
+//! - [Reliability](reliability): millions of calls, and fuzzing.
+//! - [Troubleshooting](troubleshooting): every error message, its cause and the fix.
+//! - [Migrating from rmcp](migrating_from_rmcp), and [from FastMCP](migrating_from_fastmcp).
+
+macro_rules! pages {
+    ($($page:ident: $path:literal;)*) => {
+        $(#[doc = include_str!(concat!("../docs/", $path))] pub mod $page {})*
+    };
+}
+
+pages! {
+    first_tool: "first-tool.md";
+    parameters_and_schemas: "parameters-and-schemas.md";
+    results_and_errors: "results-and-errors.md";
+    state_and_context: "state-and-context.md";
+    linking_and_conflicts: "linking-and-conflicts.md";
+    calls: "calls.md";
+    testing: "testing.md";
+    serving: "serving.md";
+    hosts_and_models: "hosts-and-models.md";
+    security: "security.md";
+    performance: "performance.md";
+    reliability: "reliability.md";
+    troubleshooting: "troubleshooting.md";
+    migrating_from_rmcp: "migrating-from-rmcp.md";
+    migrating_from_fastmcp: "migrating-from-fastmcp.md";
+}
