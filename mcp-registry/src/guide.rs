@@ -15,9 +15,14 @@
 //! - [Troubleshooting](troubleshooting): every error message, its cause and the fix.
 //! - [Migrating from rmcp](migrating_from_rmcp), and [from FastMCP](migrating_from_fastmcp).
 
+/// Publishes each page with links to the others. A page defines its links as files, for those who read it as a file; the
+/// first definition of a link counts, and here that is the module.
 macro_rules! pages {
-    ($($page:ident: $path:literal;)*) => {
-        $(#[doc = include_str!(concat!("../docs/", $path))] pub mod $page {})*
+    ($($page:ident: $name:literal;)*) => { pages! { @links [$(concat!("[", $name, "]: super::", stringify!($page), "\n")),*] $($page: $name;)* } };
+    (@links $links:tt $($page:ident: $name:literal;)*) => { $(pages! { @page $page $name $links })* };
+    (@page $page:ident $name:literal [$($link:expr),*]) => {
+        #[doc = concat!($($link,)* "\n", include_str!(concat!("../docs/", $name)))]
+        pub mod $page {}
     };
 }
 

@@ -90,7 +90,7 @@ pub use self::registry::{Registry, RegistryBuilder};
 #[doc(inline)]
 pub use self::stdio::serve_stdio;
 
-/// The README's programs, compiled as tests.
-#[cfg(all(doctest, feature = "http"))]
+/// The README's program, compiled as a test.
+#[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -108,6 +108,36 @@ fn a_call_prints_the_flat_result() {
     }
 }
 
+/// The program on a terminal, which gets both stdout and stderr.
+fn on_terminal(words: &[&str]) -> (Option<i32>, String) {
+    let spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+    let mut command = Command::new("python3");
+    command.args(["-c", spawn, env!("CARGO_BIN_EXE_program")]).args(words);
+    command.env_remove("MAIN").env_remove("BUILDER").env("GREETING", "Hello").env("NO_COLOR", "1");
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    (output.status.code(), String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n"))
+}
+
+#[test]
+fn on_a_terminal_a_call_prints_the_bare_value_or_the_error() {
+    assert_eq!(on_terminal(&["call", "people.greet", "name=Ada"]), (Some(0), "Hello, Ada!\n".to_owned()));
+    let (code, json) = on_terminal(&["call", "people.greet", "name=Ada", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, &json["status"], &json["data"]["result"]), (Some(0), &json!("success"), &json!("Hello, Ada!")));
+    let (code, error) = on_terminal(&["call", "wrong.fail"]);
+    assert_eq!(code, Some(1));
+    assert!(error.starts_with("error: "), "{error}");
+}
+
+#[test]
+fn a_tool_is_found_by_the_last_segment_of_its_name() {
+    assert_eq!(run(&["call", "greet", "name=Ada"]).json()["data"]["result"], "Hello, Ada!");
+    assert_eq!(run(&["schema", "count"]).json(), run(&["schema", "people.heads.count"]).json());
+    assert_eq!(run(&["schema", "heads.count"]).json(), run(&["schema", "people.heads.count"]).json());
+    assert_eq!(run(&["schema", "ount"]).code, Some(1));
+}
+
 #[test]
 fn what_a_tool_tells_goes_to_stderr() {
     let counted = run(&["call", "people.heads.count", "to=2"]);

@@ -30,19 +30,22 @@ pub(super) enum Command {
     },
     /// Prints the JSON schema of a tool's arguments
     Schema {
-        /// The tool
+        /// The tool: its name, or the last segment of it if no other tool has that
         name: String,
         /// Prints the schema of its result instead
         #[arg(long)]
         output: bool,
     },
-    /// Calls a tool and prints its result as JSON
+    /// Calls a tool and prints what it returns
     Call {
-        /// The tool
+        /// The tool: its name, or the last segment of it if no other tool has that
         name: String,
         /// One JSON object, or pairs: `key=value`, which is parsed by the tool's schema, or `key:=json`
         #[arg(value_name = "JSON | KEY=VALUE")]
         arguments: Vec<String>,
+        /// Prints the whole result as JSON (default if stdout is not a terminal)
+        #[arg(long)]
+        json: bool,
         /// Your trust level; destructive tools require `trusted`
         #[arg(long, value_name = "LEVEL", value_parser = trust_level())]
         trust: Option<TrustLevel>,
@@ -110,7 +113,7 @@ const EXAMPLES: [(&str, &[&str]); 5] = [
         "call",
         &[
             r#"call notes.add text="buy milk" priority=2 tags='["home"]'"#,
-            "call notes.add text:=null",
+            "call add text:=null --json",
             r#"call notes.add '{"text": "buy milk"}'"#,
         ],
     ),
@@ -180,10 +183,11 @@ mod tests {
             Ok(Some(Command::Schema { name: text("a.b"), output: true }))
         );
         assert_eq!(
-            parse(&["call", "a.b", "x=1", "--trust", "trusted", "y:=-2"]),
+            parse(&["call", "a.b", "x=1", "--trust", "trusted", "--json", "y:=-2"]),
             Ok(Some(Command::Call {
                 name: text("a.b"),
                 arguments: vec![text("x=1"), text("y:=-2")],
+                json: true,
                 trust: Some(TrustLevel::Trusted)
             }))
         );

@@ -9,6 +9,7 @@ use super::call_arguments::CallArguments;
 use super::output::{Failure, pretty, print, print_event, print_note};
 use super::style::Styles;
 use super::{Cli, render, run_async};
+use crate::catalog::Catalog;
 use crate::catalog::lint::Severity;
 use crate::catalog::tool::RegisteredTool;
 
@@ -35,7 +36,7 @@ impl Cli<'_> {
 
     pub(super) fn schema(self, name: &str, output: bool) -> Result<ExitCode, Failure> {
         let catalog = self.catalog()?;
-        let tool = catalog.get(name).map_err(Failure::failed)?;
+        let tool = find_tool(&catalog, name)?;
         if !output {
             return print(&pretty(tool.input_schema()));
         }
@@ -58,24 +59,92 @@ impl Cli<'_> {
         Ok(if errors > 0 || (strict && warnings > 0) { ExitCode::FAILURE } else { code })
     }
 
-    pub(super) fn call(self, name: &str, arguments: &[String], trust: Option<TrustLevel>) -> Result<ExitCode, Failure> {
+    pub(super) fn call(
+        self,
+        name: &str,
+        arguments: &[String],
+        json: bool,
+        trust: Option<TrustLevel>,
+    ) -> Result<ExitCode, Failure> {
         let arguments = CallArguments::parse(arguments).map_err(Failure::Usage)?;
         let result = run_async(async {
             let registry = self.registry(trust).await?;
-            let tool = registry.get(name).map_err(Failure::failed)?;
+            let tool = find_tool(&registry.catalog(), name)?.clone();
             let arguments = arguments.into_value(&tool).map_err(Failure::Usage)?;
             let options = CallOptions::new().on_event(|event| print_event(&event));
-            let result = registry.call_with(&ToolCall::new(name, arguments), &options).await;
+            let called_as = if tool.answers_to(name) { name } else { tool.name() };
+            let result = registry.call_with(&ToolCall::new(called_as, arguments), &options).await;
             if trust.is_none() && tool.is_destructive() && is_permission_error(&result) {
                 print_note(&format!("if `{}` is to do that, add `--trust trusted`", tool.name()));
             }
             Ok(result)
         })?;
-        let code = print(&if io::stdout().is_terminal() { pretty(&result) } else { result.to_json() })?;
+        let is_terminal = io::stdout().is_terminal();
+        if is_terminal && !json {
+            return print_result(&result);
+        }
+        let code = print(&if is_terminal { pretty(&result) } else { result.to_json() })?;
         Ok(if result.is_failure() { ExitCode::FAILURE } else { code })
+    }
+}
+
+/// Prints a result for people: the bare value to stdout, everything else to stderr.
+fn print_result(result: &ToolResult) -> Result<ExitCode, Failure> {
+    for notice in render::notices(result) {
+        print_note(&notice);
+    }
+    match &result.error {
+        Some(error) => Err(Failure::failed(format_args!("{}: {}", error.error_type, error.error_message))),
+        None => print(&render::value(result)),
+    }
+}
+
+/// A tool by its name, or by the last segment or segments of its name if no other tool has them.
+fn find_tool<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a RegisteredTool, Failure> {
+    let error = match catalog.get(name) {
+        Ok(tool) => return Ok(tool),
+        Err(error) => error,
+    };
+    let ends_with_name =
+        |tool: &&RegisteredTool| tool.name().strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
+    let tools: Vec<&RegisteredTool> = catalog.list_registered_tools().iter().filter(ends_with_name).collect();
+    match tools[..] {
+        [] => Err(Failure::failed(error)),
+        [tool] => Ok(tool),
+        [..] => {
+            let names: Vec<String> = tools.iter().map(|tool| format!("`{}`", tool.name())).collect();
+            let names = names.join(", ");
+            Err(Failure::failed(format_args!("several tools are called `{name}`: {names}; use the full name")))
+        }
     }
 }
 
 fn is_permission_error(result: &ToolResult) -> bool {
     result.error.as_ref().is_some_and(|error| error.error_type == ErrorType::PERMISSION_ERROR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, find_tool};
+    use crate::registry::Registry;
+    use crate::{mcp_tool, tools};
+
+    #[mcp_tool(name = "notes.add", crate = crate)]
+    fn add_note() {}
+
+    #[mcp_tool(name = "calc.add", crate = crate)]
+    fn add_numbers() {}
+
+    #[mcp_tool(name = "calc.divide", crate = crate)]
+    fn divide() {}
+
+    #[test]
+    fn the_last_segment_of_a_name_is_enough_only_if_it_is_unique() {
+        let catalog = Registry::builder_of(tools![add_note, add_numbers, divide]).catalog().unwrap();
+        let found = |name| find_tool(&catalog, name).map(|tool| tool.name().to_owned());
+        assert_eq!(found("divide").ok().as_deref(), Some("calc.divide"));
+        assert_eq!(found("calc.add").ok().as_deref(), Some("calc.add"));
+        let Err(Failure::Failed(error)) = found("add") else { panic!("two tools end with it") };
+        assert_eq!(error, "several tools are called `add`: `calc.add`, `notes.add`; use the full name");
+    }
 }

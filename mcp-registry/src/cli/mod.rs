@@ -253,7 +253,7 @@ impl<'a> Cli<'a> {
         match Arguments::from_arg_matches(&matches)?.command {
             Some(Command::List { json, tag, module }) => self.list(json, tag.as_deref(), module.as_deref()),
             Some(Command::Schema { name, output }) => self.schema(&name, output),
-            Some(Command::Call { name, arguments, trust }) => self.call(&name, &arguments, trust),
+            Some(Command::Call { name, arguments, json, trust }) => self.call(&name, &arguments, json, trust),
             #[cfg(feature = "http")]
             Some(Command::Serve { trust, http, .. }) if http.address.is_some() => self.serve_http(trust, http),
             Some(Command::Serve { trust, drain_timeout, .. }) => self.serve_stdio(trust, drain_timeout),

@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
+use mcp_core::{Content, ToolResult};
 use serde_json::{Value, json};
 
+use super::output::pretty;
 use super::style::{Styles, styled};
+use crate::call::result::NOTICES;
 use crate::catalog::Catalog;
 use crate::catalog::lint::{Finding, Severity};
 use crate::catalog::tool::RegisteredTool;
@@ -46,6 +49,39 @@ fn summary(description: &str) -> String {
     }
 }
 
+/// What a tool returned: its content, or else its data. A text is printed as it is, and `{"result": value}` as the value.
+pub(super) fn value(result: &ToolResult) -> String {
+    if let Some(content) = &result.content {
+        let blocks = content.iter().map(|block| match block {
+            Content::Text { text, .. } => text.clone(),
+            block => pretty(block),
+        });
+        return blocks.collect::<Vec<_>>().join("\n");
+    }
+    let is_wrapped = |data: &Value| data.as_object().is_some_and(|members| members.len() == 1);
+    let value = result.data.as_ref().map(|data| data.get("result").filter(|_| is_wrapped(data)).unwrap_or(data));
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => pretty(value),
+        None => String::new(),
+    }
+}
+
+/// What a result says besides its value.
+pub(super) fn notices(result: &ToolResult) -> Vec<String> {
+    let notices = result.meta.get(NOTICES).and_then(Value::as_array);
+    let notices = notices.into_iter().flatten().map(|notice| {
+        let text = |key: &str| notice.get(key).and_then(Value::as_str);
+        match (text("since"), text("replaced_by"), text("name")) {
+            (Some(since), Some(other), _) => format!("deprecated since version {since}; use `{other}` instead"),
+            (Some(since), None, _) => format!("deprecated since version {since}"),
+            (None, _, Some(name)) => format!("that is an older name; use `{name}` instead"),
+            (None, _, None) => notice.to_string(),
+        }
+    });
+    notices.chain(result.explanation.clone()).collect()
+}
+
 /// The tools, and what to do next.
 pub(super) fn overview(program: &str, catalog: &Catalog, styles: Styles) -> String {
     let tools: Vec<&RegisteredTool> = catalog.list_registered_tools().iter().collect();
@@ -53,12 +89,12 @@ pub(super) fn overview(program: &str, catalog: &Catalog, styles: Styles) -> Stri
     for line in list(&tools, styles).lines() {
         let _ = writeln!(text, "  {line}");
     }
-    text.push_str("\nGo on with\n\n");
+    text.push_str("\nTry:\n\n");
     let hints = tools.iter().find(|tool| !tool.is_destructive()).or(tools.first()).into_iter().flat_map(|tool| {
         let name = tool.name();
-        [(format!("schema {name}"), "what a tool takes"), (call_example(tool), "call it")]
+        [(format!("schema {name}"), "show what it takes"), (call_example(tool), "call it")]
     });
-    let others = [("lint", "what hosts could stumble over"), ("--help", "all commands")];
+    let others = [("lint", "check the tools for what hosts reject"), ("--help", "show all commands")];
     let hints: Vec<_> = hints.chain(others.map(|(command, purpose)| (command.to_owned(), purpose))).collect();
     let width = hints.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default();
     for (command, purpose) in hints {
@@ -66,7 +102,7 @@ pub(super) fn overview(program: &str, catalog: &Catalog, styles: Styles) -> Stri
     }
     let _ = write!(
         text,
-        "\nA host starts it without arguments, and speaks MCP over stdin and stdout:\n\n  {}\n",
+        "\nTo use the tools in an AI application, add this to its MCP configuration:\n\n  {}\n",
         host_config(program)
     );
     text
@@ -113,7 +149,10 @@ fn counted(count: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{call_example, lint_summary, list, overview, summary};
+    use mcp_core::{Content, ToolResult};
+    use serde_json::json;
+
+    use super::{call_example, lint_summary, list, notices, overview, summary, value};
     use crate::cli::style::Styles;
     use crate::registry::Registry;
     use crate::{mcp_tool, tools};
@@ -156,6 +195,37 @@ mod tests {
         assert!(text.starts_with("show has 1 tool:\n\n  show.add  Adds two numbers.\n"), "{text}");
         assert!(text.contains("  show call show.add a=… b=…  call it\n"), "{text}");
         assert!(text.contains(r#"{"mcpServers":{"show":{"command":"#), "{text}");
+    }
+
+    #[test]
+    fn a_value_is_shown_bare() {
+        assert_eq!(value(&ToolResult::data(5)), "5");
+        assert_eq!(value(&ToolResult::data("two\nlines")), "two\nlines");
+        assert_eq!(
+            value(&ToolResult::data(json!({ "result": 5, "more": 6 }))),
+            "{\n  \"result\": 5,\n  \"more\": 6\n}"
+        );
+        assert_eq!(value(&ToolResult::success()), "");
+        let blocks = [Content::text("one"), Content::image([1], "image/png")];
+        let shown = value(&ToolResult::data(5).content(blocks.to_vec()));
+        assert!(shown.starts_with("one\n{") && shown.contains("image/png"), "{shown}");
+    }
+
+    #[test]
+    fn notices_are_sentences() {
+        let mut result = ToolResult::success();
+        result.explanation = Some("it was there already".to_owned());
+        let deprecated = json!({ "kind": "deprecated", "since": "1.1.0", "replaced_by": "show.add" });
+        let alias = json!({ "kind": "alias", "called_as": "plus", "name": "show.add" });
+        result.meta.insert(super::NOTICES.to_owned(), json!([deprecated, alias]));
+        assert_eq!(
+            notices(&result),
+            [
+                "deprecated since version 1.1.0; use `show.add` instead",
+                "that is an older name; use `show.add` instead",
+                "it was there already"
+            ]
+        );
     }
 
     #[test]
