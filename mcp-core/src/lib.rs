@@ -1,9 +1,8 @@
-//! What a tool for an AI agent is: its attribute, schemas, messages, names and errors. No I/O, no async runtime.
+//! Defines tools for AI agents: the attribute, schemas, messages, names and errors. No I/O, no async runtime.
 //!
-//! - [`mcp_tool`] makes a function a tool; [`entry::ToolEntry`] is what it writes down, and [`entry::entries`] gives all that
-//!   are linked.
-//! - [`param`] and [`output`] are what a tool takes and returns, [`schema`] makes their schemas, [`context`] is what a tool
-//!   can learn of the call.
+//! - [`mcp_tool`] makes a function a tool. It creates an [`entry::ToolEntry`]; [`entry::entries`] returns all that are linked.
+//! - [`param`] and [`output`] are what a tool takes and returns, [`schema`] generates their schemas, [`context`] gives a tool
+//!   access to the current call.
 //! - [`message`] has the flat messages ([`ToolCall`], [`ToolResult`], [`ErrorDetail`]) and, in [`message::schema`], their JSON
 //!   Schemas.
 //! - [`mcp`] has MCP's own form of a result, which converts to the flat one and back without loss, and its versions; [`rpc`]
@@ -37,8 +36,8 @@ mod util;
 pub use mcp_macros::mcp_tool;
 /// The entries of the named tools, as references that the linker cannot drop: `tools![module::function, other]`.
 ///
-/// Name each function by the path of the module that defines it, `tools![calc::add]`: its entry stands beside it, and is neither
-/// imported by `use calc::add` nor exported by `pub use calc::add`.
+/// Name each function by the path of the module that defines it, as in `tools![calc::add]`: its entry is an item next to it,
+/// which neither `use calc::add` nor `pub use calc::add` brings along.
 pub use mcp_macros::tools;
 pub use schemars;
 pub use serde_json;
@@ -49,5 +48,5 @@ pub use self::message::{Content, ErrorDetail, ErrorType, Status, ToolCall, ToolR
 pub use self::name::NamePolicy;
 pub use self::output::Json;
 
-/// What a tool may return to use `?` on anything.
+/// The return type of a tool that uses `?` on any error.
 pub type Result<T, E = error::BoxError> = std::result::Result<T, E>;

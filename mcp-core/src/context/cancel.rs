@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Cancels the calls that it was given to; a clone is a handle to the same token.
+/// Cancels calls. A clone is a handle to the same token.
 ///
 /// ```
 /// use mcp_core::CancelToken;
@@ -57,18 +57,18 @@ impl Waiting {
 }
 
 impl CancelToken {
-    /// A token that is not cancelled.
+    /// Creates a token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A token that is cancelled with this one, or by itself.
+    /// Creates a token that is cancelled with this one, or on its own.
     #[must_use]
     pub fn child(&self) -> Self {
         Self(Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
     }
 
-    /// Cancels it, for good.
+    /// Cancels the token. That cannot be undone.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut self.waiting().wakers);
@@ -76,13 +76,13 @@ impl CancelToken {
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    /// Whether it was cancelled.
+    /// Returns whether the token is cancelled.
     pub fn is_cancelled(&self) -> bool {
         let own = self.0.cancelled.load(Ordering::SeqCst);
         own || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
     }
 
-    /// Whether the other is a handle on this token.
+    /// Returns whether the other is a handle to this token.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -115,7 +115,7 @@ pub struct Cancelled {
 }
 
 impl Cancelled {
-    /// Never ends.
+    /// A future that never completes.
     pub(super) fn never() -> Self {
         Self { token: None, place: None, parent: None }
     }

@@ -1,56 +1,56 @@
-//! What a tool tells while it runs.
+//! Progress and log messages of a running tool.
 
 use serde::Serialize;
 
 use crate::util::text::shown_as;
 
-/// What a tool tells while it runs.
+/// Progress and log messages of a running tool.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ToolEvent {
-    /// How far it is.
+    /// Progress.
     Progress {
         /// How much is done.
         done: f64,
-        /// How much there is to do, where that is known.
+        /// How much there is to do, if that is known.
         total: Option<f64>,
-        /// What it is at.
+        /// What the tool is doing.
         message: Option<String>,
     },
-    /// A remark for the log.
+    /// A log message.
     Log {
-        /// How much it matters.
+        /// The severity.
         level: LogLevel,
-        /// The remark.
+        /// The message.
         message: String,
     },
 }
 
-/// How much a remark matters: the levels of syslog, as MCP has them.
+/// The severity of a log message: the levels of syslog, which MCP uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogLevel {
-    /// For whoever looks for a mistake.
+    /// Details for debugging.
     Debug,
-    /// What goes on.
+    /// Normal operation.
     Info,
-    /// What goes on and is worth a look.
+    /// Normal, but significant.
     Notice,
-    /// Something is odd.
+    /// Something unexpected.
     Warning,
-    /// Something failed.
+    /// An operation failed.
     Error,
-    /// A part is out of order.
+    /// A component failed.
     Critical,
-    /// Someone has to act at once.
+    /// Action must be taken immediately.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 
 impl LogLevel {
-    /// All of them, from the least on.
+    /// All levels, from the least severe to the most severe.
     pub const ALL: [Self; 8] = [
         Self::Debug,
         Self::Info,
@@ -62,7 +62,7 @@ impl LogLevel {
         Self::Emergency,
     ];
 
-    /// The level's name on the wire.
+    /// Returns the name of the level, as it is on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -76,7 +76,7 @@ impl LogLevel {
         }
     }
 
-    /// The level of a name on the wire.
+    /// Returns the level with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == name)
     }
@@ -84,15 +84,15 @@ impl LogLevel {
 
 shown_as!(LogLevel, as_str);
 
-/// How much is done: any number.
+/// How much is done: a number of any type.
 pub trait Amount {
-    /// As a number of JSON.
+    /// The number as a float.
     fn amount(self) -> f64;
 }
 
-/// How much there is to do: any number, or `None` where that is not known.
+/// How much there is to do: a number of any type, or `None` if it is unknown.
 pub trait Total {
-    /// As a number of JSON.
+    /// The number as a float.
     fn total(self) -> Option<f64>;
 }
 
@@ -121,9 +121,9 @@ impl Total for Option<f64> {
     }
 }
 
-/// What a tool is at: a text, or `None`.
+/// What a tool is doing: a text, or `None`.
 pub trait Remark {
-    /// As a text.
+    /// The text.
     fn remark(self) -> Option<String>;
 }
 

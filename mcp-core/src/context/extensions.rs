@@ -1,4 +1,4 @@
-//! Values by their type.
+//! A map of values, by their types.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use super::StateType;
 
-/// Values by their type; cheap to clone, and free while it is empty.
+/// A map of values, by their types. It is cheap to clone, and does not allocate while it is empty.
 #[derive(Clone, Default)]
 pub struct Extensions {
     values: Option<Arc<HashMap<TypeId, Typed>>>,
-    /// The request by which a call came, whose own extensions are found here as well.
+    /// The HTTP request of the call, whose extensions are found here as well.
     #[cfg(feature = "http")]
     request: Option<Arc<http::request::Parts>>,
 }
@@ -20,7 +20,7 @@ pub struct Extensions {
 type Typed = (StateType, Arc<dyn Any + Send + Sync>);
 
 impl Extensions {
-    /// None.
+    /// Creates an empty map.
     pub const fn new() -> Self {
         Self {
             values: None,
@@ -29,14 +29,15 @@ impl Extensions {
         }
     }
 
-    /// Puts a value in, in place of one of the same type.
+    /// Inserts a value. It replaces one of the same type.
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         let values = Arc::make_mut(self.values.get_or_insert_default());
         values.insert(TypeId::of::<T>(), (StateType::of::<T>(), Arc::new(value)));
     }
 
-    /// The value of a type. Of a call that came over HTTP, that is also what a layer of the server has put into the
-    /// request's extensions, its `http::HeaderMap`, and its `http::request::Parts`.
+    /// Returns the value of a type. For a call over HTTP, this includes what layers of the server have put into the request's
+
+    /// extensions, its `http::HeaderMap` and its `http::request::Parts`.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         let value = self.values.as_ref().and_then(|values| values.get(&TypeId::of::<T>()));
         let value = value.and_then(|(_, value)| value.downcast_ref());
@@ -49,24 +50,24 @@ impl Extensions {
         value
     }
 
-    /// The request by which a call came.
+    /// Returns the HTTP request of the call.
     #[cfg(feature = "http")]
     pub fn request(&self) -> Option<&http::request::Parts> {
         self.request.as_deref()
     }
 
-    /// Adds the request by which a call comes.
+    /// Adds the HTTP request of the call.
     #[cfg(feature = "http")]
     pub fn set_request(&mut self, request: http::request::Parts) {
         self.request = Some(Arc::new(request));
     }
 
-    /// Whether there is a value of the type.
+    /// Returns whether there is a value of the type.
     pub fn has(&self, state: StateType) -> bool {
         self.values.as_ref().is_some_and(|values| values.contains_key(&state.id))
     }
 
-    /// The type that is there in place of the wanted one: with an `Arc` around it, or without.
+    /// Returns a type that is present instead of this one: its `Arc`, or what is in the `Arc`.
     pub fn similar(&self, requested: StateType) -> Option<StateType> {
         let mut given = self.values.iter().flat_map(|values| values.values()).map(|(given, _)| *given);
         given.find(|given| given.is_arc_of(requested) || requested.is_arc_of(*given))

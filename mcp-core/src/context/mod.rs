@@ -1,4 +1,4 @@
-//! What a tool can learn of the call that it is in.
+//! The context of a call.
 
 mod cancel;
 mod event;
@@ -22,10 +22,10 @@ pub use self::trust::TrustLevel;
 use crate::error::{ErrorType, ToolError};
 use crate::util::JsonObject;
 
-/// A future on the heap, which may move between threads.
+/// A boxed future that is `Send`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a tool can learn of the call that it is in, and tell of itself. Ask for it by `#[ctx] cx: &ToolContext`.
+/// The context of a call: who calls, the state, cancellation, progress. A tool takes it as `#[ctx] cx: &ToolContext`.
 ///
 /// ```
 /// use mcp_core::ToolContext;
@@ -44,13 +44,13 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// The context of a call of the tool, with the application's state.
+    /// Creates the context of a call of the tool, with the application's state.
     pub fn new(tool_name: impl Into<Arc<str>>, state: Extensions, options: CallOptions) -> Self {
         let (trust, cancel) = (options.get_trust().unwrap_or_default(), options.get_cancel().cloned());
         Self { tool_name: tool_name.into(), state, options, trust, deadline: None, cancel }
     }
 
-    /// A context to call a tool's function with, in a test.
+    /// Creates a context to call a tool's function in a test.
     pub fn for_test() -> Self {
         Self::new("test", Extensions::new(), CallOptions::new())
     }
@@ -62,13 +62,13 @@ impl ToolContext {
         self
     }
 
-    /// Adds what a tool finds under [`extensions`](Self::extensions).
+    /// Adds a value to the [`extensions`](Self::extensions).
     #[must_use]
     pub fn with_extension<T: Any + Send + Sync>(self, extension: T) -> Self {
         self.with_options(|options| options.extension(extension))
     }
 
-    /// Sets the id of the request.
+    /// Sets the ID of the request.
     #[must_use]
     pub fn with_request_id(self, id: impl Into<String>) -> Self {
         self.with_options(|options| options.request_id(id))
@@ -80,20 +80,20 @@ impl ToolContext {
         self.with_options(|options| options.meta(meta))
     }
 
-    /// Sets who is told of [`progress`](Self::progress) and [`log`](Self::log).
+    /// Sets the listener for [`progress`](Self::progress) and [`log`](Self::log).
     #[must_use]
     pub fn with_events(self, sink: impl Fn(ToolEvent) + Send + Sync + 'static) -> Self {
         self.with_options(|options| options.on_event(sink))
     }
 
-    /// Sets how far the request is trusted.
+    /// Sets the trust level of the request.
     #[must_use]
     pub fn with_trust(mut self, trust: TrustLevel) -> Self {
         self.trust = trust;
         self
     }
 
-    /// Sets when the call has to be over.
+    /// Sets the deadline of the call.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
         self.deadline = deadline;
@@ -112,77 +112,81 @@ impl ToolContext {
         self
     }
 
-    /// The tool's canonical name.
+    /// Returns the canonical name of the tool.
     pub fn tool_name(&self) -> &str {
         &self.tool_name
     }
 
-    /// The id of the request, if it came with one.
+    /// Returns the ID of the request, if it has one.
     pub fn request_id(&self) -> Option<&str> {
         self.options.get_request_id()
     }
 
-    /// Who calls, if the embedding server said.
+    /// Returns the caller, if the server set it.
     pub fn caller(&self) -> Option<&str> {
         self.options.get_caller()
     }
 
-    /// The `_meta` of the request.
+    /// Returns the `_meta` of the request.
     pub fn meta(&self) -> &JsonObject {
         self.options.get_meta()
     }
 
-    /// What the client says that it can do, in the versions of MCP in which each request says so. A tool that needs more
-    /// fails with [`ToolError::client_lacks`](ToolError::client_lacks).
+    /// Returns the client's capabilities, in versions of MCP in which each request states them. A tool that needs more fails
+
+    /// with [`ToolError::client_lacks`](ToolError::client_lacks).
     pub fn client_capabilities(&self) -> Option<&JsonObject> {
         self.meta().get("io.modelcontextprotocol/clientCapabilities")?.as_object()
     }
 
-    /// What the embedding server put there: request extensions, headers, the authenticated caller.
+    /// Returns what the server has added: extensions of the request, headers, the authenticated user.
     pub fn extensions(&self) -> &Extensions {
         self.options.get_extensions()
     }
 
-    /// What came with the call.
+    /// Returns the options of the call.
     pub fn options(&self) -> &CallOptions {
         &self.options
     }
 
-    /// The application's state of a type.
+    /// Returns the application's state of this type.
     pub fn state<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.state.get()
     }
 
-    /// How far this request is trusted.
+    /// Returns the trust level of the request.
     pub fn trust(&self) -> TrustLevel {
         self.trust
     }
 
-    /// When the call has to be over. The caller is answered then, whatever the tool does.
+    /// Returns the deadline of the call. The caller gets an answer by then, whatever the tool does.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Whether nobody waits for the result any more: the call was cancelled, or its time is over. A plain function that
-    /// takes long asks now and then, and returns.
+    /// Returns whether the call was cancelled or has exceeded its deadline, so that nobody waits for the result. A plain
+
+    /// function that takes long should check this regularly, and return.
     pub fn is_cancelled(&self) -> bool {
         let late = || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         self.cancel.as_ref().is_some_and(CancelToken::is_cancelled) || late()
     }
 
-    /// Ends when nobody waits for the result any more. (The future of an `async` tool is dropped then by itself; this is
-    /// for what the tool has started elsewhere.)
+    /// Completes when the call is cancelled or exceeds its deadline. The future of an `async` tool is dropped then; this is
+
+    /// for what the tool has spawned elsewhere.
     pub fn cancelled(&self) -> Cancelled {
         self.cancel.as_ref().map_or_else(Cancelled::never, CancelToken::cancelled)
     }
 
-    /// The token that cancels the call, if there is one.
+    /// Returns the token that cancels the call, if there is one.
     pub fn cancel_token(&self) -> Option<&CancelToken> {
         self.cancel.as_ref()
     }
 
-    /// Tells how far the tool is. Nobody is told once the call is over. (Of an `inline` tool, which leaves nothing behind,
-    /// that is not watched.)
+    /// Reports progress to the caller. Has no effect once the call is over (which is not checked for an `inline` tool, since it
+
+    /// leaves nothing running).
     ///
     /// ```
     /// # let cx = mcp_core::ToolContext::for_test();
@@ -193,7 +197,7 @@ impl ToolContext {
         self.emit(|| ToolEvent::Progress { done: done.amount(), total: total.total(), message: message.remark() });
     }
 
-    /// Says something for the log of whoever called.
+    /// Sends a log message to the caller.
     pub fn log(&self, level: LogLevel, message: impl Into<String>) {
         self.emit(|| ToolEvent::Log { level, message: message.into() });
     }
@@ -205,7 +209,7 @@ impl ToolContext {
     }
 }
 
-/// A parameter that is made from the context: `#[ctx] user: User`.
+/// A parameter that is created from the context: `#[ctx] user: User`.
 ///
 /// ```
 /// use mcp_core::{FromContext, ToolContext, ToolError};
@@ -227,10 +231,10 @@ impl ToolContext {
     note = "a type of your own can implement `FromContext`"
 )]
 pub trait FromContext: Sized + Send {
-    /// Makes the value, or says why the call cannot go on.
+    /// Creates the value. An error fails the call.
     fn from_context(cx: &ToolContext) -> impl Future<Output = Result<Self, ToolError>> + Send;
 
-    /// The types of application state that it needs.
+    /// Returns the types of application state that it needs.
     fn requires() -> Vec<StateType> {
         Vec::new()
     }
@@ -242,7 +246,7 @@ impl FromContext for ToolContext {
     }
 }
 
-/// State that the registry did not check for: a context made by hand.
+/// The error for missing state in a context that was not created by a registry, which checks for it.
 pub(crate) fn missing_state<T: Any>(cx: &ToolContext) -> ToolError {
     let requested = StateType::of::<T>();
     let remedy = match cx.state.similar(requested) {

@@ -1,4 +1,4 @@
-//! What comes with a call beside its arguments.
+//! The options of a call.
 
 use std::any::Any;
 use std::fmt;
@@ -13,11 +13,12 @@ use crate::error::ValidationError;
 use crate::message::{entries_of, parse};
 use crate::util::JsonObject;
 
-/// Takes what tools tell while they run.
+/// A listener for the events of running tools.
 pub(super) type Sink = Arc<dyn Fn(ToolEvent) + Send + Sync>;
 
-/// What comes with a call beside its arguments: the caller, its trust, a token that cancels it. Cheap to clone, and
-/// free where there is nothing to say.
+/// The options of a call: the caller, its trust level, a token that cancels it. They are cheap to clone, and do not
+
+/// allocate while they are empty.
 ///
 /// ```
 /// use mcp_core::{CallOptions, CancelToken, TrustLevel};
@@ -42,7 +43,7 @@ struct Inner {
     mask_errors: Option<bool>,
 }
 
-/// The `_meta` of a request: as text until a tool asks for it.
+/// The `_meta` of a request, which is parsed when a tool asks for it.
 #[derive(Clone, Default)]
 struct Meta {
     json: Option<Box<str>>,
@@ -72,7 +73,7 @@ impl fmt::Debug for Inner {
 }
 
 impl CallOptions {
-    /// Nothing to say.
+    /// Creates empty options.
     pub const fn new() -> Self {
         Self(None)
     }
@@ -82,26 +83,27 @@ impl CallOptions {
         self
     }
 
-    /// The id of the request.
+    /// Sets the ID of the request.
     #[must_use]
     pub fn request_id(self, id: impl Into<String>) -> Self {
         self.with(|inner| inner.request_id = Some(id.into()))
     }
 
-    /// Who calls, for the audit and for gates.
+    /// Sets the caller, for audit logs and gates.
     #[must_use]
     pub fn caller(self, caller: impl Into<String>) -> Self {
         self.with(|inner| inner.caller = Some(caller.into()))
     }
 
-    /// The `_meta` of the request.
+    /// Sets the `_meta` of the request.
     #[must_use]
     pub fn meta(self, meta: JsonObject) -> Self {
         self.with(|inner| inner.meta = Meta { json: None, object: meta.into() })
     }
 
-    /// The `_meta` of the request as JSON: it is kept as text, and read when a tool asks for it. Fails if it is no object,
-    /// nests deeper than a message may, has a key twice, or holds what no `Value` can.
+    /// Sets the `_meta` of the request from JSON text, which is parsed when a tool asks for it. Fails if it is not an object,
+
+    /// is nested too deeply, has a duplicate key, or contains something that a `Value` cannot represent.
     ///
     /// ```
     /// use mcp_core::CallOptions;
@@ -116,13 +118,14 @@ impl CallOptions {
         Ok(self.with(|inner| inner.meta = Meta { json: Some(json.into()), object: OnceLock::new() }))
     }
 
-    /// Adds what a tool finds under [`ToolContext::extensions`](super::ToolContext::extensions).
+    /// Adds a value to [`ToolContext::extensions`](super::ToolContext::extensions).
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(self, extension: T) -> Self {
         self.with(|inner| inner.extensions.insert(extension))
     }
 
-    /// The request by which the call comes: a tool finds its extensions, headers and parts under
+    /// Sets the HTTP request of the call. A tool finds its extensions, headers and parts in
+
     /// [`ToolContext::extensions`](super::ToolContext::extensions).
     #[cfg(feature = "http")]
     #[must_use]
@@ -130,13 +133,13 @@ impl CallOptions {
         self.with(|inner| inner.extensions.set_request(request))
     }
 
-    /// How far this request is trusted, in place of what the registry says.
+    /// Sets the trust level of the request, which overrides that of the registry.
     #[must_use]
     pub fn trust(self, trust: TrustLevel) -> Self {
         self.with(|inner| inner.trust = Some(trust))
     }
 
-    /// The most time that the call may take; a shorter limit of the tool holds.
+    /// Limits the time of the call. A shorter limit of the tool still applies.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         self.with(|inner| inner.timeout = Some(timeout))
@@ -148,56 +151,56 @@ impl CallOptions {
         self.with(|inner| inner.cancel = Some(token))
     }
 
-    /// Is told of the tool's progress and log, while the call lasts. It runs where the tool runs: be quick.
+    /// Sets the listener for progress and log messages of the tool. It runs on the tool's thread, so it should be quick.
     #[must_use]
     pub fn on_event(self, sink: impl Fn(ToolEvent) + Send + Sync + 'static) -> Self {
         self.with(|inner| inner.sink = Some(Arc::new(sink)))
     }
 
-    /// Whether errors that come from elsewhere are masked, where the registry does not say.
+    /// Sets whether errors that were not written for a model are masked, if the registry does not set it.
     #[must_use]
     pub fn mask_errors(self, mask: bool) -> Self {
         self.with(|inner| inner.mask_errors = Some(mask))
     }
 
-    /// The id of the request.
+    /// Returns the ID of the request.
     pub fn get_request_id(&self) -> Option<&str> {
         self.0.as_ref()?.request_id.as_deref()
     }
 
-    /// Who calls.
+    /// Returns the caller.
     pub fn get_caller(&self) -> Option<&str> {
         self.0.as_ref()?.caller.as_deref()
     }
 
-    /// The `_meta` of the request.
+    /// Returns the `_meta` of the request.
     pub fn get_meta(&self) -> &JsonObject {
         static EMPTY: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
         self.0.as_ref().map_or(&EMPTY, |inner| inner.meta.object())
     }
 
-    /// What the embedding server put there.
+    /// Returns what the server has added.
     pub fn get_extensions(&self) -> &Extensions {
         static EMPTY: Extensions = Extensions::new();
         self.0.as_ref().map_or(&EMPTY, |inner| &inner.extensions)
     }
 
-    /// How far this request is trusted.
+    /// Returns the trust level of the request.
     pub fn get_trust(&self) -> Option<TrustLevel> {
         self.0.as_ref()?.trust
     }
 
-    /// The most time that the call may take.
+    /// Returns the time limit of the call.
     pub fn get_timeout(&self) -> Option<Duration> {
         self.0.as_ref()?.timeout
     }
 
-    /// The token that cancels the call.
+    /// Returns the token that cancels the call.
     pub fn get_cancel(&self) -> Option<&CancelToken> {
         self.0.as_ref()?.cancel.as_ref()
     }
 
-    /// Whether errors that come from elsewhere are masked.
+    /// Returns whether errors that were not written for a model are masked.
     pub fn get_mask_errors(&self) -> Option<bool> {
         self.0.as_ref()?.mask_errors
     }

@@ -1,24 +1,24 @@
-//! How far a caller is trusted.
+//! Trust levels.
 
 use crate::util::text::shown_as;
 
-/// How far a caller, or everyone who reaches a registry, is trusted.
+/// How far a caller, or every client of a registry, is trusted.
 ///
-/// Tools that may destroy something ask for [`Trusted`](Self::Trusted); what else a level means is for a gate to say.
+/// Destructive tools require [`Trusted`](Self::Trusted). A gate can give the levels further meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum TrustLevel {
-    /// Nobody has vouched for it.
+    /// Nothing is known about the caller.
     Untrusted,
-    /// It is known, and may do what destroys nothing.
+    /// The caller is known, and may call tools that are not destructive.
     #[default]
     Verified,
-    /// It may do anything.
+    /// The caller may call any tool.
     Trusted,
 }
 
 impl TrustLevel {
-    /// The level's name: `untrusted`, `verified`, `trusted`.
+    /// Returns the name of the level: `untrusted`, `verified` or `trusted`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Untrusted => "untrusted",
@@ -27,7 +27,7 @@ impl TrustLevel {
         }
     }
 
-    /// The level of a name.
+    /// Returns the level with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Untrusted, Self::Verified, Self::Trusted].into_iter().find(|level| level.as_str() == name)
     }

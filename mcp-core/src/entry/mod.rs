@@ -1,4 +1,4 @@
-//! What the attribute writes down of a tool: a plain `static`, gathered by the linker.
+//! The definition of a tool, as the attribute creates it: a plain `static` that the linker collects.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::param::schema::{input_schema, type_schemas};
 use crate::param::slot::Slot;
 use crate::schema::Shape;
 
-/// A tool as it was defined: data and one function pointer.
+/// The definition of a tool: data and one function pointer.
 ///
-/// `#[mcp_tool]` makes one; [`entries`] gives all that are linked into the program.
+/// `#[mcp_tool]` creates one; [`entries`] returns all that are linked into the program.
 #[derive(Debug)]
 #[non_exhaustive]
 #[allow(clippy::struct_excessive_bools, reason = "each is a key of the attribute")]
@@ -27,56 +27,55 @@ pub struct ToolEntry {
     pub origin: Origin,
     /// How the tool is called.
     pub call: Call,
-    /// The name for people.
+    /// The display name.
     pub title: Option<&'static str>,
-    /// What a model reads before it calls the tool.
+    /// The description, which a model reads before it calls the tool.
     pub description: &'static str,
     /// The other sections of the function's documentation, by heading.
     pub sections: &'static [(&'static str, &'static str)],
     /// The tool's version.
     pub version: &'static str,
-    /// What the tool does to the world, as far as its author says.
+    /// The effects of the tool, as its author states them.
     pub hints: Hints,
     /// The version of the tool in which it was deprecated.
     pub deprecated_in: Option<&'static str>,
     /// The tool to use instead.
     pub replaced_by: Option<&'static str>,
-    /// Older names by which it can still be called.
+    /// Older names that still work.
     pub aliases: &'static [&'static str],
-    /// Words to select tools by.
+    /// Labels to select tools by.
     pub tags: &'static [&'static str],
-    /// Remarks for programs.
+    /// Metadata for programs.
     pub meta: &'static [(&'static str, MetaValue)],
-    /// Whether it can be called but is not listed on the wire.
+    /// Whether the tool can be called, but is not listed to clients.
     pub hidden: bool,
-    /// How long a call may take, where the tool says.
+    /// How long a call may take, if the tool sets a limit.
     pub timeout: Option<Timeout>,
-    /// How many bytes of JSON it may return, where the tool says.
+    /// How many bytes of JSON the tool may return, if it sets a limit.
     pub max_result: Option<usize>,
-    /// For how many seconds a listing of the tool may be kept.
+    /// For how many seconds clients may cache a listing of the tool.
     pub cache_ttl: u32,
-    /// Whether it promises to be quick and runs where it is called.
+    /// Whether the tool is quick and runs on the thread of its caller.
     pub inline: bool,
-    /// Whether arguments that it does not know are passed over.
+    /// Whether unknown arguments are ignored.
     pub allow_unknown_arguments: bool,
-    /// The lint rules that its author has set aside.
+    /// The lint rules that are suppressed for the tool.
     pub allow: &'static [&'static str],
-    /// What it takes.
+    /// The parameters.
     pub params: &'static [Param],
-    /// Whether its one parameter is a struct whose fields are the arguments.
+    /// Whether the only parameter is a struct whose fields are the arguments.
     pub flatten: bool,
-    /// The input schema, where the author wrote it out.
+    /// The explicit input schema, if there is one.
     pub input_schema: Option<fn() -> Value>,
-    /// The output schema, where the author wrote it out.
+    /// The explicit output schema, if there is one.
     pub output_schema: Option<fn() -> Value>,
     /// What the compiler knows about the return type.
     pub output: fn(with_schema: bool) -> Output,
-    /// The application state that it needs.
+    /// The application state that the tool needs.
     pub needs: &'static [fn(&mut Vec<StateType>)],
 }
 
-/// What the compiler knows about a return type: what serde tells about it, where it can also be read; and its schema, on
-/// request.
+/// What the compiler knows about a return type: its shape, if it can be deserialized, and on request its schema.
 pub type Output = (Shape, Option<OutputSchema>);
 
 /// How a tool is called: the arguments are a JSON object, and the result is appended to a buffer as JSON.
@@ -84,22 +83,22 @@ pub type Output = (Shape, Option<OutputSchema>);
 pub enum Call {
     /// A plain function.
     Sync(fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<Returned, CallError>),
-    /// An `async` function. Its arguments are read at once; `None` if the tool is not to run.
+    /// An `async` function. The arguments are read before the future is created; `None` if the tool is not to run.
     Async(fn(ToolContext, Input<'_>) -> Result<Option<ToolFuture>, CallError>),
 }
 
-/// A call of an `async` function while it runs. Its output has the value that the function returned, as JSON.
+/// The future of an `async` function. Its output includes the returned value as JSON.
 pub type ToolFuture = BoxFuture<'static, Result<(Returned, Vec<u8>), CallError>>;
 
-/// The arguments of a call, on their way into a tool.
+/// The arguments of a call.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Input<'a> {
     /// The arguments: a JSON object.
     pub json: &'a str,
-    /// Whether they are only read: the tool does not run.
+    /// Whether the arguments are only read, and the tool does not run.
     pub check: bool,
-    /// Called when they are read; says whether the tool is to run.
+    /// Called after the arguments are read; returns whether the tool is to run.
     on_read: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
@@ -109,14 +108,15 @@ impl<'a> Input<'a> {
         Self { json, check: false, on_read: None }
     }
 
-    /// Calls this when the arguments are read. The tool runs only if it returns true.
+    /// Calls this after the arguments are read. The tool runs only if it returns true.
     #[must_use]
     pub const fn on_read(mut self, call: &'a (dyn Fn() -> bool + Sync)) -> Self {
         self.on_read = Some(call);
         self
     }
 
-    /// Reads the arguments into their places, or as the fields of a struct that is the one parameter. Returns whether the
+    /// Reads the arguments into their slots, or as the fields of the struct that is the only parameter. Returns whether the
+
     /// tool is to run.
     #[doc(hidden)]
     pub fn read(
@@ -142,36 +142,36 @@ impl fmt::Debug for Input<'_> {
     }
 }
 
-/// What a tool does to the world; none of it is said unless its author says it.
+/// The effects of a tool. `None` means that its author did not state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hints {
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only: Option<bool>,
-    /// It may destroy something.
+    /// The tool may destroy something.
     pub destructive: Option<bool>,
-    /// A second call with the same arguments changes nothing more.
+    /// A second call with the same arguments has no further effect.
     pub idempotent: Option<bool>,
-    /// It deals with things outside this program.
+    /// The tool interacts with the world outside of this program.
     pub open_world: Option<bool>,
 }
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// As long as it likes.
+    /// There is no limit.
     Never,
-    /// This long.
+    /// This is the limit.
     After(Duration),
 }
 
-/// A remark for programs.
+/// A value of metadata.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MetaValue {
     /// A text.
     Str(&'static str),
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
@@ -191,7 +191,7 @@ impl From<MetaValue> for Value {
 }
 
 impl ToolEntry {
-    /// A tool of a name, with nothing else said of it.
+    /// A tool with default settings.
     pub const fn new(name: &'static str, origin: Origin, call: Call) -> Self {
         Self {
             name,
@@ -225,7 +225,7 @@ impl ToolEntry {
 }
 
 impl ToolEntry {
-    /// The schema of what the tool takes, before it is checked: the one that the author wrote, or one made of the parameters.
+    /// Generates the input schema: the explicit one, or one from the parameters. It is not checked.
     pub fn generate_input_schema(&self) -> Value {
         match self.input_schema {
             Some(explicit) => explicit(),
@@ -233,7 +233,7 @@ impl ToolEntry {
         }
     }
 
-    /// The schema of what the tool returns: the one that the author wrote, or that of the return type.
+    /// Generates the output schema: the explicit one, or that of the return type.
     pub fn generate_output_schema(&self) -> Option<OutputSchema> {
         match self.output_schema {
             Some(explicit) => Some(OutputSchema::explicit(explicit())),
@@ -241,12 +241,12 @@ impl ToolEntry {
         }
     }
 
-    /// The schemas of the types of the parameters, whatever the author wrote in their place.
+    /// Generates the schemas of the types of the parameters, even if there is an explicit schema.
     pub fn generate_type_schemas(&self) -> Value {
         type_schemas(self.params)
     }
 
-    /// Every fault of some arguments, as far as the types and `#[arg]` see them. The tool is not run.
+    /// Checks arguments against the types and `#[arg]`, and returns every fault. The tool does not run.
     pub fn check(&self, json: &str) -> Result<(), Vec<Fault>> {
         let cx = ToolContext::new(self.name, Extensions::new(), CallOptions::new());
         let input = Input { check: true, ..Input::new(json) };
@@ -262,7 +262,7 @@ impl ToolEntry {
     }
 }
 
-/// Builds an entry in a `static`, one fact a call.
+/// The setters with which the attribute builds an entry in a `static`.
 macro_rules! entry_setters {
     ($($setter:ident($argument:ident: $type:ty) => $($field:ident).+ = $value:expr;)*) => {
         impl ToolEntry {
@@ -303,14 +303,14 @@ entry_setters! {
     needs(needs: &'static [fn(&mut Vec<StateType>)]) => needs = needs;
 }
 
-/// A tool, handed to the linker.
+/// The registration of a tool with the linker.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Registration(pub &'static ToolEntry);
 
 inventory::collect!(Registration);
 
-/// Every tool that is linked into this program, in no particular order.
+/// Returns every tool that is linked into this program, in no particular order.
 pub fn entries() -> impl Iterator<Item = &'static ToolEntry> {
     inventory::iter::<Registration>.into_iter().map(|registration| registration.0)
 }
