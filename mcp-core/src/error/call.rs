@@ -1,21 +1,21 @@
-//! Why a call of a tool's function returned no result.
+//! The error of a call of a tool's function.
 
 use super::{Error, Fault, SchemaError, SerializationError, ToolError};
 
-/// Why a call brought no result.
+/// Why a call failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     Arguments(Vec<Fault>),
-    /// The tool said no.
+    /// The tool returned an error.
     Tool(ToolError),
-    /// The result cannot become JSON.
+    /// The result cannot be serialized.
     Serialization(SerializationError),
 }
 
 impl CallError {
-    /// The error of a call of the tool.
+    /// Converts this to the error of a call of the tool.
     pub fn into_error(self, tool: &str) -> Error {
         match self {
             Self::Arguments(faults) => SchemaError::new(tool, faults).into(),

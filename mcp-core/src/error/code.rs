@@ -2,37 +2,38 @@
 
 /// The message is not JSON.
 pub const PARSE_ERROR: i64 = -32700;
-/// The message is JSON, but not a request.
+/// The message is JSON, but not a valid request.
 pub const INVALID_REQUEST: i64 = -32600;
-/// There is no such method.
+/// The method does not exist.
 pub const METHOD_NOT_FOUND: i64 = -32601;
-/// The parameters do not fit the method.
+/// The parameters are invalid.
 pub const INVALID_PARAMS: i64 = -32602;
 /// The server failed.
 pub const INTERNAL_ERROR: i64 = -32603;
-/// The server's own errors: from here …
+/// The first code of the range for server errors.
 pub const SERVER_ERROR: i64 = -32000;
-/// … to here.
+/// The last code of the range for server errors.
 pub const SERVER_ERROR_LAST: i64 = -32099;
-/// [`AUTHENTICATION_ERROR`] inside the server's range.
+/// [`AUTHENTICATION_ERROR`] within the range for server errors.
 pub const SERVER_AUTHENTICATION_ERROR: i64 = -32001;
-/// [`PERMISSION_DENIED`] inside the server's range.
+/// [`PERMISSION_DENIED`] within the range for server errors.
 pub const SERVER_PERMISSION_DENIED: i64 = -32003;
 /// MCP: a header does not match the body.
 pub const HEADER_MISMATCH: i64 = -32020;
 /// MCP: the client has not declared a capability that the call needs.
 pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
-/// MCP: the server does not speak this version of the protocol.
+/// MCP: the server does not support this version of the protocol.
 pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 /// A tool failed.
 pub const TOOL_EXECUTION_ERROR: i64 = 40000;
-/// The caller is not known.
+/// The caller is not authenticated.
 pub const AUTHENTICATION_ERROR: i64 = 40100;
-/// The caller may not do this.
+/// The caller lacks permission.
 pub const PERMISSION_DENIED: i64 = 40300;
 
-/// The standard phrase for a code, such as `"Invalid params"`. Codes that neither JSON-RPC nor this crate defines have
-/// none.
+/// Returns the standard message for a code, such as `"Invalid params"`; `None` for codes that neither JSON-RPC nor this crate
+
+/// defines.
 pub const fn phrase(code: i64) -> Option<&'static str> {
     Some(match code {
         PARSE_ERROR => "Parse error",

@@ -22,19 +22,19 @@ pub struct ErrorDetail {
     pub error_type: ErrorType,
     /// What went wrong, for people and models.
     pub error_message: String,
-    /// An object or a text that says more.
+    /// More information: an object or a text.
     pub error_details: Option<Value>,
-    /// Fields beside those, kept as they came.
+    /// Unknown fields, which are kept.
     pub extra: JsonObject,
 }
 
 impl ErrorDetail {
-    /// An error of a type with a message.
+    /// Creates an error of this type, with a message.
     pub fn new(error_type: impl Into<ErrorType>, error_message: impl Into<String>) -> Self {
         Self { error_type: error_type.into(), error_message: error_message.into(), ..Self::default() }
     }
 
-    /// Adds details: an object, or a text. Null takes them away; another value becomes `{"value": …}`.
+    /// Sets the details: an object or a text. Null removes them; any other value becomes `{"value": …}`.
     #[must_use]
     pub fn details(mut self, details: impl Into<Value>) -> Self {
         self.error_details = match details.into() {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::util::text::same_as;
 
-/// A machine-readable category of error: one of the constants, or a name of the tool's own.
+/// A machine-readable category of errors: one of the constants, or a custom name.
 ///
 /// ```
 /// use mcp_core::ErrorType;
@@ -23,28 +23,28 @@ macro_rules! error_types {
         impl ErrorType {
             $($(#[$doc])* pub const $constant: Self = Self(Cow::Borrowed($name));)*
 
-            /// The types that have a constant.
+            /// The types that have constants.
             pub const STANDARD: &'static [Self] = &[$(Self::$constant),*];
         }
     };
 }
 
 error_types! {
-    /// The input does not pass validation.
+    /// The input is invalid.
     VALIDATION_ERROR = "ValidationError";
-    /// A file is not there.
+    /// A file does not exist.
     FILE_NOT_FOUND_ERROR = "FileNotFoundError";
-    /// The caller is not known.
+    /// The caller is not authenticated.
     AUTHENTICATION_ERROR = "AuthenticationError";
-    /// Something that was asked for is not there.
+    /// A resource does not exist.
     RESOURCE_NOT_FOUND = "ResourceNotFound";
     /// The tool failed for another reason.
     TOOL_EXECUTION_ERROR = "ToolExecutionError";
     /// A rate limit was reached.
     API_LIMIT_EXCEEDED = "ApiLimitExceeded";
-    /// The call did not end in its time.
+    /// The call exceeded its deadline.
     TIMEOUT_ERROR = "TimeoutError";
-    /// The caller, or the program, may not do this.
+    /// The caller, or the program, lacks permission.
     PERMISSION_ERROR = "PermissionError";
     /// The connection failed.
     TRANSPORT_ERROR = "TransportError";
@@ -52,29 +52,29 @@ error_types! {
     TOOL_NOT_FOUND_ERROR = "ToolNotFoundError";
     /// The arguments do not match the tool's schema.
     SCHEMA_ERROR = "SchemaError";
-    /// A value cannot become JSON.
+    /// A value cannot be serialized.
     SERIALIZATION_ERROR = "SerializationError";
     /// A tool cannot be registered.
     REGISTRATION_ERROR = "RegistrationError";
-    /// A text encoding that the tool does not know.
+    /// The tool does not support a text encoding.
     UNSUPPORTED_ENCODING_ERROR = "UnsupportedEncodingError";
-    /// A file is larger than the tool reads.
+    /// A file is too large for the tool.
     FILE_TOO_LARGE_ERROR = "FileTooLargeError";
 }
 
 impl ErrorType {
-    /// The client does not offer what the tool needs of it. MCP has a code of its own for it.
+    /// The client lacks a capability that the tool needs. MCP has an error code for this.
     pub const MISSING_CLIENT_CAPABILITY: Self = Self(Cow::Borrowed("MissingClientCapability"));
 
-    /// A tool returned more than a result may have.
+    /// A result is too large.
     pub const RESULT_TOO_LARGE_ERROR: Self = Self(Cow::Borrowed("ResultTooLargeError"));
 
-    /// A type of your own, for a constant.
+    /// Creates a custom type, in a constant.
     pub const fn from_static(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
 
-    /// The name as it stands in a message.
+    /// Returns the name, as it is in messages.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,15 +1,15 @@
-//! The one table of errors: kind, `error_type`, JSON-RPC code, HTTP status.
+//! The table of errors: kind, `error_type`, JSON-RPC code, HTTP status.
 
 use super::{ErrorType, code};
 
-/// Which numbers stand for the errors of tools.
+/// Which codes the errors of tools have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CodeProfile {
-    /// 40000 tool execution, 40100 authentication, 40300 permission. The default of the legacy dialect.
+    /// 40000 for execution, 40100 for authentication, 40300 for permissions. The default of the legacy dialect.
     #[default]
     Extended,
-    /// The same as -32000, -32001 and -32003, inside JSON-RPC's range for servers.
+    /// -32000, -32001 and -32003 instead, which are in JSON-RPC's range for servers.
     Standard,
 }
 
@@ -58,7 +58,7 @@ macro_rules! error_kinds {
 }
 
 error_kinds! {
-    /// What went wrong, as one row of the table that every error of this crate is mapped by.
+    /// The kind of an error: a row of the table that maps every error of this crate to the wire.
     ///
     /// | kind | `error_type` | code | standard code | HTTP | short code |
     /// |---|---|---|---|---|---|
@@ -80,50 +80,50 @@ error_kinds! {
     /// | `Registration` | `RegistrationError` | -32603 | -32603 | 500 | `INTERNAL` |
     /// | `ResultTooLarge` | `ResultTooLargeError` | 40000 | -32000 | 500 | `EXECUTION_ERROR` |
     pub enum ErrorKind {
-        /// A message breaks a rule of its form.
+        /// A message is invalid.
         Validation: VALIDATION_ERROR, PARAMS, 400, "VALIDATION_ERROR";
-        /// A message is not JSON at all.
+        /// A message is not JSON.
         Parse: VALIDATION_ERROR, PARSE, 400, "VALIDATION_ERROR";
         /// A call's arguments do not match the tool's schema.
         Schema: SCHEMA_ERROR, PARAMS, 400, "VALIDATION_ERROR";
-        /// No tool has the name that was called.
+        /// There is no tool with the name.
         ToolNotFound: TOOL_NOT_FOUND_ERROR, PARAMS, 404, "NOT_FOUND";
-        /// The tool ran and failed, for a reason that has no kind of its own.
+        /// The tool failed for a reason that has no kind of its own.
         Execution: TOOL_EXECUTION_ERROR, TOOL, 500, "EXECUTION_ERROR";
-        /// The caller is not known.
+        /// The caller is not authenticated.
         Authentication: AUTHENTICATION_ERROR, AUTHENTICATION, 401, "ACCESS_DENIED";
-        /// The caller, or the program, may not do this.
+        /// The caller, or the program, lacks permission.
         Permission: PERMISSION_ERROR, PERMISSION, 403, "ACCESS_DENIED";
         /// A rate or size limit was reached.
         LimitExceeded: API_LIMIT_EXCEEDED, TOOL, 429, "RATE_LIMITED";
-        /// The call did not end in its time.
+        /// The call exceeded its deadline.
         Timeout: TIMEOUT_ERROR, TOOL, 504, "TIMEOUT";
-        /// The connection failed, or the other side answered nonsense.
+        /// The connection failed, or the response was invalid.
         Transport: TRANSPORT_ERROR, TOOL, 502, "INTERNAL";
-        /// A file is not there.
+        /// A file does not exist.
         FileNotFound: FILE_NOT_FOUND_ERROR, TOOL, 404, "NOT_FOUND";
-        /// Something else that was asked for is not there.
+        /// Another resource does not exist.
         ResourceNotFound: RESOURCE_NOT_FOUND, TOOL, 404, "NOT_FOUND";
-        /// A text encoding that the tool does not know.
+        /// The tool does not support a text encoding.
         UnsupportedEncoding: UNSUPPORTED_ENCODING_ERROR, TOOL, 415, "EXECUTION_ERROR";
-        /// A file is larger than the tool reads.
+        /// A file is too large for the tool.
         FileTooLarge: FILE_TOO_LARGE_ERROR, TOOL, 413, "EXECUTION_ERROR";
-        /// A value cannot become JSON.
+        /// A value cannot be serialized.
         Serialization: SERIALIZATION_ERROR, INTERNAL, 500, "INTERNAL";
         /// A tool cannot be registered.
         Registration: REGISTRATION_ERROR, INTERNAL, 500, "INTERNAL";
-        /// A tool returned more than a result may have.
+        /// A result is too large.
         ResultTooLarge: RESULT_TOO_LARGE_ERROR, TOOL, 500, "EXECUTION_ERROR";
     }
 }
 
 impl ErrorKind {
-    /// Every kind, in the order of the table.
+    /// Returns every kind, in the order of the table.
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
         TABLE.iter().map(|row| row.kind)
     }
 
-    /// The kind of an `error_type`. A name of the tool's own is an [`Execution`](Self::Execution) error.
+    /// Returns the kind of an `error_type`. A custom type is an [`Execution`](Self::Execution) error.
     pub fn from_error_type(error_type: &ErrorType) -> Self {
         if error_type == "FileNotFound" {
             // One source document spells it so.
@@ -132,7 +132,7 @@ impl ErrorKind {
         TABLE.iter().find(|row| row.error_type == *error_type).map_or(Self::Execution, |row| row.kind)
     }
 
-    /// The kind that a JSON-RPC code stands for, for errors that come without an `error_type`.
+    /// Returns the kind of a JSON-RPC code, for errors without an `error_type`.
     pub fn from_code(code: i64) -> Self {
         let found = TABLE.iter().find(|row| code == row.extended || code == row.standard);
         match found {
@@ -142,12 +142,12 @@ impl ErrorKind {
         }
     }
 
-    /// The name of this kind of error in messages.
+    /// Returns the name of this kind in messages.
     pub fn error_type(self) -> ErrorType {
         self.row().error_type.clone()
     }
 
-    /// The JSON-RPC code.
+    /// Returns the JSON-RPC code.
     pub fn code(self, profile: CodeProfile) -> i64 {
         match profile {
             CodeProfile::Extended => self.row().extended,
@@ -155,12 +155,12 @@ impl ErrorKind {
         }
     }
 
-    /// The HTTP status that a plain HTTP front answers with.
+    /// Returns the HTTP status for a plain HTTP API.
     pub fn http_status(self) -> u16 {
         self.row().http
     }
 
-    /// The upper-case code that older agents know, such as `ACCESS_DENIED`.
+    /// Returns the upper-case code that older agents use, such as `ACCESS_DENIED`.
     pub fn short_code(self) -> &'static str {
         self.row().short
     }

@@ -1,4 +1,4 @@
-//! Errors: one enum a concern, united in [`Error`], mapped to the wire by one table ([`ErrorKind`]).
+//! Errors: one type for each concern, and [`Error`] for all of them. One table ([`ErrorKind`]) maps them to the wire.
 
 mod call;
 pub mod code;
@@ -30,19 +30,19 @@ use crate::util::text::{shortened, shown};
 #[error(transparent)]
 #[non_exhaustive]
 pub enum Error {
-    /// Tools cannot be registered together.
+    /// The tools cannot be registered.
     Registration(#[from] RegistrationError),
-    /// No tool has the name.
+    /// There is no tool with the name.
     ToolNotFound(#[from] ToolNotFoundError),
     /// The arguments do not match the tool's schema.
     Schema(#[from] SchemaError),
-    /// The message is malformed.
+    /// The message is invalid.
     Validation(#[from] ValidationError),
-    /// A value cannot become JSON.
+    /// A value cannot be serialized.
     Serialization(#[from] SerializationError),
-    /// The call did not end in its time.
+    /// The call exceeded its deadline.
     Timeout(#[from] TimeoutError),
-    /// The tool returned more than a result may have.
+    /// The result of the tool is too large.
     ResultTooLarge(#[from] ResultTooLargeError),
     /// The connection failed.
     Transport(#[from] TransportError),
@@ -51,7 +51,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The row of the table that this error is mapped by.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Registration(_) => ErrorKind::Registration,
@@ -67,7 +67,7 @@ impl Error {
         }
     }
 
-    /// The name of the error, such as `ToolNotFoundError`; a tool's own type stays as it is.
+    /// Returns the type of the error, such as `ToolNotFoundError`, or the custom type of a tool.
     pub fn error_type(&self) -> ErrorType {
         match self {
             Self::Tool(error) => error.error_type().clone(),
@@ -84,12 +84,12 @@ impl Error {
         }
     }
 
-    /// The JSON-RPC code.
+    /// Returns the JSON-RPC code.
     pub fn code(&self, profile: CodeProfile) -> i64 {
         self.kind().code(profile)
     }
 
-    /// The HTTP status of a plain HTTP front.
+    /// Returns the HTTP status for a plain HTTP API.
     pub fn http_status(&self) -> u16 {
         self.kind().http_status()
     }
@@ -154,18 +154,18 @@ impl From<Error> for ErrorDetail {
     }
 }
 
-/// No tool has the name that was called.
+/// There is no tool with the name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct ToolNotFoundError {
     /// The name.
     pub name: String,
-    /// The nearest names that there are, nearest first.
+    /// The most similar names of tools, the most similar first.
     pub did_you_mean: Vec<String>,
 }
 
 impl ToolNotFoundError {
-    /// The error for a name, and the nearest names that there are.
+    /// Creates the error for a name, with the most similar names of tools.
     pub fn new(name: impl Into<String>, did_you_mean: Vec<String>) -> Self {
         Self { name: name.into(), did_you_mean }
     }
@@ -188,19 +188,19 @@ impl fmt::Display for ToolNotFoundError {
 pub struct SchemaError {
     /// The tool.
     pub tool: String,
-    /// The faults; at least one, and at most 20.
+    /// The faults: between 1 and 20.
     pub faults: Vec<Fault>,
-    /// How many more faults were found and are not listed.
+    /// The number of further faults, which are not listed.
     pub omitted: usize,
 }
 
 impl SchemaError {
-    /// The error of a tool's arguments with these faults.
+    /// Creates the error for the arguments of a tool.
     pub fn new(tool: impl Into<String>, faults: Vec<Fault>) -> Self {
         Self { tool: tool.into(), faults, omitted: 0 }
     }
 
-    /// Sets how many faults were found beside the listed ones.
+    /// Sets the number of further faults.
     #[must_use]
     pub fn omitted(mut self, faults: usize) -> Self {
         self.omitted = faults;
@@ -216,29 +216,29 @@ impl SchemaError {
     }
 }
 
-/// One argument that does not match. In details it is written without its message, which is part of the error's.
+/// One argument that does not match. In details it has no message, since the message of the error has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fault {
-    /// Where, as a JSON Pointer: `/filters/0/date`; empty for the arguments as a whole.
+    /// The path as a JSON Pointer, such as `/filters/0/date`; empty for the arguments as a whole.
     pub path: String,
-    /// What belongs there.
+    /// What is expected.
     pub expected: String,
-    /// What came, cut to a bounded size; absent for a secret.
+    /// What was received, truncated; `None` for a secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub got: Option<String>,
-    /// The fault in a sentence that ends in what to do.
+    /// The fault as a sentence, which ends with what to do.
     #[serde(skip)]
     pub message: String,
 }
 
 impl Fault {
-    /// A fault of the value at a path.
+    /// Creates a fault of the value at a path.
     pub fn new(path: impl Into<String>, expected: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), expected: expected.into(), got: None, message: message.into() }
     }
 
-    /// Sets what came instead.
+    /// Sets what was received.
     #[must_use]
     pub fn got(mut self, got: impl Into<String>) -> Self {
         self.got = Some(got.into());
@@ -263,7 +263,7 @@ impl fmt::Display for SchemaError {
     }
 }
 
-/// A value cannot become JSON.
+/// A value cannot be serialized.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{what} cannot become JSON: {}; use string keys and types that serde serialises",
@@ -275,13 +275,13 @@ pub struct SerializationError {
 }
 
 impl SerializationError {
-    /// The error for a value, named by what it is, such as `"the result of calc.add"`.
+    /// Creates the error for a value, which `what` describes, such as `"the result of calc.add"`.
     pub fn new(what: impl Into<String>, source: serde_json::Error) -> Self {
         Self { what: what.into(), source }
     }
 }
 
-/// A call did not end in its time. A tool that needs longer has its `timeout` raised by its author.
+/// A call exceeded its deadline. The author of a tool that needs more time can raise its `timeout`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{tool}` did not answer within {limit:?}; ask for less, or try again later{}{}",
@@ -292,19 +292,19 @@ impl SerializationError {
 pub struct TimeoutError {
     /// The tool.
     pub tool: String,
-    /// The time that it had.
+    /// The time limit.
     pub limit: Duration,
-    /// A likely cause and what to do about it, where one is known.
+    /// A likely cause and what to do about it, if one is known.
     pub hint: Option<&'static str>,
 }
 
 impl TimeoutError {
-    /// The error of a tool that had this much time.
+    /// Creates the error of a tool with this time limit.
     pub fn new(tool: impl Into<String>, limit: Duration) -> Self {
         Self { tool: tool.into(), limit, hint: None }
     }
 
-    /// Adds a likely cause and what to do about it, where one is known.
+    /// Sets a likely cause and what to do about it, if one is known.
     #[must_use]
     pub fn hint(mut self, hint: Option<&'static str>) -> Self {
         self.hint = hint;
@@ -312,27 +312,27 @@ impl TimeoutError {
     }
 }
 
-/// A tool returned more than a result of it may have.
+/// The result of a tool is too large.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub struct ResultTooLargeError {
     /// The tool.
     pub tool: String,
-    /// The bytes of JSON that it returned.
+    /// The size of the result as JSON, in bytes.
     pub size: usize,
-    /// The most that it may return.
+    /// The maximum size.
     pub limit: usize,
-    /// The argument that says how much is returned, if the tool has one.
+    /// The argument that limits the size of the result, if the tool has one.
     pub argument: Option<String>,
 }
 
 impl ResultTooLargeError {
-    /// The error of a tool whose result has so many bytes.
+    /// Creates the error of a tool whose result has this size.
     pub fn new(tool: impl Into<String>, size: usize, limit: usize) -> Self {
         Self { tool: tool.into(), size, limit, argument: None }
     }
 
-    /// Names the argument that says how much is returned.
+    /// Sets the argument that limits the size of the result.
     #[must_use]
     pub fn argument(mut self, name: impl Into<String>) -> Self {
         self.argument = Some(name.into());
@@ -351,40 +351,40 @@ impl fmt::Display for ResultTooLargeError {
     }
 }
 
-/// The connection to the other side failed, or was not made.
+/// A connection failed.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// Nobody listens there.
+    /// Nothing listens at the address.
     #[error("the connection to {peer} was refused; check that the server runs and where it listens")]
     Refused {
         /// The address or the command.
         peer: String,
     },
-    /// The connection ended before the answer.
+    /// The connection was closed before the response.
     #[error("the connection was closed before the answer came; check the server's log and try again")]
     Closed,
-    /// No answer in time.
+    /// There was no response in time.
     #[error("no answer came within {0:?}; check the server and try again with longer pauses")]
     Timeout(Duration),
-    /// An answer that is not of the protocol.
+    /// The response does not follow the protocol.
     #[error("the answer is not of the protocol: {0}; check that the other side speaks MCP")]
     Malformed(String),
-    /// A message over the limit.
+    /// A message is too large.
     #[error("a message has more than {limit} bytes; send less at once, or raise the limit")]
     TooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// Nothing can be served there.
+    /// The address cannot be bound.
     #[error("nothing can be served at {address}: {}", bind_remedy(source))]
     Bind {
         /// The address.
         address: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
-    /// Others could reach it, and nobody would ask who they are.
+    /// Other machines could connect without authentication.
     #[error(
         "{address} can be reached by others; give it a token, say that authentication is handled outside, or serve at \
          127.0.0.1"
@@ -393,7 +393,7 @@ pub enum TransportError {
         /// The address.
         address: std::net::SocketAddr,
     },
-    /// A token that everyone knows, or nobody can send.
+    /// The token is empty, or cannot be sent in a header.
     #[error("the token is empty, or has more than visible ASCII in it; give one that nobody can guess")]
     Token,
     /// Reading or writing failed.
@@ -408,7 +408,7 @@ impl fmt::Debug for TransportError {
     }
 }
 
-/// What is wrong with an address, and what to do.
+/// Describes the problem with an address, and what to do.
 fn bind_remedy(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => "another program is there; choose another port".to_owned(),

@@ -1,11 +1,11 @@
-//! `RegistrationError`: tools that cannot be registered together.
+//! `RegistrationError`: why tools cannot be registered.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::name::{NameError, VersionError};
 
-/// Where a tool was defined.
+/// Where a tool is defined.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     /// The package.
@@ -23,7 +23,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// A place in the source, as the attribute notes it.
+    /// Creates a place in the source, as the attribute does.
     pub const fn new(
         package: &'static str,
         package_version: &'static str,
@@ -42,12 +42,12 @@ impl Origin {
         }
     }
 
-    /// The place of a tool that is made at run time.
+    /// Creates the origin of a tool that is created at run time.
     pub const fn run_time(file: &'static str, line: u32) -> Self {
         Self::new("", "", "", "", file, line)
     }
 
-    /// Whether the tool is made at run time: no package has it.
+    /// Returns whether the tool was created at run time, and so belongs to no package.
     pub fn is_run_time(&self) -> bool {
         self.package.is_empty()
     }
@@ -63,75 +63,75 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Everything that stands against a registration, found in one go.
+/// Why tools cannot be registered: every problem at once.
 ///
-/// Its `Display` is a page for the person who has to act: each problem with the places in the source and the way out. Its
-/// `Debug` is the same page, since that is what `unwrap` and a `main` that returns it show.
+/// `Display` shows each problem with its places in the source and what to do. `Debug` shows the same, since that is what
+/// `unwrap` and a `main` that returns the error print.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub struct RegistrationError {
     problems: Vec<RegistrationProblem>,
 }
 
-/// One reason why a set of tools cannot be registered.
+/// One reason why tools cannot be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistrationProblem {
-    /// Two tools that would answer to one name.
+    /// Two tools have the same name.
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// A name that no tool may have.
+    /// A name is invalid.
     #[error("{error}\n    at {origin}")]
     Name {
-        /// What is wrong with it.
+        /// The reason.
         error: NameError,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-    /// A version that is none.
+    /// A version is invalid.
     #[error("`{tool}`: {error}\n    at {origin}")]
     Version {
         /// The tool.
         tool: String,
-        /// What is wrong with it.
+        /// The reason.
         error: VersionError,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-    /// A schema that hosts refuse, or that contradicts itself.
+    /// A schema is one that hosts reject, or contradicts itself.
     #[error("the {which} schema of `{tool}` {reason}\n    at {origin}")]
     Schema {
         /// The tool.
         tool: String,
         /// `input` or `output`.
         which: &'static str,
-        /// What is wrong with it, and what to do.
+        /// The reason, and what to do.
         reason: String,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-    /// A parameter whose constraints contradict its type or its default.
+    /// The constraints of a parameter contradict its type or its default.
     #[error("the parameter `{param}` of `{tool}` {reason}\n    at {origin}")]
     Param {
         /// The tool.
         tool: String,
         /// The parameter.
         param: String,
-        /// What is wrong with it, and what to do.
+        /// The reason, and what to do.
         reason: String,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-    /// A return type whose values cannot become JSON.
+    /// Values of the return type cannot be serialized.
     #[error("the result of `{tool}` {reason}\n    at {origin}")]
     ReturnType {
         /// The tool.
         tool: String,
-        /// What is wrong with it, and what to do.
+        /// The reason, and what to do.
         reason: String,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-    /// A tool whose schema says what neither its types nor a validator enforce: `mcp-registry` was built without its
+    /// A schema has a rule that the types do not enforce, and there is no validator: `mcp-registry` was built without its
     /// feature `validate`.
     #[error("{}\n    at {origin}", unchecked(.tool, .keyword, .path, .origin))]
     Unchecked {
@@ -139,71 +139,71 @@ pub enum RegistrationProblem {
         tool: String,
         /// The keyword of the schema.
         keyword: String,
-        /// Where it says something, as a JSON Pointer into the arguments; `*` is any item or member.
+        /// Its place, as a JSON Pointer into the arguments; `*` is any item or member.
         path: String,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-    /// Application state that a tool needs and the builder was not given.
+    /// A tool needs application state that the builder does not have.
     #[error("`{tool}` needs state of type `{state}`{}\n    at {origin}", without_state(.state, *.given))]
     State {
         /// The tool.
         tool: String,
         /// The type.
         state: &'static str,
-        /// The type that was given, if it differs from the wanted one by an `Arc` only.
+        /// The type that the builder has, if only an `Arc` is missing or too much.
         given: Option<&'static str>,
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-    /// A package that brought fewer tools than it should.
+    /// A package has fewer tools than expected.
     #[error("the package `{package}` brought {found} of at least {expected} tools: {}\n    expected at {place}", unlinked(.package, *.found, *.named))]
     Unlinked {
         /// The package.
         package: String,
-        /// How many tools it should bring.
+        /// How many tools are expected.
         expected: usize,
-        /// How many it brought.
+        /// How many tools were found.
         found: usize,
         /// Whether the crate was named with `link_tools!`.
         named: bool,
         /// Where the expectation is written.
         place: String,
     },
-    /// No tool at all.
+    /// There is no tool.
     #[error("{}\n    at {place}", empty(*.linked))]
     Empty {
-        /// How many tools there were before the builder left all of them out.
+        /// How many tools were linked before the builder excluded all of them.
         linked: usize,
         /// Where the registry is built.
         place: String,
     },
-    /// An instruction to the builder that does not concern one tool.
+    /// A call of the builder does not match exactly one tool.
     #[error("`{call}` {reason}\n    at {place}")]
     Edit {
-        /// The instruction.
+        /// The call.
         call: String,
-        /// What is wrong with it, and what to do.
+        /// The reason, and what to do.
         reason: String,
         /// Where it is written.
         place: String,
     },
-    /// Application state of one type that was given twice.
+    /// The builder was given two values of the same type as application state.
     #[error(
         "state of type `{state}` is given twice, of which a tool would see one; wrap one of them in a type of its own\n    at {place}"
     )]
     StateTwice {
         /// The type.
         state: &'static str,
-        /// Where it was given again.
+        /// Where the second one is added.
         place: String,
     },
-    /// A lint error, under the strict policy.
+    /// The lint reports an error, under the strict policy.
     #[error("{message}\n    at {origin} (lint rule `{rule}`; `allow(\"{rule}\")` on the tool sets it aside)")]
     Lint {
         /// The rule.
         rule: &'static str,
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         message: String,
         /// Where the tool is defined.
         origin: Box<Origin>,
@@ -247,32 +247,32 @@ fn empty(linked: usize) -> String {
     }
 }
 
-/// Two tools that would answer to one name. The same tool reached twice is none.
+/// Two tools have the same name. The same tool, found twice, is not a conflict.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Conflict {
-    /// One name, two schemas.
+    /// The tools have the same name, and different schemas.
     #[error("two tools are named `{name}`, with different schemas{}", Places(.tools))]
     Schema {
         /// The name.
         name: String,
-        /// Both tools, in the order of their names and places.
+        /// The tools, sorted by name and place.
         tools: Box<[Contender; 2]>,
     },
-    /// One name and one schema, from two places: only one of them can be the tool.
+    /// The tools have the same name and the same schemas, but are defined in different places.
     #[error("two tools are named `{name}`{}", Places(.tools))]
     Duplicate {
         /// The name.
         name: String,
-        /// Both tools, in the order of their names and places.
+        /// The tools, sorted by name and place.
         tools: Box<[Contender; 2]>,
     },
-    /// Two tools of different names that are called by one name: on the wire, or by an alias.
+    /// The tools have different names, but share one on the wire or as an alias.
     #[error("`{}` and `{}` are both called by `{wire}`{}", .tools[0].name, .tools[1].name, Places(.tools))]
     WireName {
-        /// The name in which they meet.
+        /// The name that they share.
         wire: String,
-        /// Both tools, in the order of their names and places.
+        /// The tools, sorted by name and place.
         tools: Box<[Contender; 2]>,
     },
 }
@@ -280,11 +280,11 @@ pub enum Conflict {
 /// One of two tools in a conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// Its name as it would be registered.
+    /// The name under which it would be registered.
     pub name: String,
-    /// Its name in the source, by which the builder knows it.
+    /// Its name in the source, which the builder uses.
     pub defined_as: String,
-    /// The alias, as it is written in the source, by which it takes part in the conflict.
+    /// The alias that is in conflict, as it is written in the source.
     pub alias: Option<String>,
     /// Where it is defined.
     pub origin: Origin,
@@ -332,12 +332,12 @@ impl fmt::Display for Places<'_> {
 }
 
 impl RegistrationError {
-    /// An error if there are problems.
+    /// Returns an error if there are problems.
     pub fn check(problems: Vec<RegistrationProblem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 
-    /// Every problem; at least one.
+    /// Returns every problem; there is at least one.
     pub fn problems(&self) -> &[RegistrationProblem] {
         &self.problems
     }

@@ -1,4 +1,4 @@
-//! `ToolError`: what a tool says when it fails.
+//! `ToolError`: the error of a tool.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::util::text::shortened;
 
-/// Any error that can cross threads; what `?` makes of a failure in a tool that returns [`crate::Result`].
+/// Any error that is `Send` and `Sync`: what `?` converts to in a tool that returns [`crate::Result`].
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// A tool's failure, as the model will read it.
+/// The error of a tool, as the model reads it.
 ///
 /// Callers get at most [`MAX_TEXT`](Self::MAX_TEXT) bytes of the message, and no details that are larger than that.
 ///
@@ -44,17 +44,18 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// The most bytes of a message that callers get, and the most bytes of JSON of details: 64 KiB. A longer message is
-    /// cut and ends in a note; larger details are replaced by a note.
+    /// The maximum size of the message, and of the details as JSON: 64 KiB. A longer message is truncated and says so; larger
+    /// details are replaced by a note.
     pub const MAX_TEXT: usize = 64 * 1024;
 
-    /// An error of a type, one of the constants of [`ErrorType`] or the tool's own, with a message for the model.
+    /// Creates an error with a type, which is a constant of [`ErrorType`] or a custom one, and a message for the model.
     pub fn new(error_type: impl Into<ErrorType>, message: impl Into<String>) -> Self {
         Self::from(ErrorDetail::new(error_type, message))
     }
 
-    /// The client does not offer what the tool needs of it, such as `{"sampling": {}}`. In the versions of MCP in which
-    /// each request says what its client can do, this is an error of the protocol, by which clients can tell.
+    /// Creates the error for a client that lacks capabilities which the tool needs, such as `{"sampling": {}}`. In versions of
+
+    /// MCP in which each request states the client's capabilities, it becomes a protocol error with a code of its own.
     ///
     /// ```
     /// use mcp_core::ToolError;
@@ -72,42 +73,43 @@ impl ToolError {
         Self::new(ErrorType::MISSING_CLIENT_CAPABILITY, message).details(details)
     }
 
-    /// Adds details: an object, or a text. Another value becomes `{"value": …}`.
+    /// Sets the details: an object or a text. Any other value becomes `{"value": …}`.
     #[must_use]
     pub fn details(mut self, details: impl Into<Value>) -> Self {
         *self.detail = self.detail.details(details);
         self
     }
 
-    /// Remembers the error behind this one.
+    /// Sets the source of the error.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// The machine-readable category.
+    /// Returns the machine-readable category.
     pub fn error_type(&self) -> &ErrorType {
         &self.detail.error_type
     }
 
-    /// The message for people and models.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.detail.error_message
     }
 
-    /// The whole as it stands in a result.
+    /// Returns the error as it is in a result.
     pub fn detail(&self) -> &ErrorDetail {
         &self.detail
     }
 
-    /// Whether the text comes from another error rather than from the tool's author, and may say more than a stranger
-    /// should read: servers mask it over the network.
+    /// Returns whether the text comes from another error rather than from the tool's author. It may contain internal details,
+
+    /// so servers mask it over the network.
     pub fn is_foreign(&self) -> bool {
         self.foreign
     }
 
-    /// The error with at most [`MAX_TEXT`](Self::MAX_TEXT) bytes of its message and its details.
+    /// Truncates the message and the details to [`MAX_TEXT`](Self::MAX_TEXT) bytes each.
     #[must_use]
     pub fn shortened(mut self) -> Self {
         let ErrorDetail { error_type, error_message, error_details, extra } = &mut *self.detail;
@@ -126,8 +128,9 @@ impl ToolError {
         self
     }
 
-    /// Makes a tool error of any error. A `ToolError`, or another error of this crate, is taken as it is wherever it
-    /// stands in the chain of sources; so is a text.
+    /// Converts any error to a tool error. A `ToolError`, or another error of this crate, is kept as it is, wherever it is in
+
+    /// the chain of sources; so is a text.
     pub fn from_error(error: impl Into<BoxError>) -> Self {
         let error = match error.into().downcast::<Self>() {
             Ok(found) => return *found,
@@ -182,7 +185,7 @@ fn is_text(error: &(dyn StdError + 'static)) -> bool {
     error.source().is_none() && format!("{error:?}") == format!("{:?}", error.to_string())
 }
 
-/// The error's text and that of its sources, each said once.
+/// The text of the error and those of its sources, without repetitions.
 fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     for source in links(error).skip(1).map(ToString::to_string) {
@@ -194,7 +197,7 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// The type of an error that tells one.
+/// The type of an error that has one.
 fn type_of(error: &(dyn StdError + 'static)) -> Option<ErrorType> {
     if let Some(io) = error.downcast_ref::<io::Error>() {
         return Some(type_of_io(io.kind()));
@@ -227,7 +230,7 @@ fn type_of_io(kind: io::ErrorKind) -> ErrorType {
     }
 }
 
-/// A text is the author's own words: a `ToolExecutionError` with that message.
+/// A text becomes a `ToolExecutionError` with that message.
 impl From<String> for ToolError {
     fn from(message: String) -> Self {
         Self::new(ErrorType::TOOL_EXECUTION_ERROR, message)

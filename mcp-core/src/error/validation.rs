@@ -1,15 +1,16 @@
-//! `ValidationError`: a message that breaks a rule of its form.
+//! `ValidationError`: an invalid message.
 
 use std::fmt;
 
 use crate::name::NameError;
 use crate::util::text::{cut, shown};
 
-/// How deep a message may nest.
+/// The maximum nesting depth of a message.
 pub const MAX_DEPTH: usize = 100;
 
-/// Why a message was refused. All broken rules are listed (the first 20 of them), each with the path of its field and
-/// what to do.
+/// Why a message is invalid. It lists all violations (the first 20 of them), each with the path of the field and what to
+
+/// do.
 ///
 /// ```
 /// use mcp_core::ToolResult;
@@ -24,104 +25,104 @@ pub enum ValidationError {
     /// The bytes are not UTF-8.
     #[error("the message is not UTF-8 from byte {offset} on; encode it as UTF-8")]
     Encoding {
-        /// How many bytes are good.
+        /// The number of valid bytes before the first invalid one.
         offset: usize,
     },
     /// The text is not JSON.
     #[error("the message is not JSON: {reason} at line {line}, column {column}; send one JSON object")]
     Syntax {
-        /// What the parser met.
+        /// The error of the parser.
         reason: String,
         /// Where, counted from 1.
         line: usize,
         /// Where, counted from 1.
         column: usize,
     },
-    /// Fields that break a rule; at least one.
+    /// Fields that violate a rule; there is at least one.
     #[error("{}", listed(.0))]
     Fields(Vec<Violation>),
 }
 
-/// One rule that one field breaks.
+/// One rule that one field violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
     /// The field, such as `error.error_message` or `content[0].text`; empty for the message itself.
     pub path: String,
-    /// The rule, whose `Display` ends in the remedy.
+    /// The rule. Its `Display` ends with what to do.
     pub rule: Rule,
 }
 
-/// The rules that a field can break.
+/// The rules that a field can violate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rule {
-    /// A required field is not there.
+    /// A required field is missing.
     #[error("is missing; add {expected}")]
     Missing {
-        /// What belongs there.
+        /// What is expected.
         expected: &'static str,
     },
-    /// A value of another type.
+    /// The value has the wrong type.
     #[error("must be {expected}, but is {got}; send {expected}")]
     Type {
-        /// What belongs there.
+        /// What is expected.
         expected: &'static str,
-        /// What came.
+        /// What was received.
         got: &'static str,
     },
-    /// Not a tool name.
+    /// The name of the tool is invalid.
     #[error("is not a tool name: {0}")]
     Name(#[from] NameError),
-    /// A status outside the four, in strict mode.
+    /// The status is unknown, in strict mode.
     #[error("must be `success`, `failure`, `no_change_needed` or `partial_success`; use one of them")]
     Status,
-    /// A failure without an error.
+    /// A failure has no error.
     #[error("is required when the status is a failure; add an object with `error_type` and `error_message`")]
     ErrorOnFailure,
-    /// A failure with data.
+    /// A failure has data.
     #[error("must be null when the status is a failure; move it into `error.error_details`")]
     DataOnFailure,
-    /// Both a field and its other spelling, with different values.
+    /// A field is present in both spellings, with different values.
     #[error("differs from `{other}`, which means the same; send one of them")]
     Ambiguous {
         /// The field that it contradicts.
         other: &'static str,
     },
-    /// Two fields of which only one may be there.
+    /// Two fields are present that exclude each other.
     #[error("and `{other}` are both there; send one of them")]
     Both {
-        /// The other one.
+        /// The other field.
         other: &'static str,
     },
-    /// The other spelling of a field, in strict mode.
+    /// A field has its other spelling, in strict mode.
     #[error("is not taken in strict mode; rename it to `{canonical}`")]
     Alias {
-        /// The field's own name.
+        /// The name of the field.
         canonical: &'static str,
     },
-    /// A field that is not part of the message, in strict mode.
+    /// A field is unknown, in strict mode.
     #[error("is not a field of {message}; remove it, or read the message leniently")]
     Unknown {
-        /// Which message.
+        /// The kind of message.
         message: &'static str,
     },
-    /// An extra field that has the name of a field of the message.
+    /// An extra field has the name of a field of the message.
     #[error("is set as an extra field, but {message} has a field of that name; set that one")]
     Reserved {
-        /// Which message.
+        /// The kind of message.
         message: &'static str,
     },
-    /// A duplicate key in one object.
+    /// An object has a duplicate key.
     #[error("is a duplicate key; keep one of the two")]
     Duplicate,
-    /// More than [`MAX_DEPTH`] levels.
+    /// The message is nested deeper than [`MAX_DEPTH`].
     #[error("is nested deeper than {MAX_DEPTH} levels; flatten it")]
     Depth,
 }
 
 impl ValidationError {
-    /// The fields that break a rule; none where the message is not JSON at all.
+    /// Returns the fields that violate a rule; none if the message is not JSON.
     pub fn violations(&self) -> &[Violation] {
         match self {
             Self::Fields(violations) => violations,
@@ -142,10 +143,10 @@ fn listed(violations: &[Violation]) -> String {
     violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; and ")
 }
 
-/// How many violations are noted; a message of a million faults is not worth a million sentences.
+/// The maximum number of violations that are reported.
 const NOTED: usize = 20;
 
-/// Collects violations; a field is blamed once, for the first rule that it breaks.
+/// Collects violations: for each field the first one.
 #[derive(Default)]
 pub(crate) struct Violations(Vec<Violation>);
 
@@ -157,7 +158,7 @@ impl Violations {
         }
     }
 
-    /// What was read, if nothing is wrong with it.
+    /// Returns what was read, or the violations.
     pub(crate) fn finish<T>(self, read: Option<T>) -> Result<T, ValidationError> {
         match read {
             Some(read) if self.0.is_empty() => Ok(read),
@@ -172,10 +173,10 @@ impl From<Violation> for ValidationError {
     }
 }
 
-/// The most bytes of a path that an error shows.
+/// The maximum length of a path in an error, in bytes.
 const PATH: usize = 160;
 
-/// `outer` + `inner`, as `outer.inner` or `outer[0]`; a long key is cut, and a long path.
+/// Joins paths, as `outer.inner` or `outer[0]`. A long key or path is truncated.
 pub(crate) fn join(outer: &str, inner: &str) -> String {
     let (outer, inner) = (shown(outer), &*cut(inner, PATH));
     match inner {

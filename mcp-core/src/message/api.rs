@@ -1,4 +1,4 @@
-//! What all messages offer, written once.
+//! Methods that all messages have.
 
 /// The reading and writing side of a message. The module brings the names that stand here without a path, `FIELDS` and
 /// `DEPTH`; the type brings `Serialize` and `fn read(Entries, Strictness) -> Result<Self, ValidationError>`.
@@ -16,17 +16,17 @@ macro_rules! message_api {
                 Self::read($crate::message::entries_of(value)?, Strictness::Lenient)
             }
 
-            /// As a JSON value.
+            /// Converts the message to a JSON value.
             pub fn to_value(&self) -> Value {
                 ::serde_json::to_value(self).expect("a message is made of JSON values")
             }
 
-            /// As compact JSON, for the wire.
+            /// Converts the message to compact JSON.
             pub fn to_json(&self) -> String {
                 ::serde_json::to_string(self).expect("a message is made of JSON values")
             }
 
-            /// As indented JSON, for documents.
+            /// Converts the message to indented JSON.
             pub fn to_json_pretty(&self) -> String {
                 ::serde_json::to_string_pretty(self).expect("a message is made of JSON values")
             }
@@ -63,24 +63,24 @@ macro_rules! message_api {
 macro_rules! message_rules {
     ($message:ident) => {
         impl $message {
-            /// Checks every rule of the message. What was read is valid; what was put together may not be.
+            /// Validates the message. A message that was parsed is valid; one that was built by hand may not be.
             pub fn validate(&self) -> Result<(), ValidationError> {
                 self.validate_with(Strictness::Lenient)
             }
 
-            /// Checks every rule of the message, in strict mode also those of the exact form.
+            /// Validates the message, in strict mode also its exact form.
             pub fn validate_with(&self, strictness: Strictness) -> Result<(), ValidationError> {
                 let mut violations = Violations::default();
                 self.check(strictness, &mut violations);
                 violations.finish(Some(()))
             }
 
-            /// Reads the message from JSON text or bytes, as strictly as you say.
+            /// Parses the message from JSON text or bytes, with this strictness.
             pub fn parse_with(json: impl AsRef<[u8]>, strictness: Strictness) -> Result<Self, ValidationError> {
                 Self::read($crate::message::parse_entries(json.as_ref(), &FIELDS, DEPTH)?, strictness)
             }
 
-            /// Reads the message from a JSON value, as strictly as you say.
+            /// Reads the message from a JSON value, with this strictness.
             pub fn from_value_with(value: Value, strictness: Strictness) -> Result<Self, ValidationError> {
                 Self::read($crate::message::entries_of(value)?, strictness)
             }

@@ -7,15 +7,15 @@ use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, rest,
 use crate::error::{MAX_DEPTH, Rule, ValidationError, Violations};
 use crate::name;
 
-/// The fields under both their spellings.
+/// The fields in both spellings.
 const FIELDS: [&str; 4] = ["tool_name", "arguments", "name", "args"];
 const DEPTH: usize = MAX_DEPTH;
 const MESSAGE: &str = "a tool call";
 
 /// A call of a tool: `{"tool_name": …, "arguments": {…}}`.
 ///
-/// Making one never fails; a bad name or arguments that are no object are found by [`validate`](Self::validate), and
-/// by the registry that is asked to make the call.
+/// Creating one never fails: [`validate`](Self::validate) and the registry report an invalid name, and arguments that are not
+/// an object.
 ///
 /// ```
 /// use mcp_core::ToolCall;
@@ -35,17 +35,17 @@ pub struct ToolCall {
     pub tool_name: String,
     /// The arguments by name: an object.
     pub arguments: Value,
-    /// Fields beside those, kept as they came.
+    /// Unknown fields, which are kept.
     pub extra: JsonObject,
 }
 
 impl ToolCall {
-    /// A call of the tool with these arguments.
+    /// Creates a call of the tool with these arguments.
     pub fn new(tool_name: impl Into<String>, arguments: impl Into<Value>) -> Self {
         Self { tool_name: tool_name.into(), arguments: arguments.into(), extra: JsonObject::new() }
     }
 
-    /// Reads the fields under either spelling; `arguments` stays null where there is none.
+    /// Reads the fields in either spelling; `arguments` is null if it is missing.
     fn read_fields(mut entries: Entries, strictness: Strictness, violations: &mut Violations) -> Self {
         let tool_name = take_either(&mut entries, "tool_name", "name", strictness, violations);
         let tool_name = expect::required_string(tool_name, "tool_name", violations).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Serialize for ToolCall {
     }
 }
 
-/// Takes a field that has two spellings: they may both be there only if they say the same.
+/// Takes a field that has two spellings. Both may be present only if their values are equal.
 fn take_either(
     entries: &mut Entries,
     canonical: &'static str,

@@ -1,4 +1,4 @@
-//! What a model is shown: blocks of text, image, audio and resources.
+//! Content blocks for a model: text, images, audio and resources.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -11,10 +11,10 @@ use crate::message::{JsonObject, Strictness, check_extra, expect, kind_of, read_
 
 const RESOURCE_FIELDS: [&str; 3] = ["uri", "text", "blob"];
 
-/// One block of what a model is shown.
+/// A content block for a model.
 ///
-/// `extra` holds what else the block says, such as `annotations`, `_meta`, or a link's `title` and `mimeType`; set it
-/// by [`with`](Self::with).
+/// `extra` has further fields of the block, such as `annotations`, `_meta`, or the `title` and `mimeType` of a link; set them
+/// with [`with`](Self::with).
 ///
 /// ```
 /// use mcp_core::Content;
@@ -31,41 +31,41 @@ pub enum Content {
     Text {
         /// The text.
         text: String,
-        /// What else the block says.
+        /// Further fields of the block.
         extra: JsonObject,
     },
     /// An image.
     Image {
-        /// Its bytes in base64.
+        /// The bytes in base64.
         data: String,
-        /// Its type, such as `image/png`.
+        /// The media type, such as `image/png`.
         mime_type: String,
-        /// What else the block says.
+        /// Further fields of the block.
         extra: JsonObject,
     },
-    /// A sound.
+    /// Audio.
     Audio {
-        /// Its bytes in base64.
+        /// The bytes in base64.
         data: String,
-        /// Its type, such as `audio/wav`.
+        /// The media type, such as `audio/wav`.
         mime_type: String,
-        /// What else the block says.
+        /// Further fields of the block.
         extra: JsonObject,
     },
     /// A link to a resource that the client can read.
     ResourceLink {
-        /// Where it is.
+        /// The URI.
         uri: String,
-        /// What it is called.
+        /// The name.
         name: String,
-        /// What else the block says.
+        /// Further fields of the block.
         extra: JsonObject,
     },
     /// A resource itself.
     Resource {
         /// The resource.
         resource: Resource,
-        /// What else the block says.
+        /// Further fields of the block.
         extra: JsonObject,
     },
     /// A block of a type that this version does not know, kept as it came.
@@ -179,7 +179,7 @@ impl Content {
         }
     }
 
-    /// What else the block says.
+    /// Further fields of the block.
     pub fn extra(&self) -> &JsonObject {
         match self {
             Self::Text { extra, .. }
