@@ -7,14 +7,14 @@ use super::content::{self, Content};
 use super::{Entries, JsonObject, Status, Strictness, check_extra, expect, kind_of, serialize_with_extra};
 use crate::error::{Error, ErrorDetail, MAX_DEPTH, Rule, SerializationError, ValidationError, Violations};
 
-/// The fields of the specified form, then the two that carry what it cannot express.
+/// The fields of the flat message, then two extra fields.
 const FIELDS: [&str; 6] = ["status", "data", "error", "explanation", "content", "_meta"];
 const DEPTH: usize = MAX_DEPTH;
 const MESSAGE: &str = "a tool result";
 
 /// The result of a call: `{"status": …, "data": …, "error": …, "explanation": …}`.
 ///
-/// The four fields are always written, null where there is nothing. A failure has an error and no data.
+/// The four fields are always written, as null if they are empty. A failure has an error and no data.
 ///
 /// ```
 /// use mcp_core::{ErrorType, ToolError, ToolResult};
@@ -31,29 +31,30 @@ const MESSAGE: &str = "a tool result";
 pub struct ToolResult {
     /// How the call ended.
     pub status: Status,
-    /// What the tool returned: an object, as the tool's output schema says; none on failure.
+    /// What the tool returned: an object, as in the tool's output schema; `None` for a failure.
     pub data: Option<Value>,
-    /// Why it failed.
+    /// The error of a failure.
     pub error: Option<ErrorDetail>,
-    /// A remark for people.
+    /// An explanation for people.
     pub explanation: Option<String>,
-    /// What the model is shown, where that is not simply the data as JSON: a text of the tool's choice, images,
-    /// resources. The extra field `content` of the message.
+    /// What the model sees, if that is not the data as JSON: a text, images, resources. The extra field `content` of the
+    /// message.
     pub content: Option<Vec<Content>>,
-    /// Remarks for programs; the extra field `_meta` of the message, which is absent when this is empty.
+    /// Metadata for programs: the extra field `_meta` of the message, which is omitted if this is empty.
     pub meta: JsonObject,
-    /// Fields beside those, kept as they came.
+    /// Unknown fields, which are kept.
     pub extra: JsonObject,
 }
 
 impl ToolResult {
-    /// A success with nothing to return.
+    /// Creates a success without data.
     pub fn success() -> Self {
         Self::default()
     }
 
-    /// A success with data. A value that is not an object becomes `{"result": value}`; one that cannot become JSON
-    /// makes the result a failure that says so.
+    /// Creates a success with data. A value that is not an object becomes `{"result": value}`. If the value cannot be
+
+    /// serialized, the result is a failure.
     pub fn data(data: impl Serialize) -> Self {
         match serde_json::to_value(data) {
             Ok(data) => Self { data: Some(content::wrapped(data)), ..Self::default() },
@@ -61,17 +62,17 @@ impl ToolResult {
         }
     }
 
-    /// A failure.
+    /// Creates a failure.
     pub fn failure(error: impl Into<ErrorDetail>) -> Self {
         Self { status: Status::Failure, error: Some(error.into()), ..Self::default() }
     }
 
-    /// The tool was asked for what is already so.
+    /// Creates a result for a call that had nothing to do.
     pub fn no_change_needed() -> Self {
         Self::success().status(Status::NoChangeNeeded)
     }
 
-    /// A part was done; the data is what there is.
+    /// Creates a result for a call that succeeded in part, with the data that there is.
     pub fn partial_success(data: impl Serialize) -> Self {
         let result = Self::data(data);
         if result.is_failure() { result } else { result.status(Status::PartialSuccess) }
@@ -84,34 +85,34 @@ impl ToolResult {
         self
     }
 
-    /// Sets the remark for people.
+    /// Sets the explanation for people.
     #[must_use]
     pub fn explanation(mut self, explanation: impl Into<String>) -> Self {
         self.explanation = Some(explanation.into());
         self
     }
 
-    /// Shows the model this text instead of the data as JSON.
+    /// Sets a text that the model sees instead of the data as JSON.
     #[must_use]
     pub fn text(self, text: impl Into<String>) -> Self {
         self.content([Content::text(text)])
     }
 
-    /// Shows the model these blocks instead of the data as JSON.
+    /// Sets content blocks that the model sees instead of the data as JSON.
     #[must_use]
     pub fn content(mut self, blocks: impl IntoIterator<Item = Content>) -> Self {
         self.content = Some(blocks.into_iter().collect());
         self
     }
 
-    /// Adds a remark for programs.
+    /// Adds metadata for programs.
     #[must_use]
     pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.meta.insert(key.into(), value.into());
         self
     }
 
-    /// Whether the status tells of a failure.
+    /// Returns whether the status is a failure.
     pub fn is_failure(&self) -> bool {
         self.status.is_failure()
     }

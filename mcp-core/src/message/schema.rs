@@ -1,7 +1,7 @@
 //! The JSON Schemas (draft-07) of the flat messages.
 //!
-//! A schema accepts what the type accepts, and the reverse. What JSON Schema cannot say stays with the type: that two
-//! spellings of one field (`name` and `tool_name`) say the same, that no key is a duplicate, and how deep a message nests.
+//! A schema accepts exactly what the type accepts, except for what JSON Schema cannot express: that two spellings of a field
+//! (`name` and `tool_name`) have the same value, that there are no duplicate keys, and how deep a message is nested.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How a call ended.
+//! The status of a result.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,26 +6,26 @@ use serde::Deserialize;
 
 use crate::util::text::same_as;
 
-/// How a call ended. Two statuses of the same text are equal.
+/// The status of a result. Two statuses with the same text are equal.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "String")]
 #[non_exhaustive]
 pub enum Status {
-    /// The tool did what it was asked to.
+    /// The call succeeded.
     #[default]
     Success,
-    /// It did not, and the result says why.
+    /// The call failed; the result has the error.
     Failure,
     /// There was nothing to do.
     NoChangeNeeded,
-    /// It did a part.
+    /// The call succeeded in part.
     PartialSuccess,
-    /// A status of the tool's own; not taken in strict mode.
+    /// A custom status, which strict mode rejects.
     Other(String),
 }
 
 impl Status {
-    /// The status as it stands in a message.
+    /// Returns the text of the status.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Success => "success",
@@ -36,7 +36,7 @@ impl Status {
         }
     }
 
-    /// Whether it tells of a failure: its text contains `fail`, in upper or lower case.
+    /// Returns whether this is a failure: the text contains `fail`, in upper or lower case.
     pub fn is_failure(&self) -> bool {
         match self {
             Self::Failure => true,
@@ -45,7 +45,7 @@ impl Status {
         }
     }
 
-    /// Whether it is one of the four.
+    /// Returns whether this is one of the four known statuses.
     pub fn is_standard(&self) -> bool {
         Self::standard(self.as_str()).is_some()
     }

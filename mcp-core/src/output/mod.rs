@@ -1,4 +1,4 @@
-//! What a tool returns, on its way to a result.
+//! The return values of tools.
 
 pub(crate) mod probe;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::error::BoxError;
 use crate::message::{Content, ToolResult};
 
-/// The size of most results as JSON, at most.
+/// The maximum size of most results as JSON.
 #[doc(hidden)]
 pub const TYPICAL_RESULT_BYTES: usize = 128;
 
-/// What a call left behind.
+/// What a call returned.
 #[derive(Debug)]
 pub enum Returned {
     /// A value, as JSON at the end of the buffer.
@@ -22,28 +22,28 @@ pub enum Returned {
     Nothing,
     /// Content blocks.
     Content(Vec<Content>),
-    /// A whole result.
+    /// A complete result.
     Result(Box<ToolResult>),
 }
 
-/// What a tool returns, for those who read it.
+/// The output schema of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutputSchema {
     /// The schema of the data.
     pub schema: Value,
-    /// Whether the data is `{"result": …}` around what the tool returns.
+    /// Whether the return value is wrapped as `{"result": …}`.
     pub wraps: bool,
 }
 
 impl OutputSchema {
-    /// A schema that was written out; it is of the data as it is.
+    /// Creates an explicit schema, which describes the data as it is.
     pub fn explicit(schema: impl Into<Value>) -> Self {
         Self { schema: schema.into(), wraps: false }
     }
 }
 
-/// A structured value without an output schema, for what has no `JsonSchema`.
+/// A return value without an output schema, for types that do not implement `JsonSchema`.
 ///
 /// ```
 /// use mcp_core::Json;
@@ -81,7 +81,7 @@ pub trait JsonOutput: Serialize {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> JsonOutput for T {}
 
-/// A type that a tool can fail with.
+/// A type that a tool can return as its error.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "is neither `Into<ToolError>` nor an error that is `Send` and `Sync`",

@@ -1,4 +1,4 @@
-//! A tool's parameters, and reading the arguments of a call into them.
+//! The parameters of tools, and how arguments are read.
 
 pub(crate) mod borrow;
 pub(crate) mod check;
@@ -19,31 +19,31 @@ use serde_json::Value;
 use crate::schema::{Shape, input_shape};
 use crate::util::panics::discard;
 
-/// A parameter as it was defined.
+/// The definition of a parameter.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Param {
-    /// Its name on the wire.
+    /// The name on the wire.
     pub name: &'static str,
-    /// Older names that are still taken.
+    /// Older names that still work.
     pub aliases: &'static [&'static str],
-    /// What a model reads of it.
+    /// The description, which a model reads.
     pub description: &'static str,
-    /// Its type, which parameters share.
+    /// The type.
     pub ty: &'static ParamType,
-    /// What it is when it is left out.
+    /// The default value, if there is one.
     pub default: Option<fn() -> Value>,
     /// Example values.
     pub examples: &'static [fn() -> Value],
-    /// What its values keep to.
+    /// The constraints on values.
     pub constraints: &'static [Constraint],
-    /// Whether the compiler knows the type, and so has seen that the constraints fit it.
+    /// Whether the compiler has checked that the constraints fit the type.
     pub fitted: bool,
-    /// The HTTP header that repeats it.
+    /// The HTTP header that repeats the argument.
     pub header: Option<&'static str>,
-    /// Whether its value is never shown in errors or logs.
+    /// Whether values are hidden in errors and logs.
     pub secret: bool,
-    /// The schema, where the author wrote it out.
+    /// The explicit schema, if there is one.
     pub explicit_schema: Option<fn() -> Value>,
 }
 
@@ -53,49 +53,49 @@ pub struct Param {
 pub struct ParamType {
     /// The schema of the type.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// What serde knows about the type.
+    /// What serde reports about the type.
     pub shape: fn() -> Shape,
-    /// Reads a value of the type, for checks.
+    /// Checks whether a value can be deserialized.
     pub reads: fn(&str) -> Result<(), serde_json::Error>,
-    /// Whether a parameter of the type can be left out of a call.
+    /// Whether a parameter of the type can be omitted in a call.
     pub accepts_absent: fn() -> bool,
 }
 
-/// What a value keeps to.
+/// A constraint on values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Constraint {
-    /// At least this.
+    /// The minimum.
     Min(Bound),
-    /// At most this.
+    /// The maximum.
     Max(Bound),
-    /// At least so many characters.
+    /// The minimum number of characters.
     MinLength(u64),
-    /// At most so many characters.
+    /// The maximum number of characters.
     MaxLength(u64),
-    /// At least so many items.
+    /// The minimum number of items.
     MinItems(u64),
-    /// At most so many items.
+    /// The maximum number of items.
     MaxItems(u64),
-    /// A regular expression that it matches.
+    /// A regular expression that the text has to match.
     Pattern(&'static str),
-    /// A format that JSON Schema knows.
+    /// A format of JSON Schema.
     Format(&'static str),
     /// One of these texts.
     OneOf(&'static [&'static str]),
 }
 
-/// A bound of a number.
+/// The bound of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Bound {
-    /// A whole number.
+    /// An integer.
     Int(i128),
     /// Another number.
     Float(f64),
 }
 
-/// A type that can be a tool's parameter.
+/// A type that can be a parameter of a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a tool's parameter",
     label = "needs `Deserialize` and `JsonSchema`",
@@ -109,7 +109,7 @@ pub trait ToolParam: DeserializeOwned + JsonSchema {}
 impl<T: DeserializeOwned + JsonSchema> ToolParam for T {}
 
 impl Param {
-    /// A parameter of a type.
+    /// Creates a parameter of this type.
     pub const fn of<T: ToolParam>(name: &'static str) -> Self {
         Self {
             name,
@@ -133,7 +133,7 @@ impl Param {
         }
     }
 
-    /// Whether a call must have it.
+    /// Returns whether the parameter is required.
     pub fn is_required(&self) -> bool {
         self.default.is_none() && !(self.ty.accepts_absent)()
     }
@@ -162,12 +162,12 @@ param_setters! {
     schema(schema: fn() -> Value) => explicit_schema = Some(schema);
 }
 
-/// What a type makes of an absent value: `None` for an `Option`, nothing for most.
+/// The value of a type for an absent argument: that of an `Option` is `None`; most types have none.
 pub(crate) fn absent<T: DeserializeOwned>() -> Option<T> {
     T::deserialize(Absent).ok()
 }
 
-/// Whether a type takes an absent value. One that panics at it does not.
+/// Returns whether a type accepts an absent argument. A type that panics does not.
 fn accepts_absent<T: DeserializeOwned>() -> bool {
     catch_unwind(|| absent::<T>().is_some()).unwrap_or_else(|payload| {
         discard(payload);
@@ -175,7 +175,7 @@ fn accepts_absent<T: DeserializeOwned>() -> bool {
     })
 }
 
-/// Answers nothing but "is it an option?".
+/// A deserializer that only tells whether a type is an `Option`.
 struct Absent;
 
 impl<'de> Deserializer<'de> for Absent {
