@@ -143,7 +143,7 @@ impl Arg {
             if header.value().is_empty() || !header.value().chars().all(is_token) {
                 errors.at(header, "not a header name; use letters, digits and `-`");
             } else if self.keys.flag("secret").is_some() {
-                errors.at(header, "a secret does not belong into a header; remove `header` or `secret`");
+                errors.at(header, "a secret does not belong in a header; remove `header` or `secret`");
             }
         }
         let others = ["default", "schema", "header"].iter().any(|key| self.keys.get(key).is_some());

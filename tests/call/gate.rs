@@ -66,7 +66,7 @@ fn c30_trust_is_given_to_one_tool_or_to_one_request() {
 fn what_is_said_of_a_tool_that_is_not_there_is_found_at_build() {
     let error =
         with_tools(tools![delete]).trust_tool("files.delte", TrustLevel::Trusted).build().unwrap_err().to_string();
-    assert!(error.contains(".trust_tool(\"files.delte\", …)` concerns no tool"), "{error}");
+    assert!(error.contains(".trust_tool(\"files.delte\", …)` matches no tool"), "{error}");
     assert!(error.contains("did you mean `files.delete`") && error.contains("gate.rs:"), "{error}");
     let twice = with_tools(tools![delete])
         .rate_limit_tool("files.delete", RateLimit::per_second(1))

@@ -170,8 +170,8 @@ fn a_wrong_command_line_is_told_with_usage() {
     for (words, said) in [
         (&["lst"][..], "list"),
         (&["schema"], "<NAME>"),
-        (&["call", "people.greet", "Ada"], "`Ada` is no argument"),
-        (&["call", "people.greet", "others=[1"], "`others` is no JSON"),
+        (&["call", "people.greet", "Ada"], "`Ada` is not an argument"),
+        (&["call", "people.greet", "others=[1"], "`others` is not JSON"),
         (&["call", "people.greet", "{name}"], "no JSON object"),
         (&["serve", "--trust", "fully"], "trusted, verified, untrusted"),
     ] {
@@ -438,7 +438,7 @@ fn over_http_a_token_can_be_asked_for() {
 fn what_others_can_reach_is_not_served_to_everyone() {
     for (words, said) in [
         (&["--http", "0.0.0.0:0"][..], "can be reached by others; set `MCP_TOKEN` or say `--token`"),
-        (&["--http", "0.0.0.0:0", "--token", ""], "the token is empty, or has more than visible ASCII in it; give one"),
+        (&["--http", "0.0.0.0:0", "--token", ""], "the token is empty, or contains something other than visible ASCII; choose one"),
         (&["--http", "nowhere"], "nothing can be served at nowhere: invalid socket address; give"),
         (&["--http", "99999"], "nothing can be served at 99999: invalid socket address; give"),
     ] {
@@ -448,7 +448,7 @@ fn what_others_can_reach_is_not_served_to_everyone() {
     }
     let serving = Serving::start(&[], None);
     let taken = program(&["serve", "--http", &serving.address], &[], "");
-    assert!(taken.err.contains("another program is there; choose another port"), "{}", taken.err);
+    assert!(taken.err.contains("the address is in use; choose another port"), "{}", taken.err);
 }
 
 #[test]

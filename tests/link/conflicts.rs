@@ -36,8 +36,6 @@ fn p2_every_conflict_is_in_one_report_with_both_places() {
         ("wire", "alpha_beta_gamma"),
         ("wire", "old.alias"),
         ("wire", "old.name"),
-        ("wire", "old_alias"),
-        ("wire", "old_name"),
     ];
     assert_eq!(met, expected);
 
@@ -157,6 +155,6 @@ fn s3_44_c18_the_same_tool_twice_is_one_tool() {
 #[test]
 fn p3_crates_that_are_named_are_there() {
     let error = Registry::builder().expect_tools([("dup-a", 5), ("dup_b", 6)]).build().unwrap_err().to_string();
-    assert!(error.contains("the package `dup_b` brought 5 of at least 6 tools"), "{error}");
+    assert!(error.contains("the package `dup_b` has 5 of at least 6 expected tools"), "{error}");
     assert!(!error.contains("the package `dup-a`"), "{error}");
 }

@@ -288,7 +288,7 @@ fn c3_either_spelling_is_taken_and_a_contradiction_refused() {
     assert!(error.to_string().starts_with("`name` differs from `tool_name`, which means the same; send one of them"));
 
     let error = ToolCall::from_value_with(json!({ "name": "a.b", "arguments": {} }), Strictness::Strict).unwrap_err();
-    assert_eq!(error.to_string(), "`name` is not taken in strict mode; rename it to `tool_name`");
+    assert_eq!(error.to_string(), "`name` is not accepted in strict mode; rename it to `tool_name`");
 }
 
 #[test]

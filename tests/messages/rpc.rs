@@ -154,8 +154,8 @@ fn s2_5_what_is_not_json_is_a_parse_error_with_the_place() {
 #[test]
 fn s2_6_what_is_json_but_not_a_request_is_an_invalid_request() {
     let cases = [
-        ("[]", None, "a batch is not taken"),
-        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, None, "a batch is not taken"),
+        ("[]", None, "batches are not supported"),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, None, "batches are not supported"),
         ("\"text\"", None, "a message is a JSON object"),
         ("42", None, "a message is a JSON object"),
         ("{}", None, "`jsonrpc` is missing"),

@@ -477,7 +477,7 @@ fn instructions_that_concern_no_tool_are_refused() {
     assert!(error.to_string().contains("registry/main.rs:"), "{error}");
     assert!(
         error.to_string().contains(
-            "`.exclude(\"mcp-tests\", \"calc.nothing\")` concerns no tool: `mcp-tests` has no tool `calc.nothing`"
+            "`.exclude(\"mcp-tests\", \"calc.nothing\")` matches no tool: `mcp-tests` has no tool `calc.nothing`"
         ),
         "{error}"
     );

@@ -394,7 +394,7 @@ pub enum TransportError {
         address: std::net::SocketAddr,
     },
     /// The token is empty, or cannot be sent in a header.
-    #[error("the token is empty, or has more than visible ASCII in it; give one that nobody can guess")]
+    #[error("the token is empty, or contains something other than visible ASCII; choose one that nobody can guess")]
     Token,
     /// Reading or writing failed.
     #[error("the connection failed: {0}; check it and try again")]
@@ -411,8 +411,8 @@ impl fmt::Debug for TransportError {
 /// Describes the problem with an address, and what to do.
 fn bind_remedy(error: &std::io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::AddrInUse => "another program is there; choose another port".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "this program may not; choose a port from 1024 on".to_owned(),
+        std::io::ErrorKind::AddrInUse => "the address is in use; choose another port".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied; choose a port of 1024 or above".to_owned(),
         _ => format!("{error}; give an address such as 127.0.0.1:3000"),
     }
 }

@@ -157,7 +157,7 @@ pub enum RegistrationProblem {
         origin: Box<Origin>,
     },
     /// A package has fewer tools than expected.
-    #[error("the package `{package}` brought {found} of at least {expected} tools: {}\n    expected at {place}", unlinked(.package, *.found, *.named))]
+    #[error("the package `{package}` has {found} of at least {expected} expected tools: {}\n    expected at {place}", unlinked(.package, *.found, *.named))]
     Unlinked {
         /// The package.
         package: String,

@@ -96,7 +96,7 @@ pub enum Rule {
         other: &'static str,
     },
     /// A field has its other spelling, in strict mode.
-    #[error("is not taken in strict mode; rename it to `{canonical}`")]
+    #[error("is not accepted in strict mode; rename it to `{canonical}`")]
     Alias {
         /// The name of the field.
         canonical: &'static str,

@@ -96,7 +96,7 @@ fn nearest<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a st
 }
 
 pub(super) fn malformed(expected: &str, at: usize, rest: Option<&str>) -> Fault {
-    let message = format!("the arguments are no JSON object: byte {at} should be {expected}; send one JSON object");
+    let message = format!("the arguments are not a JSON object: byte {at} should be {expected}; send one JSON object");
     fault(String::new(), expected, rest, message)
 }
 

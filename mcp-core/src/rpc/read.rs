@@ -62,7 +62,7 @@ impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
         if first != Some(&b'{') {
             serde_json::from_str::<IgnoredAny>(text).map_err(json)?;
             return Err(match first {
-                Some(b'[') => invalid("a batch is not taken; send each message on its own").into(),
+                Some(b'[') => invalid("batches are not supported; send each message on its own").into(),
                 _ => invalid("a message is a JSON object; send `{\"jsonrpc\": \"2.0\", …}`").into(),
             });
         }

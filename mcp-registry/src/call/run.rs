@@ -482,7 +482,7 @@ fn parsed(tool: &Callable, arguments: &str) -> Result<Value, Error> {
         Ok(_) => "they are JSON, but no object".to_owned(),
         Err(error) => error.to_string(),
     };
-    let message = format!("the arguments are no JSON object: {reason}; send one JSON object");
+    let message = format!("the arguments are not a JSON object: {reason}; send one JSON object");
     let fault = Fault::new("", "a JSON object", message);
     Err(SchemaError::new(tool.name(), vec![fault]).into())
 }
@@ -492,6 +492,6 @@ pub(crate) const CANCELLED: ErrorType = ErrorType::from_static("CancelledError")
 
 /// The error of a cancelled call.
 pub(crate) fn cancelled(tool: &str) -> Error {
-    let message = format!("`{tool}` was cancelled by its caller; call it again if it is wanted after all");
+    let message = format!("`{tool}` was cancelled by its caller; call it again if you still need it");
     ToolError::new(CANCELLED, message).into()
 }

@@ -121,7 +121,7 @@ impl Unchecked {
             return None;
         }
         let call = format!(".allow_unchecked({name:?})");
-        let reason = format!("concerns no tool: none is named `{name}`; correct it, or remove it");
+        let reason = format!("matches no tool: none is named `{name}`; correct it, or remove it");
         Some(RegistrationProblem::Edit { call, reason, place: self.place.clone() })
     }
 }

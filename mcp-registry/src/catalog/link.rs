@@ -31,7 +31,7 @@ pub(crate) fn package_key(package: &str) -> String {
 /// }
 /// // The crate is linked, but it has no tools of its own.
 /// let error = mcp_registry::Registry::linked().unwrap_err();
-/// assert!(error.to_string().contains("`mcp-registry` brought 0 of at least 1 tools"));
+/// assert!(error.to_string().contains("`mcp-registry` has 0 of at least 1 expected tools"));
 /// ```
 #[macro_export]
 macro_rules! link_tools {

@@ -25,7 +25,7 @@ pub(crate) enum Change {
     Prefix { prefix: String },
 }
 
-/// The tools with their final names. An override that concerns no tool, or several where it should concern one, is a
+/// The tools with their final names. An override that matches no tool, or several where it should concern one, is a
 /// problem.
 pub(crate) fn apply(
     overrides: &[Override],
@@ -95,7 +95,7 @@ impl Override {
     /// What is wrong with an override that concerns these tools.
     fn fault(&self, concerned: &[Arc<Definition>]) -> Option<RegistrationProblem> {
         let reason = match concerned {
-            [] => format!("concerns no tool: `{}` has {}; correct it, or remove it", self.package, self.missing()),
+            [] => format!("matches no tool: `{}` has {}; correct it, or remove it", self.package, self.missing()),
             [_] => return None,
             [first, second, ..] => {
                 let versions = [&first.origin.package_version, &second.origin.package_version];

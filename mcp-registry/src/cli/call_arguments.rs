@@ -28,7 +28,7 @@ impl CallArguments {
         if let [object] = words {
             if object.trim_start().starts_with('{') {
                 let object: JsonObject = serde_json::from_str(object)
-                    .map_err(|error| format!("the arguments are no JSON object: {error}"))?;
+                    .map_err(|error| format!("the arguments are not a JSON object: {error}"))?;
                 return Ok(Self(object.into_iter().map(|(key, value)| (key, ArgumentValue::Json(value))).collect()));
             }
         }
@@ -60,7 +60,7 @@ impl CallArguments {
 /// `key=value` or `key:=json`.
 fn parse_pair(word: &str) -> Result<(String, ArgumentValue), String> {
     let Some((key, text)) = word.split_once('=').filter(|(key, _)| !matches!(*key, "" | ":")) else {
-        return Err(format!("`{word}` is no argument; write `key=value`, `key:=json`, or one JSON object"));
+        return Err(format!("`{word}` is not an argument; write `key=value`, `key:=json`, or one JSON object"));
     };
     match key.strip_suffix(':') {
         None => Ok((key.to_owned(), ArgumentValue::Text(text.to_owned()))),
@@ -69,7 +69,7 @@ fn parse_pair(word: &str) -> Result<(String, ArgumentValue), String> {
 }
 
 fn parse_json(key: &str, text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("`{key}` is no JSON: {error}; put strings in quotes"))
+    serde_json::from_str(text).map_err(|error| format!("`{key}` is not JSON: {error}; put strings in quotes"))
 }
 
 /// The schema of an argument, by its name or an alias.
@@ -174,15 +174,15 @@ mod tests {
     fn mistakes_say_what_to_write() {
         let list = json!({ "list": { "type": "array" } });
         for (line, message) in [
-            (&["word"][..], "`word` is no argument; write `key=value`"),
-            (&["=1"], "`=1` is no argument"),
-            (&[":=1"], "`:=1` is no argument"),
-            (&["[1]"], "`[1]` is no argument"),
-            (&["{}", "a=1"], "`{}` is no argument"),
-            (&["{a}"], "the arguments are no JSON object: key must be a string"),
+            (&["word"][..], "`word` is not an argument; write `key=value`"),
+            (&["=1"], "`=1` is not an argument"),
+            (&[":=1"], "`:=1` is not an argument"),
+            (&["[1]"], "`[1]` is not an argument"),
+            (&["{}", "a=1"], "`{}` is not an argument"),
+            (&["{a}"], "the arguments are not a JSON object: key must be a string"),
             (&["a=1", "a:=2"], "`a` is given twice"),
-            (&["a:=b"], "`a` is no JSON: expected value at line 1 column 1; put strings in quotes"),
-            (&["list=[1"], "`list` is no JSON: EOF while parsing a list"),
+            (&["a:=b"], "`a` is not JSON: expected value at line 1 column 1; put strings in quotes"),
+            (&["list=[1"], "`list` is not JSON: EOF while parsing a list"),
         ] {
             let error = arguments(&list, line).unwrap_err();
             assert!(error.starts_with(message), "{error}");

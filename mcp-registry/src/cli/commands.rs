@@ -29,7 +29,7 @@ impl Cli<'_> {
         };
         let tools: Vec<&RegisteredTool> = catalog.list_registered_tools().iter().filter(matches).collect();
         if tools.is_empty() && !catalog.is_empty() {
-            print_note("no tool is like that; `list` without options shows all of them");
+            print_note("no tool matches; `list` without options shows all of them");
         }
         print(&if json { pretty(&tools) } else { render::list(&tools, Styles::for_stream(&io::stdout())) })
     }

@@ -59,7 +59,7 @@ pub(crate) fn unsupported_version(requested: &str, oldest: ProtocolVersion) -> R
         Some(version) => {
             format!("MCP {version} begins with `initialize` and has no version in `_meta`; do so, or use a newer one")
         }
-        None => format!("MCP {} is not spoken here; use one of {}", short(requested), supported.join(", ")),
+        None => format!("MCP {} is not supported; use one of {}", short(requested), supported.join(", ")),
     };
     let data = json!({ "supported": supported, "requested": short(requested), "error_type": "ValidationError" });
     RpcError::new(code::UNSUPPORTED_PROTOCOL_VERSION, message).data(data)

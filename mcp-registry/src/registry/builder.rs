@@ -332,7 +332,7 @@ impl ToolSetting {
     fn apply(self, catalog: &Catalog, call_settings: &mut [CallSettings]) -> Option<RegistrationProblem> {
         let Self { setter, name, settings: CallSettings { trust, limit }, place } = self;
         let reason = match catalog.position(&name).map(|position| &mut call_settings[position]) {
-            None => format!("concerns no tool: {}", catalog.not_found(&name)),
+            None => format!("matches no tool: {}", catalog.not_found(&name)),
             Some(known) if known.trust.and(trust).is_some() || known.limit.and(limit).is_some() => {
                 "is set twice for one tool; keep one of the two".to_owned()
             }

@@ -178,7 +178,7 @@ pub(crate) fn schema_faults(subject: &dyn Subject) -> Vec<(&'static str, String)
 }
 
 fn invalid_schema(reason: &str) -> String {
-    format!("is no JSON Schema: {reason}; correct it")
+    format!("is not a JSON Schema: {reason}; correct it")
 }
 
 /// What is wrong with the explicit schema, `pattern` and `format` of a parameter.
@@ -202,5 +202,5 @@ fn pattern_fault(pattern: &str) -> Option<String> {
 fn format_fault(format: &str) -> Option<String> {
     let known = |format: &str| jsonschema::options().is_known_format(Draft::Draft202012, format);
     let names = FORMATS.iter().map(|(name, _)| name).filter(|name| known(name));
-    (!known(format)).then(|| format!("has the format `{format}`, which nobody knows; use {}", listed(names)))
+    (!known(format)).then(|| format!("has the format `{format}`, which is unknown; use {}", listed(names)))
 }

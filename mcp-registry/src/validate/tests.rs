@@ -374,7 +374,7 @@ fn a_dynamic_tool_needs_the_validator_if_its_schema_demands_anything() {
 fn allowing_an_unknown_tool_is_rejected() {
     let error = Registry::builder_of(tools![numbers]).allow_unchecked("need.number").build().unwrap_err().to_string();
     assert!(
-        error.contains("`.allow_unchecked(\"need.number\")` concerns no tool: none is named `need.number`; correct it"),
+        error.contains("`.allow_unchecked(\"need.number\")` matches no tool: none is named `need.number`; correct it"),
         "{error}"
     );
     assert!(Registry::builder_of(tools![pattern]).allow_unchecked("need.pattern").build().is_ok());

@@ -24,7 +24,7 @@ fn a_wrong_key_of_a_map_is_named() {
     expect(
         "keyed",
         r#"{"colors":{"red":"1"}}"#,
-        &[("/colors/red", "`colors/red` must be an integer from 0 to 255, not \"1\"; send such a value")],
+        &[("/colors/red", "`colors/red` must be an integer from 0 to 255, not \"1\"; correct the value")],
     );
 }
 

@@ -172,10 +172,10 @@ fn all_faults_are_told_at_once() {
         "plain",
         r#"{"number":"x","count":300,"more":[1],"flag":1}"#,
         &[
-            ("/number", "`number` must be an integer, not \"x\"; send such a value"),
-            ("/count", "`count` must be an integer from 0 to 255, not 300; send such a value"),
+            ("/number", "`number` must be an integer, not \"x\"; correct the value"),
+            ("/count", "`count` must be an integer from 0 to 255, not 300; correct the value"),
             ("/more", "there is no argument `more`; remove it, or use one of `number`, `text`, `count`, `flag`"),
-            ("/flag", "`flag` must be a boolean, not 1; send such a value"),
+            ("/flag", "`flag` must be a boolean, not 1; correct the value"),
             ("/text", "`text` is missing; add it"),
         ],
     );
@@ -188,7 +188,7 @@ fn a_fault_says_what_belongs_there_and_what_came() {
     expect(
         "plain",
         r#"{"number":null,"text":"a"}"#,
-        &[("/number", "`number` must be an integer, not null; send such a value")],
+        &[("/number", "`number` must be an integer, not null; correct the value")],
     );
     expect("none", r#"{"a":1}"#, &[("/a", "there is no argument `a`; the tool takes none; remove it")]);
 }
@@ -257,7 +257,7 @@ fn what_is_no_object_is_refused_as_a_whole() {
         assert!(faults.iter().all(|fault| !fault.message.contains("missing")), "{text}: {faults:?}");
     }
     let message = &faults("plain", r#"{"number":1 2}"#)[0].message;
-    assert_eq!(message, "the arguments are no JSON object: byte 12 should be `,` or `}`; send one JSON object");
+    assert_eq!(message, "the arguments are not a JSON object: byte 12 should be `,` or `}`; send one JSON object");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_nested_fault_has_its_path() {
     expect(
         "nested",
         r#"{"filters":[],"color":"blue"}"#,
-        &[("/color", "`color` must be `red` or `green`, not \"blue\"; send such a value")],
+        &[("/color", "`color` must be `red` or `green`, not \"blue\"; correct the value")],
     );
     expect("nested", r#"{"filters":[],"pair":[1,2,3]}"#, &[("/pair/2", "`pair/2` is one too many; remove it")]);
     assert_eq!(path(r#"{"filters":[],"pair":[1]}"#), "/pair");
@@ -367,10 +367,10 @@ fn nothing_of_a_secret_is_repeated() {
         assert!(!format!("{faults:?}").contains("hunter2"), "{arguments}: {faults:?}");
     }
     let fault = &faults("login", r#"{"user":"u","password":"abc"}"#)[0];
-    assert_eq!(fault.message, "`password` must be a text of at least 4 characters; send such a value");
+    assert_eq!(fault.message, "`password` must be a text of at least 4 characters; correct the value");
     assert_eq!(fault.got, None);
     let pin = &faults("login", r#"{"user":"u","password":"abcd","pin":70000}"#)[0];
-    assert_eq!(pin.message, "`pin` must be an integer from 0 to 65535; send such a value");
+    assert_eq!(pin.message, "`pin` must be an integer from 0 to 65535; correct the value");
 }
 
 #[test]
@@ -397,21 +397,21 @@ fn constraints_are_kept_to() {
         assert!(call("bounded", arguments).is_ok(), "{arguments}: {:?}", call("bounded", arguments));
     }
     let bad = [
-        (r#"{"small":-2}"#, "`small` must be a number of at least -1, not -2; send such a value"),
-        (r#"{"small":11}"#, "`small` must be a number of at most 10, not 11; send such a value"),
+        (r#"{"small":-2}"#, "`small` must be a number of at least -1, not -2; correct the value"),
+        (r#"{"small":11}"#, "`small` must be a number of at most 10, not 11; correct the value"),
         (
             r#"{"large":18446744073709551615}"#,
-            "`large` must be a number of at most 18446744073709551614, not 18446744073709551615; send such a value",
+            "`large` must be a number of at most 18446744073709551614, not 18446744073709551615; correct the value",
         ),
-        (r#"{"ratio":0.49}"#, "`ratio` must be a number of at least 0.5, not 0.49; send such a value"),
-        (r#"{"ratio":2}"#, "`ratio` must be a number of at most 1.5, not 2; send such a value"),
-        (r#"{"text":"é"}"#, "`text` must be a text of at least 2 characters, not \"é\"; send such a value"),
-        (r#"{"text":"abcd"}"#, "`text` must be a text of at most 3 characters, not \"abcd\"; send such a value"),
-        (r#"{"path":""}"#, "`path` must be a text of at least 2 characters, not \"\"; send such a value"),
-        (r#"{"list":[ ]}"#, "`list` must be a list of at least 1 item, not [ ]; send such a value"),
-        (r#"{"list":[1,2,3]}"#, "`list` must be a list of at most 2 items, not [1,2,3]; send such a value"),
-        (r#"{"choice":"c"}"#, "`choice` must be one of `a`, `b\\n`, not \"c\"; send such a value"),
-        (r#"{"defaulted":2}"#, "`defaulted` must be a number of at least 3, not 2; send such a value"),
+        (r#"{"ratio":0.49}"#, "`ratio` must be a number of at least 0.5, not 0.49; correct the value"),
+        (r#"{"ratio":2}"#, "`ratio` must be a number of at most 1.5, not 2; correct the value"),
+        (r#"{"text":"é"}"#, "`text` must be a text of at least 2 characters, not \"é\"; correct the value"),
+        (r#"{"text":"abcd"}"#, "`text` must be a text of at most 3 characters, not \"abcd\"; correct the value"),
+        (r#"{"path":""}"#, "`path` must be a text of at least 2 characters, not \"\"; correct the value"),
+        (r#"{"list":[ ]}"#, "`list` must be a list of at least 1 item, not [ ]; correct the value"),
+        (r#"{"list":[1,2,3]}"#, "`list` must be a list of at most 2 items, not [1,2,3]; correct the value"),
+        (r#"{"choice":"c"}"#, "`choice` must be one of `a`, `b\\n`, not \"c\"; correct the value"),
+        (r#"{"defaulted":2}"#, "`defaulted` must be a number of at least 3, not 2; correct the value"),
     ];
     for (arguments, message) in bad {
         let faults = faults("bounded", arguments);

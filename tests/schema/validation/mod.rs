@@ -204,8 +204,8 @@ fn patterns_and_formats_of_parameters_are_checked() {
         "texts",
         json!({ "name": "A1", "mail": "a" }),
         &[
-            ("/name", "`name` must be a text that matches `^[a-z]+$`, not \"A1\"; send such a value"),
-            ("/mail", "`mail` must be a text of the format `email`, not \"a\"; send such a value"),
+            ("/name", "`name` must be a text that matches `^[a-z]+$`, not \"A1\"; correct the value"),
+            ("/mail", "`mail` must be a text of the format `email`, not \"a\"; correct the value"),
         ],
     );
 }
@@ -223,10 +223,10 @@ fn bounds_in_nested_types_are_checked() {
         "orders",
         json!({ "orders": [{ "count": 1, "code": "ABC" }, { "count": 0, "code": "abc" }] }),
         &[
-            ("/orders/1/count", "`orders/1/count` must be a number of at least 1, not 0; send such a value"),
+            ("/orders/1/count", "`orders/1/count` must be a number of at least 1, not 0; correct the value"),
             (
                 "/orders/1/code",
-                "`orders/1/code` must be a text that matches `^[A-Z]{3}$`, not \"abc\"; send such a value",
+                "`orders/1/code` must be a text that matches `^[A-Z]{3}$`, not \"abc\"; correct the value",
             ),
         ],
     );
@@ -241,7 +241,7 @@ fn the_alternative_that_is_meant_is_told_of() {
     expect(
         "orders",
         order(json!({ "kind": "square", "side": 6 })),
-        &[("/orders/0/shape/side", "`orders/0/shape/side` must be a number of at most 5, not 6; send such a value")],
+        &[("/orders/0/shape/side", "`orders/0/shape/side` must be a number of at most 5, not 6; correct the value")],
     );
 }
 
@@ -278,7 +278,7 @@ fn a_list_or_an_object_is_not_taken_for_what_it_is_not() {
     expect(
         "orders",
         json!({ "orders": [[1, "ABC", null, null]] }),
-        &[("/orders/0", "`orders/0` must be an object, not [1,\"ABC\",null,null]; send such a value")],
+        &[("/orders/0", "`orders/0` must be an object, not [1,\"ABC\",null,null]; correct the value")],
     );
 }
 
@@ -289,13 +289,13 @@ fn a_tool_that_is_made_is_checked_by_its_schema() {
         "made",
         json!({ "limit": 0, "when": "today", "only": "y", "by": { "abc": 1, "b": 2 }, "qeury": "ab", "x": 1 }),
         &[
-            ("/limit", "`limit` must be a number above 0, not 0; send such a value"),
-            ("/when", "`when` must be a text of the format `date`, not \"today\"; send such a value"),
-            ("/only", "`only` must be `x`, not \"y\"; send such a value"),
-            ("/by", "`by` must be an object of at most 1 member, not {\"abc\":1,\"b\":2}; send such a value"),
+            ("/limit", "`limit` must be a number above 0, not 0; correct the value"),
+            ("/when", "`when` must be a text of the format `date`, not \"today\"; correct the value"),
+            ("/only", "`only` must be `x`, not \"y\"; correct the value"),
+            ("/by", "`by` must be an object of at most 1 member, not {\"abc\":1,\"b\":2}; correct the value"),
             (
                 "/by",
-                "`by` must be an object of which each name is a text of at most 2 characters, not {\"abc\":1,\"b\":2}; send such a value",
+                "`by` must be an object of which each name is a text of at most 2 characters, not {\"abc\":1,\"b\":2}; correct the value",
             ),
             ("/qeury", "there is no argument `qeury`; did you mean `query`?"),
             ("/x", "there is no argument `x`; remove it, or use one of `query`, `limit`, `when`, `only`, `by`"),
@@ -341,9 +341,9 @@ fn a_secret_is_never_told() {
         "secrets",
         json!({ "login": { "user": "a", "password": "abc" }, "pin": "x", "open": "long" }),
         &[
-            ("/open", "`open` must be a text of at most 3 characters, not \"long\"; send such a value"),
-            ("/login", "`login` must be a text of at least 4 characters; send such a value"),
-            ("/pin", "`pin` must be a text that matches `^[0-9]+$`; send such a value"),
+            ("/open", "`open` must be a text of at most 3 characters, not \"long\"; correct the value"),
+            ("/login", "`login` must be a text of at least 4 characters; correct the value"),
+            ("/pin", "`pin` must be a text that matches `^[0-9]+$`; correct the value"),
         ],
     );
 }
@@ -377,10 +377,10 @@ fn a_pattern_or_format_that_is_none_is_refused() {
     });
     assert_eq!(pattern, "has the pattern `(`, which is no regular expression; correct it");
     assert!(
-        format.starts_with("has the format `e-mail`, which nobody knows; use one of `date-time`, `date`"),
+        format.starts_with("has the format `e-mail`, which is unknown; use one of `date-time`, `date`"),
         "{format}"
     );
-    assert!(param.starts_with("has a schema that is no JSON Schema: ") && param.ends_with("; correct it"), "{param}");
+    assert!(param.starts_with("has a schema that is not a JSON Schema: ") && param.ends_with("; correct it"), "{param}");
 }
 
 #[test]
@@ -391,7 +391,7 @@ fn a_schema_that_is_none_is_refused() {
     });
     assert_eq!(wrong.each_ref().map(|(which, _)| *which), ["input", "output", "input"]);
     assert!(wrong[0].1.contains(" at `/properties/n/type`; correct it"), "{}", wrong[0].1);
-    assert!(wrong.iter().all(|(_, reason)| reason.starts_with("is no JSON Schema: ")), "{wrong:?}");
+    assert!(wrong.iter().all(|(_, reason)| reason.starts_with("is not a JSON Schema: ")), "{wrong:?}");
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn a_tool_that_is_made_with_what_is_no_schema_is_refused() {
     let tool = |schema: Value| Tool::new("wrong.made", schema, |_, _| async {});
     let error =
         registry.register(tool(json!({ "type": "object", "required": ["a"], "minProperties": "x" }))).unwrap_err();
-    assert!(error.to_string().contains("the input schema of `wrong.made` is no JSON Schema"), "{error}");
+    assert!(error.to_string().contains("the input schema of `wrong.made` is not a JSON Schema"), "{error}");
     let output = tool(json!({ "type": "object" })).output_schema(json!({ "type": "object", "properties": { "a": 1 } }));
     assert_eq!(registry.register(output).unwrap_err().problems().len(), 1);
 }

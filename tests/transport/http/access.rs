@@ -243,7 +243,7 @@ fn s3_43_what_cannot_be_served_is_a_transport_error() {
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let error = serve_http(server(), taken.local_addr().unwrap()).await.unwrap_err();
         assert!(matches!(error, TransportError::Bind { .. }), "{error}");
-        assert!(error.to_string().ends_with("another program is there; choose another port"), "{error}");
+        assert!(error.to_string().ends_with("the address is in use; choose another port"), "{error}");
         let error = Http::new(server()).serve("0.0.0.0:0").await.unwrap_err();
         assert!(matches!(error, TransportError::Open { .. }), "{error}");
     });

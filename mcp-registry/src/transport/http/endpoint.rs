@@ -121,7 +121,7 @@ impl Endpoint {
     /// The options of the calls of a request.
     fn call_options(&self, request: &Parts) -> HttpResult<CallOptions> {
         guard(|| (self.http.options)(request))
-            .map_err(|_| internal_error("what belongs to the call could not be found out"))
+            .map_err(|_| internal_error("the options of the call could not be determined"))
     }
 
     fn method_not_allowed(&self, method: &Method) -> Box<HttpResponse> {
@@ -248,7 +248,7 @@ impl Endpoint {
         let headers = McpHeaders::new(&request.headers);
         let version = self.session_version(request, &headers)?;
         if !Accepted::lists_events(&request.headers) {
-            let message = "what is told here comes as events; send `Accept: text/event-stream`";
+            let message = "this stream consists of events; send `Accept: text/event-stream`";
             return reject(StatusCode::NOT_ACCEPTABLE, message);
         }
         let session = self.find_session(&headers, &self.call_options(request)?, sender)?;
@@ -364,7 +364,7 @@ impl Responder<'_> {
                 Ok(empty(StatusCode::ACCEPTED))
             }
             ReplyKind::Invalid(_) => {
-                reject(StatusCode::BAD_REQUEST, "the notification is none; send one of JSON-RPC 2.0")
+                reject(StatusCode::BAD_REQUEST, "the notification is invalid; send one of JSON-RPC 2.0")
             }
             // A request that was cancelled before `begin_with` returned.
             _ => Ok(self.cancelled()),

@@ -49,14 +49,14 @@ impl Permit {
         let before = taken[limit as usize].fetch_add(count, Ordering::Relaxed);
         let (max, name, message) = match limit {
             Limit::Bytes => {
-                let message = "as much is being read as may be; try again in a moment";
+                let message = "the server is reading too many bytes; try again in a moment";
                 (MAX_BUFFERED_BYTES, "bytes of messages", message)
             }
             Limit::Requests => {
                 let message = "too many requests are in flight; try again in a moment";
                 (http.max_in_flight, "requests in flight", message)
             }
-            Limit::Streams => (http.max_streams, "streams", "as many clients listen as may; try again later"),
+            Limit::Streams => (http.max_streams, "streams", "too many streams are open; try again later"),
         };
         if before + count <= max {
             return Ok(());

@@ -84,11 +84,11 @@ pub(super) fn busy(message: &str) -> HttpResponse {
 pub(super) fn access_denied(denied: &Denied) -> HttpResponse {
     let message = match denied {
         Denied::Host(host) => format!(
-            "the host `{}` is none of this server's; have the server allow it with `allow_host` or `--allow-host`",
+            "the host `{}` is not allowed; allow it on the server with `allow_host` or `--allow-host`",
             cut(host, 64)
         ),
         Denied::Origin(origin) => format!(
-            "the origin `{}` may not ask; have the server allow it with `allow_origin` or `--allow-origin`",
+            "the origin `{}` is not allowed; allow it on the server with `allow_origin` or `--allow-origin`",
             cut(origin, 64)
         ),
         Denied::Site(site) => format!(

@@ -60,7 +60,7 @@ impl HttpService {
     /// Answers a probe.
     fn health(&self, method: &Method, path: &str) -> HttpResponse {
         if !matches!(*method, Method::GET | Method::HEAD) {
-            let response = error_response(StatusCode::METHOD_NOT_ALLOWED, format!("`{path}` is asked for with GET"));
+            let response = error_response(StatusCode::METHOD_NOT_ALLOWED, format!("`{path}` only accepts GET"));
             return with_header(response, ALLOW, "GET, HEAD");
         }
         if self.endpoint.http.stopping.is_cancelled() {
