@@ -18,10 +18,18 @@
 /// Publishes each page with links to the others. A page defines its links as files, for those who read it as a file; the
 /// first definition of a link counts, and here that is the module.
 macro_rules! pages {
-    ($($page:ident: $name:literal;)*) => { pages! { @links [$(concat!("[", $name, "]: super::", stringify!($page), "\n")),*] $($page: $name;)* } };
-    (@links $links:tt $($page:ident: $name:literal;)*) => { $(pages! { @page $page $name $links })* };
-    (@page $page:ident $name:literal [$($link:expr),*]) => {
-        #[doc = concat!($($link,)* "\n", include_str!(concat!("../docs/", $name)))]
+    ($($page:ident: $path:literal $(, $anchor:literal)*;)*) => {
+        pages! {
+            @links [$(
+                concat!("[", $path, "]: super::", stringify!($page), "\n"),
+                $(concat!("[", $path, "#", $anchor, "]: super::", stringify!($page), "#", $anchor, "\n"),)*
+            )*]
+            $($page: $path;)*
+        }
+    };
+    (@links $links:tt $($page:ident: $path:literal;)*) => { $(pages! { @page $page $path $links })* };
+    (@page $page:ident $path:literal [$($link:expr,)*]) => {
+        #[doc = concat!($($link,)* "\n", include_str!(concat!("../docs/", $path)))]
         pub mod $page {}
     };
 }
@@ -31,12 +39,12 @@ pages! {
     parameters_and_schemas: "parameters-and-schemas.md";
     results_and_errors: "results-and-errors.md";
     state_and_context: "state-and-context.md";
-    linking_and_conflicts: "linking-and-conflicts.md";
-    calls: "calls.md";
-    testing: "testing.md";
-    serving: "serving.md";
+    linking_and_conflicts: "linking-and-conflicts.md", "a-crate-of-tools-is-missing", "only-some-of-the-tools";
+    calls: "calls.md", "permissions", "who-is-told", "with-tokio-and-without";
+    testing: "testing.md", "replace-what-a-tool-talks-to";
+    serving: "serving.md", "inside-an-rmcp-server", "protocol-versions", "sessions-and-load-balancers", "the-probe";
     hosts_and_models: "hosts-and-models.md";
-    security: "security.md";
+    security: "security.md", "http";
     performance: "performance.md";
     reliability: "reliability.md";
     troubleshooting: "troubleshooting.md";

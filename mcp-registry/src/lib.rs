@@ -37,7 +37,7 @@ mod call;
 pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(any(doc, doctest))]
+#[cfg(any(doc, all(doctest, feature = "cli", feature = "http", feature = "rmcp")))]
 pub mod guide;
 pub mod protocol;
 pub mod registry;
