@@ -7,11 +7,12 @@ use std::process::Command;
 
 use syn::visit::{self, Visit};
 
-/// The public modules of `mcp-registry`: its floors, those of `mcp-core`, and the subjects of `call` and `transport`.
-const MODULES: [&str; 26] = [
-    "audit", "catalog", "cli", "context", "entry", "error", "gate", "http", "layer", "limit", "lint", "mcp", "message",
-    "metrics", "name", "observe", "output", "param", "protocol", "registry", "rmcp", "rpc", "runtime", "schema",
-    "stdio", "testing",
+/// The public modules of `mcp-registry`: its floors, those of `mcp-core`, the subjects of `call` and `transport`,
+/// and the guide.
+const MODULES: [&str; 27] = [
+    "audit", "catalog", "cli", "context", "entry", "error", "gate", "guide", "http", "layer", "limit", "lint", "mcp",
+    "message", "metrics", "name", "observe", "output", "param", "protocol", "registry", "rmcp", "rpc", "runtime",
+    "schema", "stdio", "testing",
 ];
 
 fn repository() -> PathBuf {
