@@ -10,6 +10,13 @@
 //! - [`name`] has the names and versions of tools.
 //! - [`ToolError`] is what a tool fails with; [`Error`] is any failure, mapped to the wire by one table,
 //!   [`error::ErrorKind`].
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `http` | tools find the headers and extensions of the HTTP request by which they were called |
+//! | `arrayvec`, `bigdecimal`, `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `smallvec`, `smol_str`, `url`, `uuid` | types of the crate of that name as parameters and results |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -50,3 +57,8 @@ pub use self::output::Json;
 
 /// The return type of a tool that uses `?` on any error.
 pub type Result<T, E = error::BoxError> = std::result::Result<T, E>;
+
+/// The programs of the README, compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
