@@ -30,6 +30,20 @@
 //!
 //! The names at the root are those that nearly every program uses; the modules have the rest. All of `mcp-core` is exported
 //! here too, so that a program may depend on this crate alone.
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `validate` (default) | enforces what a schema requires beyond its types: patterns, formats, limits in your own types, explicit schemas |
+//! | `tokio` | a runtime for tools that use tokio but are called outside of one; tokio's timers and threads in place of std's (`runtime::TokioRuntime`) |
+//! | `stdio` | MCP over stdin and stdout, or any other stream of lines: `serve_stdio`, `stdio::serve_lines` |
+//! | `http` | MCP over Streamable HTTP: `serve_http`, `router` for axum, `Http` for everything else |
+//! | `cli` | a command line that lists, checks, calls and serves the tools of a program: `cli::main` |
+//! | `rmcp` | the tools inside an rmcp server: `rmcp::merge`, `rmcp::Handler`; needs Rust 1.88 |
+//! | `tracing` | a span for each call and an event for each outcome |
+//!
+//! Types of `chrono`, `uuid`, `url` and other crates as parameters and results are features of `mcp-core`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -89,6 +103,16 @@ pub use self::registry::{Registry, RegistryBuilder};
 #[cfg(feature = "stdio")]
 #[doc(inline)]
 pub use self::stdio::serve_stdio;
+
+/// The programs of the crate's own README, compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;
+
+/// The programs for coding agents, compiled as tests.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../../AGENTS.md")]
+struct Agents;
 
 /// The README's program, compiled as a test.
 #[cfg(all(doctest, feature = "cli"))]
