@@ -87,7 +87,7 @@ fn is_rust(path: &str) -> bool {
 }
 
 /// Whether a source has a function of this name that is a test, and is not ignored.
-fn has_test(source: &str, name: &str) -> bool {
+pub(crate) fn has_test(source: &str, name: &str) -> bool {
     let (mut is_test, mut is_ignored) = (false, false);
     for line in source.lines().map(str::trim_start) {
         let signature = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
