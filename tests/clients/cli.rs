@@ -438,7 +438,10 @@ fn over_http_a_token_can_be_asked_for() {
 fn what_others_can_reach_is_not_served_to_everyone() {
     for (words, said) in [
         (&["--http", "0.0.0.0:0"][..], "can be reached by others; set `MCP_TOKEN` or say `--token`"),
-        (&["--http", "0.0.0.0:0", "--token", ""], "the token is empty, or contains something other than visible ASCII; choose one"),
+        (
+            &["--http", "0.0.0.0:0", "--token", ""],
+            "the token is empty, or contains something other than visible ASCII; choose one",
+        ),
         (&["--http", "nowhere"], "nothing can be served at nowhere: invalid socket address; give"),
         (&["--http", "99999"], "nothing can be served at 99999: invalid socket address; give"),
     ] {

@@ -21,7 +21,8 @@ use super::{Faults, INVALID_INSIDE, MAX_FAULTS, walk};
 
 /// The fault of arguments or results that cannot be checked, since their schema is invalid.
 pub(super) fn unchecked(what: &str, reason: &str) -> Faults {
-    let message = format!("the {what} cannot be checked, because the tool's schema is invalid: {reason}; tell its author");
+    let message =
+        format!("the {what} cannot be checked, because the tool's schema is invalid: {reason}; tell its author");
     let fault = Fault::new("", "a schema", message);
     Faults { faults: vec![fault], omitted: 0 }
 }

@@ -380,7 +380,10 @@ fn a_pattern_or_format_that_is_none_is_refused() {
         format.starts_with("has the format `e-mail`, which is unknown; use one of `date-time`, `date`"),
         "{format}"
     );
-    assert!(param.starts_with("has a schema that is not a JSON Schema: ") && param.ends_with("; correct it"), "{param}");
+    assert!(
+        param.starts_with("has a schema that is not a JSON Schema: ") && param.ends_with("; correct it"),
+        "{param}"
+    );
 }
 
 #[test]
