@@ -36,7 +36,6 @@ impl Extensions {
     }
 
     /// Returns the value of a type. For a call over HTTP, this includes what layers of the server have put into the request's
-
     /// extensions, its `http::HeaderMap` and its `http::request::Parts`.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         let value = self.values.as_ref().and_then(|values| values.get(&TypeId::of::<T>()));

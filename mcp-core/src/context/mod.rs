@@ -133,7 +133,6 @@ impl ToolContext {
     }
 
     /// Returns the client's capabilities, in versions of MCP in which each request states them. A tool that needs more fails
-
     /// with [`ToolError::client_lacks`](ToolError::client_lacks).
     pub fn client_capabilities(&self) -> Option<&JsonObject> {
         self.meta().get("io.modelcontextprotocol/clientCapabilities")?.as_object()
@@ -165,7 +164,6 @@ impl ToolContext {
     }
 
     /// Returns whether the call was cancelled or has exceeded its deadline, so that nobody waits for the result. A plain
-
     /// function that takes long should check this regularly, and return.
     pub fn is_cancelled(&self) -> bool {
         let late = || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -173,7 +171,6 @@ impl ToolContext {
     }
 
     /// Completes when the call is cancelled or exceeds its deadline. The future of an `async` tool is dropped then; this is
-
     /// for what the tool has spawned elsewhere.
     pub fn cancelled(&self) -> Cancelled {
         self.cancel.as_ref().map_or_else(Cancelled::never, CancelToken::cancelled)
@@ -185,7 +182,6 @@ impl ToolContext {
     }
 
     /// Reports progress to the caller. Has no effect once the call is over (which is not checked for an `inline` tool, since it
-
     /// leaves nothing running).
     ///
     /// ```

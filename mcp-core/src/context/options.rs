@@ -17,7 +17,6 @@ use crate::util::JsonObject;
 pub(super) type Sink = Arc<dyn Fn(ToolEvent) + Send + Sync>;
 
 /// The options of a call: the caller, its trust level, a token that cancels it. They are cheap to clone, and do not
-
 /// allocate while they are empty.
 ///
 /// ```
@@ -102,7 +101,6 @@ impl CallOptions {
     }
 
     /// Sets the `_meta` of the request from JSON text, which is parsed when a tool asks for it. Fails if it is not an object,
-
     /// is nested too deeply, has a duplicate key, or contains something that a `Value` cannot represent.
     ///
     /// ```
@@ -125,7 +123,6 @@ impl CallOptions {
     }
 
     /// Sets the HTTP request of the call. A tool finds its extensions, headers and parts in
-
     /// [`ToolContext::extensions`](super::ToolContext::extensions).
     #[cfg(feature = "http")]
     #[must_use]

@@ -116,7 +116,6 @@ impl<'a> Input<'a> {
     }
 
     /// Reads the arguments into their slots, or as the fields of the struct that is the only parameter. Returns whether the
-
     /// tool is to run.
     #[doc(hidden)]
     pub fn read(

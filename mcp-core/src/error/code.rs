@@ -32,7 +32,6 @@ pub const AUTHENTICATION_ERROR: i64 = 40100;
 pub const PERMISSION_DENIED: i64 = 40300;
 
 /// Returns the standard message for a code, such as `"Invalid params"`; `None` for codes that neither JSON-RPC nor this crate
-
 /// defines.
 pub const fn phrase(code: i64) -> Option<&'static str> {
     Some(match code {

@@ -54,7 +54,6 @@ impl ToolError {
     }
 
     /// Creates the error for a client that lacks capabilities which the tool needs, such as `{"sampling": {}}`. In versions of
-
     /// MCP in which each request states the client's capabilities, it becomes a protocol error with a code of its own.
     ///
     /// ```
@@ -103,7 +102,6 @@ impl ToolError {
     }
 
     /// Returns whether the text comes from another error rather than from the tool's author. It may contain internal details,
-
     /// so servers mask it over the network.
     pub fn is_foreign(&self) -> bool {
         self.foreign
@@ -129,7 +127,6 @@ impl ToolError {
     }
 
     /// Converts any error to a tool error. A `ToolError`, or another error of this crate, is kept as it is, wherever it is in
-
     /// the chain of sources; so is a text.
     pub fn from_error(error: impl Into<BoxError>) -> Self {
         let error = match error.into().downcast::<Self>() {

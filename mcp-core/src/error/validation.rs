@@ -9,7 +9,6 @@ use crate::util::text::{cut, shown};
 pub const MAX_DEPTH: usize = 100;
 
 /// Why a message is invalid. It lists all violations (the first 20 of them), each with the path of the field and what to
-
 /// do.
 ///
 /// ```

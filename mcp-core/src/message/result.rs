@@ -53,7 +53,6 @@ impl ToolResult {
     }
 
     /// Creates a success with data. A value that is not an object becomes `{"result": value}`. If the value cannot be
-
     /// serialized, the result is a failure.
     pub fn data(data: impl Serialize) -> Self {
         match serde_json::to_value(data) {
