@@ -59,6 +59,8 @@ pub mod registry;
 pub mod rmcp;
 pub mod runtime;
 pub mod testing;
+// Its items are shown with the feature of the module that exports them, not with this condition as well.
+#[cfg_attr(docsrs, doc(auto_cfg = false))]
 #[cfg(any(feature = "stdio", feature = "http"))]
 mod transport;
 mod util;
