@@ -65,15 +65,15 @@ fn problems(log: &str, version_of_workspace: &str) -> Vec<String> {
             problems.push(format!("line {number}: write `## [Unreleased]` or `## [1.2.3] - 2026-11-17`"));
         }
     }
-    let (unreleased, released) = match releases.split_first() {
+    let (is_unreleased, versioned) = match releases.split_first() {
         Some((first, rest)) if first.version == "Unreleased" && first.date.is_none() => (true, rest),
         _ => (false, &releases[..]),
     };
-    if !unreleased {
+    if !is_unreleased {
         problems.push("the first section is not `## [Unreleased]`".to_owned());
     }
     let mut versions = Vec::new();
-    for Release { version, date, .. } in released {
+    for Release { version, date, .. } in versioned {
         if !date.is_some_and(is_date) {
             problems.push(format!("{version} has no date like `2026-11-17`"));
         }
