@@ -172,7 +172,7 @@ fn a_wrong_command_line_is_told_with_usage() {
         (&["schema"], "<NAME>"),
         (&["call", "people.greet", "Ada"], "`Ada` is not an argument"),
         (&["call", "people.greet", "others=[1"], "`others` is not JSON"),
-        (&["call", "people.greet", "{name}"], "no JSON object"),
+        (&["call", "people.greet", "{name}"], "not a JSON object"),
         (&["serve", "--trust", "fully"], "trusted, verified, untrusted"),
     ] {
         let wrong = run(words);

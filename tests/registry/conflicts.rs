@@ -39,4 +39,12 @@ fn two_tools_of_one_name_are_one_problem_and_a_shared_alias_is_another() {
         assert_eq!(error.problems().len(), problems, "{error}");
         assert!(aliases.iter().all(|alias| error.to_string().contains(&format!("`{alias}`"))), "{error}");
     }
+    // A name that is also a name of its own is reported, whatever else the tools share.
+    let renamed = |name, aliases: &'static [&'static str], line: u32| -> &'static ToolEntry {
+        let origin = Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", line);
+        let call = Call::Sync(|_, _, _| Ok(Returned::Nothing));
+        Box::leak(Box::new(ToolEntry::new(name, origin, call).aliases(aliases)))
+    };
+    let error = Catalog::from_entries([renamed("a_b", &["a.b"], 7), renamed("a.b", &[], 8)]).unwrap_err();
+    assert_eq!(error.problems().len(), 2, "{error}");
 }

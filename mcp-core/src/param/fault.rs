@@ -27,15 +27,13 @@ pub(super) fn duplicate(param: &Param) -> Fault {
 pub struct Document {
     /// What the whole is called.
     pub name: &'static str,
-    /// What one does with a value.
-    pub verb: &'static str,
 }
 
 /// The arguments of a call.
-pub const ARGUMENTS: Document = Document { name: "arguments", verb: "send" };
+pub const ARGUMENTS: Document = Document { name: "arguments" };
 
 /// The result of a call.
-pub const RESULT: Document = Document { name: "result", verb: "return" };
+pub const RESULT: Document = Document { name: "result" };
 
 impl Document {
     fn called(self, path: &str) -> Cow<'_, str> {
@@ -45,7 +43,7 @@ impl Document {
     /// The value at the path is not what belongs there.
     pub fn wrong(self, path: &str, expected: &str, got: Option<&str>) -> Fault {
         let (path, expected) = (bounded(path), cut(expected, WORDS));
-        let message = demanded(&self.called(path), &expected, got, self.verb);
+        let message = demanded(&self.called(path), &expected, got);
         fault(path.to_owned(), &expected, got, message)
     }
 
@@ -103,12 +101,12 @@ pub(super) fn malformed(expected: &str, at: usize, rest: Option<&str>) -> Fault 
 pub(super) fn constrained(param: &Param, expected: &str, json: &str) -> Fault {
     let expected = cut(expected, WORDS);
     let got = (!param.secret).then_some(json);
-    fault(path(param.name), &expected, got, demanded(&shown(param.name), &expected, got, ARGUMENTS.verb))
+    fault(path(param.name), &expected, got, demanded(&shown(param.name), &expected, got))
 }
 
-fn demanded(name: &str, expected: &str, got: Option<&str>, verb: &str) -> String {
+fn demanded(name: &str, expected: &str, got: Option<&str>) -> String {
     let not = got.map_or_else(String::new, |got| format!(", not {}", shown(got)));
-    format!("`{name}` must be {expected}{not}; {verb} such a value")
+    format!("`{name}` must be {expected}{not}; correct the value")
 }
 
 pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> Fault {
@@ -116,7 +114,7 @@ pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> 
     let name = shown(param.name);
     if param.secret {
         let expected = secret_expected(&reason);
-        return fault(path(param.name), &expected, None, demanded(&name, &expected, None, ARGUMENTS.verb));
+        return fault(path(param.name), &expected, None, demanded(&name, &expected, None));
     }
     // How deep is too deep is no place.
     let offset = offset(json, error).filter(|_| !is_too_deep(&reason));
@@ -187,12 +185,12 @@ fn explained(name: &str, reason: &str, got: Option<&str>) -> (String, String) {
         return ("fewer levels".into(), format!("`{name}` is nested too deep; flatten it"));
     }
     if what.starts_with("data did not match any variant") {
-        return (ALTERNATIVES.into(), demanded(name, ALTERNATIVES, got, ARGUMENTS.verb));
+        return (ALTERNATIVES.into(), demanded(name, ALTERNATIVES, got));
     }
     if expected.is_empty() {
         return ("another value".into(), format!("`{name}` is refused: {}; change it", cut(reason, WORDS)));
     }
-    let message = demanded(name, &expected, got, ARGUMENTS.verb);
+    let message = demanded(name, &expected, got);
     (expected.into_owned(), message)
 }
 
@@ -251,7 +249,7 @@ pub(crate) fn flattened_fault(json: &str, error: &serde_json::Error, secret: boo
     let name = ARGUMENTS.called(&place).into_owned();
     if secret {
         let expected = secret_expected(&reason);
-        let message = demanded(&name, &expected, None, ARGUMENTS.verb);
+        let message = demanded(&name, &expected, None);
         return fault(place, &expected, None, message);
     }
     if let Some(fault) = key.and_then(|key| invalid_key_fault(&place, &name, key, &reason)) {

@@ -222,8 +222,11 @@ fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> I
 /// Whether a shared name is worth its own report: two tools that share a canonical name share its wire name too, which is
 /// not reported again.
 fn is_new_conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> bool {
-    let mut pairs = one.canonical_and_wire_names();
-    !pairs.any(|[canonical, wire]| wire == name && canonical != name && other.answers_to(canonical))
+    let is_explained = |one: &RegisteredTool, other: &RegisteredTool| {
+        let mut pairs = one.canonical_and_wire_names().filter(|pair| pair.contains(&name));
+        pairs.all(|[canonical, _]| canonical != name && other.answers_to(canonical))
+    };
+    !(is_explained(one, other) && is_explained(other, one))
 }
 
 fn conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> Conflict {

@@ -30,7 +30,7 @@ pub(super) enum Command {
     },
     /// Prints the JSON schema of a tool's arguments
     Schema {
-        /// The tool: its name, or the last segment of it if no other tool has that
+        /// The tool: its name, or just the last part if that is unambiguous
         name: String,
         /// Prints the schema of its result instead
         #[arg(long)]
@@ -38,7 +38,7 @@ pub(super) enum Command {
     },
     /// Calls a tool and prints what it returns
     Call {
-        /// The tool: its name, or the last segment of it if no other tool has that
+        /// The tool: its name, or just the last part if that is unambiguous
         name: String,
         /// One JSON object, or pairs: `key=value`, which is parsed by the tool's schema, or `key:=json`
         #[arg(value_name = "JSON | KEY=VALUE")]

@@ -91,12 +91,24 @@ impl Cli<'_> {
 /// Prints a result for people: the bare value to stdout, everything else to stderr.
 fn print_result(result: &ToolResult) -> Result<ExitCode, Failure> {
     for notice in render::notices(result) {
-        print_note(&notice);
+        print_note(&printable(&notice));
     }
-    match &result.error {
-        Some(error) => Err(Failure::failed(format_args!("{}: {}", error.error_type, error.error_message))),
-        None => print(&render::value(result)),
+    let error = result.error.as_ref().map(|error| printable(&format!("{}: {}", error.error_type, error.error_message)));
+    if result.is_failure() {
+        return Err(Failure::Failed(error.unwrap_or_else(|| "the tool failed and did not say why".to_owned())));
     }
+    if let Some(error) = error {
+        print_note(&error);
+    }
+    print(&printable(&render::value(result)))
+}
+
+/// A text without control characters, which could change the terminal: tools return the texts of others.
+fn printable(text: &str) -> String {
+    let is_harmless = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    let escaped =
+        |letter: char| if is_harmless(letter) { letter.to_string() } else { letter.escape_default().to_string() };
+    text.chars().map(escaped).collect()
 }
 
 /// A tool by its name, or by the last segment or segments of its name if no other tool has them.
@@ -125,7 +137,7 @@ fn is_permission_error(result: &ToolResult) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failure, find_tool};
+    use super::{Failure, find_tool, printable};
     use crate::registry::Registry;
     use crate::{mcp_tool, tools};
 
@@ -137,6 +149,11 @@ mod tests {
 
     #[mcp_tool(name = "calc.divide", crate = crate)]
     fn divide() {}
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a\tb\n\u{1b}]0;title\u{7}é"), "a\tb\n\\u{1b}]0;title\\u{7}é");
+    }
 
     #[test]
     fn the_last_segment_of_a_name_is_enough_only_if_it_is_unique() {

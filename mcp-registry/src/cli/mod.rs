@@ -12,12 +12,14 @@
 //! |---|---|
 //! | `list [--json] [--tag TAG] [--module MODULE]` | lists the tools |
 //! | `schema NAME [--output]` | prints the JSON schema of a tool's arguments, or of its result |
-//! | `call NAME [JSON \| KEY=VALUE…] [--trust LEVEL]` | calls a tool and prints the flat result |
+//! | `call NAME [JSON \| KEY=VALUE…] [--json] [--trust LEVEL]` | calls a tool and prints what it returns: the bare value on a terminal, the flat result as JSON with `--json` or if stdout is not a terminal |
 //! | `serve [--stdio [--drain-timeout TIME] \| --http ADDRESS [--token TOKEN]] [--trust LEVEL]` | serves the tools to a host; over HTTP with the feature `http` |
 //! | `lint [--strict]` | reports what hosts and models could stumble over |
 //!
 //! Without a command, the program prints an overview if stdin is a terminal. Otherwise it serves over stdin and stdout,
 //! since that is how hosts start a program.
+//!
+//! **Names.** The last part of a tool's name is enough where it is unambiguous.
 //!
 //! **Arguments of a call** are one JSON object or a list of pairs. In `key=value`, the value is parsed as JSON if the
 //! tool's input schema asks for a number, a boolean, an array or an object, and is plain text otherwise. In `key:=json`,

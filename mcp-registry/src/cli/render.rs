@@ -51,7 +51,7 @@ fn summary(description: &str) -> String {
 
 /// What a tool returned: its content, or else its data. A text is printed as it is, and `{"result": value}` as the value.
 pub(super) fn value(result: &ToolResult) -> String {
-    if let Some(content) = &result.content {
+    if let Some(content) = result.content.as_ref().filter(|content| !content.is_empty()) {
         let blocks = content.iter().map(|block| match block {
             Content::Text { text, .. } => text.clone(),
             block => pretty(block),
@@ -206,6 +206,7 @@ mod tests {
             "{\n  \"result\": 5,\n  \"more\": 6\n}"
         );
         assert_eq!(value(&ToolResult::success()), "");
+        assert_eq!(value(&ToolResult::data(5).content(Vec::new())), "5");
         let blocks = [Content::text("one"), Content::image([1], "image/png")];
         let shown = value(&ToolResult::data(5).content(blocks.to_vec()));
         assert!(shown.starts_with("one\n{") && shown.contains("image/png"), "{shown}");

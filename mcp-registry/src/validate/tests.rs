@@ -484,10 +484,10 @@ mod with_the_feature {
         let messages = |data: Value| {
             returning.output_faults(&data).faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>()
         };
-        assert_eq!(messages(json!({ "n": 4 })), ["`n` must be a number of at most 3, not 4; return such a value"]);
-        assert_eq!(messages(json!({ "n": null })), ["`n` must be an integer, not null; return such a value"]);
+        assert_eq!(messages(json!({ "n": 4 })), ["`n` must be a number of at most 3, not 4; correct the value"]);
+        assert_eq!(messages(json!({ "n": null })), ["`n` must be an integer, not null; correct the value"]);
         assert_eq!(messages(json!({ "n": 1, "when": "now" })).len(), 1);
-        assert_eq!(messages(json!([1])), ["`result` must be an object, not [1]; return such a value"]);
+        assert_eq!(messages(json!([1])), ["`result` must be an object, not [1]; correct the value"]);
         assert!(tool(__mcp_tool_silent).output_faults(&json!(1)).faults.is_empty());
     }
 }
