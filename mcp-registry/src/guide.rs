@@ -21,8 +21,8 @@ macro_rules! pages {
     ($($page:ident: $path:literal $(, $anchor:literal)*;)*) => {
         pages! {
             @links [$(
-                concat!("[", $path, "]: super::", stringify!($page), "\n"),
-                $(concat!("[", $path, "#", $anchor, "]: super::", stringify!($page), "#", $anchor, "\n"),)*
+                concat!("[", $path, "]: crate::guide::", stringify!($page), "\n"),
+                $(concat!("[", $path, "#", $anchor, "]: crate::guide::", stringify!($page), "#", $anchor, "\n"),)*
             )*]
             $($page: $path;)*
         }
