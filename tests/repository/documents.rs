@@ -92,3 +92,29 @@ fn mistakes_in_llms_txt_are_found() {
         assert_eq!(problems_of_llms_txt(&good.replacen(before, after, 1)).len(), 1, "{before:?} → {after:?}");
     }
 }
+
+/// The parts of a message that are the same for every name, number and type.
+fn fixed_words(message: &str) -> Vec<String> {
+    let outside_of_code = message.split('`').step_by(2);
+    let parts = outside_of_code.flat_map(|text| text.split(['"', '\'', ';', ':', ',', '?', '.']));
+    parts.map(|part| part.trim().to_owned()).filter(|part| part.len() > 6).collect()
+}
+
+#[test]
+fn troubleshooting_has_each_compile_error_of_the_attribute() {
+    let page = read("docs/troubleshooting.md").replace('`', "");
+    let mut messages = 0;
+    for file in fs::read_dir(workspace().join("tests/compile_errors/ui")).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "stderr") {
+            continue;
+        }
+        let output = fs::read_to_string(&path).unwrap();
+        for message in output.lines().filter_map(|line| line.strip_prefix("error: ")) {
+            messages += 1;
+            let is_there = fixed_words(message).iter().any(|words| page.contains(words.as_str()));
+            assert!(is_there, "docs/troubleshooting.md lacks: {message}");
+        }
+    }
+    assert!(messages > 90, "the messages are where the test looks: {messages}");
+}

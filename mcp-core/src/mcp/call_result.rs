@@ -50,20 +50,20 @@ const DEPTH: usize = MAX_DEPTH + 8;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// What the model is shown.
+    /// What the model sees.
     pub content: Vec<Content>,
-    /// What the tool returned, for programs. An object in the versions before 2026-07-28.
+    /// What the tool returned, for programs. In versions before 2026-07-28 it is an object.
     pub structured_content: Option<Value>,
     /// Whether the call failed; always written.
     pub is_error: bool,
-    /// Remarks for programs.
+    /// Metadata for programs.
     pub meta: JsonObject,
-    /// Fields beside those, kept as they came.
+    /// Unknown fields, which are kept.
     pub extra: JsonObject,
 }
 
 impl CallToolResult {
-    /// The most bytes of a text that repeats the structured content: 256 KiB.
+    /// The maximum size of a text that repeats the structured content: 256 KiB.
     pub const MAX_REPEATED: usize = 256 * 1024;
 
     /// The result for clients that do not know `structuredContent`, which came with MCP 2025-06-18: the text has all of the

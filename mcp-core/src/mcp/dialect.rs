@@ -1,4 +1,4 @@
-//! The ways in which a call and its result are put on the wire.
+//! The forms of calls and results on the wire.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::message::{Strictness, ToolCall, ToolResult, parse};
 use crate::rpc::read::Members;
 use crate::rpc::{Id, RpcError, RpcMessage, RpcRejection, RpcRequest, RpcResponse};
 
-/// How a call is put on the wire. A call is answered in the dialect that it came in.
+/// The form of a call on the wire. The result has the same dialect as the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
@@ -22,7 +22,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The dialect of a JSON-RPC method that lists or calls tools.
+    /// Returns the dialect of a JSON-RPC method that lists or calls tools.
     pub fn from_method(method: &str) -> Option<Self> {
         match method {
             "tools/list" | "tools/call" => Some(Self::Mcp),
@@ -31,7 +31,7 @@ impl Dialect {
         }
     }
 
-    /// The numbers for the errors of tools that its clients expect.
+    /// Returns the error codes that clients of the dialect expect.
     pub const fn code_profile(self) -> CodeProfile {
         match self {
             Self::Flat | Self::Mcp => CodeProfile::Standard,
@@ -39,7 +39,7 @@ impl Dialect {
         }
     }
 
-    /// The JSON-RPC method that lists tools; a flat message cannot.
+    /// Returns the JSON-RPC method that lists tools; the flat dialect has none.
     pub const fn list_method(self) -> Option<&'static str> {
         match self {
             Self::Flat => None,
@@ -48,7 +48,7 @@ impl Dialect {
         }
     }
 
-    /// The JSON-RPC method that calls a tool; a flat message has none.
+    /// Returns the JSON-RPC method that calls a tool; the flat dialect has none.
     pub const fn call_method(self) -> Option<&'static str> {
         match self {
             Self::Flat => None,
@@ -58,7 +58,7 @@ impl Dialect {
     }
 }
 
-/// A message from a client, in whichever dialect it came: what does not say `jsonrpc` is a flat call.
+/// A message from a client, in any dialect. A message without `jsonrpc` is a flat call.
 ///
 /// ```
 /// use mcp_core::mcp::Incoming;
@@ -70,19 +70,19 @@ impl Dialect {
 /// ```
 #[derive(Debug)]
 pub enum Incoming<'a> {
-    /// A flat call, or what is wrong with it; answered by a flat result.
+    /// A flat call, or why it is invalid. The answer is a flat result.
     Flat(Result<ToolCall, ValidationError>),
     /// A JSON-RPC message.
     Rpc(RpcMessage<'a>),
 }
 
 impl<'a> Incoming<'a> {
-    /// Reads one message, a flat call leniently.
+    /// Parses a message; a flat call is parsed leniently.
     pub fn parse(message: &'a [u8]) -> Result<Self, Box<RpcRejection>> {
         Self::parse_with(message, Strictness::Lenient)
     }
 
-    /// Reads one message, a flat call as strictly as you say.
+    /// Parses a message; a flat call is parsed with this strictness.
     pub fn parse_with(message: &'a [u8], strictness: Strictness) -> Result<Self, Box<RpcRejection>> {
         let members = Members::parse_raw(message)?;
         Ok(if members.is_rpc() {
@@ -123,7 +123,7 @@ impl ToolCall {
         Self::from_value(params)
     }
 
-    /// The call as a JSON-RPC request. [`Dialect::Flat`] has none: the call itself is the message.
+    /// Converts the call to a JSON-RPC request; `None` for [`Dialect::Flat`], in which the call itself is the message.
     pub fn to_request<'a>(
         &self,
         id: impl Into<Id<'a>>,
@@ -162,7 +162,7 @@ impl ToolResult {
         }
     }
 
-    /// Reads the JSON-RPC answer to a call. A protocol error is a failure as well.
+    /// Reads the JSON-RPC response to a call. A protocol error becomes a failure.
     pub fn from_response(response: &RpcResponse<'_>, dialect: Dialect) -> Result<Self, Error> {
         let result = match &response.outcome {
             Err(error) => return Ok(Self::failure(error.to_detail())),

@@ -1,4 +1,4 @@
-//! The versions of MCP that are spoken.
+//! The supported versions of MCP.
 
 use crate::util::text::shown_as;
 
@@ -20,11 +20,11 @@ pub enum ProtocolVersion {
 }
 
 impl ProtocolVersion {
-    /// All of them, newest first.
+    /// All supported versions, newest first.
     pub const ALL: [Self; 5] =
         [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
 
-    /// The version on the wire.
+    /// Returns the version as it is on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -35,12 +35,12 @@ impl ProtocolVersion {
         }
     }
 
-    /// The version of a name.
+    /// Returns the version with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == name)
     }
 
-    /// Whether each request carries its version, and no connection is set up first.
+    /// Returns whether each request carries its version, without `initialize`.
     pub const fn is_stateless(self) -> bool {
         matches!(self, Self::V2026_07_28)
     }

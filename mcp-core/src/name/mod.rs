@@ -1,4 +1,4 @@
-//! Tool names (what a name may be, and how it is written on the wire) and versions.
+//! The names and versions of tools.
 
 mod version;
 
@@ -10,15 +10,15 @@ use serde::Deserialize;
 pub use self::version::{Version, VersionError};
 use crate::util::text::{same_as, shown};
 
-/// The longest canonical name, in characters.
+/// The maximum length of a canonical name, in characters.
 pub const MAX_NAME_LENGTH: usize = 128;
 
-/// The longest name that [`NamePolicy::HostSafe`] and [`NamePolicy::Bare`] publish; model providers refuse more.
+/// The maximum length of a name on the wire; model providers reject longer ones.
 pub const MAX_WIRE_NAME_LENGTH: usize = 64;
 
-/// A tool's canonical name, such as `file_utility.read_file_content`.
+/// The canonical name of a tool, such as `file_utility.read_file_content`.
 ///
-/// One to 128 of `A-Z a-z 0-9 _ - .`, in segments that the dots part; no segment is empty.
+/// A name has 1 to 128 characters, each one of `A-Z a-z 0-9 _ - .`. The dots separate segments, which are not empty.
 ///
 /// ```
 /// use mcp_core::NamePolicy;
@@ -36,24 +36,24 @@ pub struct ToolName(String);
 
 /// How a canonical name is published to hosts.
 ///
-/// A call may use the canonical or the published name. Several hosts refuse a tool, or the whole server, for a dot.
+/// A call may use the canonical or the published name. Several hosts reject a tool, or the whole server, if a name has a dot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NamePolicy {
-    /// `.` and `-` become `_`: every known host accepts the result. The default.
+    /// `.` and `-` become `_`, which every known host accepts. This is the default.
     #[default]
     HostSafe,
-    /// The canonical name as it is.
+    /// The canonical name, unchanged.
     Dotted,
-    /// The last segment alone.
+    /// Only the last segment.
     Bare,
 }
 
-/// Why a name cannot be a tool's name.
+/// Why a name is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// The name has no characters.
+    /// The name is empty.
     #[error("the name is empty; write `module.tool`")]
     Empty,
     /// The name has more than [`MAX_NAME_LENGTH`] characters.
@@ -61,68 +61,68 @@ pub enum NameError {
     TooLong {
         /// The beginning of the name.
         name: String,
-        /// How many characters it has.
+        /// The number of characters.
         length: usize,
     },
-    /// A character outside `A-Z a-z 0-9 _ - .`.
+    /// The name has a character that is not one of `A-Z a-z 0-9 _ - .`.
     #[error("`{name}` has the character {character:?} at position {position}; use letters, digits, `_`, `-` and `.`")]
     Character {
-        /// The name, cut if it is long.
+        /// The name, truncated if it is long.
         name: String,
         /// The character.
         character: char,
-        /// Its index, counted in characters.
+        /// The index of the character, in characters.
         position: usize,
     },
-    /// A dot at the beginning or the end, or two in a row.
+    /// The name starts or ends with a dot, or has two dots in a row.
     #[error("`{name}` has an empty segment; put something before and after each dot")]
     EmptySegment {
         /// The name.
         name: String,
     },
-    /// Not of the strict form: two or more segments of `a-z 0-9 _`.
+    /// The name does not have the strict form: two or more segments of `a-z 0-9 _`.
     #[error("`{name}` is not of the strict form; write `module.tool` in lower case letters, digits and `_`")]
     NotStrict {
         /// The name.
         name: String,
     },
-    /// The name would be published with more than [`MAX_WIRE_NAME_LENGTH`] characters.
+    /// The name on the wire would have more than [`MAX_WIRE_NAME_LENGTH`] characters.
     #[error(
         "`{name}` is published as `{wire}`, which has {length} characters; hosts take at most {MAX_WIRE_NAME_LENGTH}: shorten it"
     )]
     WireTooLong {
         /// The canonical name.
         name: String,
-        /// What it would be published as.
+        /// The name on the wire.
         wire: String,
-        /// How long that is.
+        /// The length of the name on the wire.
         length: usize,
     },
 }
 
 impl ToolName {
-    /// Reads a canonical name.
+    /// Parses a canonical name.
     pub fn parse(name: &str) -> Result<Self, NameError> {
         check(name)?;
         Ok(Self(name.to_owned()))
     }
 
-    /// The name as it is written in Rust code, documents and logs.
+    /// Returns the canonical name.
     pub fn canonical(&self) -> &str {
         &self.0
     }
 
-    /// All before the last dot, if there is one.
+    /// Returns the part before the last dot, if there is one.
     pub fn module(&self) -> Option<&str> {
         self.0.rsplit_once('.').map(|(module, _)| module)
     }
 
-    /// What follows the last dot.
+    /// Returns the part after the last dot.
     pub fn last_segment(&self) -> &str {
         self.0.rsplit_once('.').map_or(self.canonical(), |(_, last)| last)
     }
 
-    /// The name under which hosts see the tool. One that is too long for them is refused, never cut.
+    /// Returns the name that hosts see. A name that is too long for them is an error; it is never truncated.
     pub fn wire(&self, policy: NamePolicy) -> Result<Cow<'_, str>, NameError> {
         let wire = match policy {
             NamePolicy::HostSafe => self.folded(),
@@ -135,19 +135,19 @@ impl ToolName {
         Ok(wire)
     }
 
-    /// The name with `.` and `-` as `_`. Two tools whose names fold to the same text cannot be told apart by a host
-    /// that rewrites names: `a.b_c` and `a_b.c`.
+    /// Returns the name with `_` for `.` and `-`. A host that rewrites names cannot distinguish two tools whose names become
+    /// the same text, such as `a.b_c` and `a_b.c`.
     pub fn folded(&self) -> Cow<'_, str> {
         if self.0.contains(['.', '-']) { Cow::Owned(self.0.replace(['.', '-'], "_")) } else { Cow::Borrowed(&self.0) }
     }
 
-    /// Whether the name is of the strict form: two or more segments of lower case letters, digits and `_`.
+    /// Returns whether the name has the strict form: two or more segments of lower-case letters, digits and `_`.
     pub fn is_strict(&self) -> bool {
         check_strict(&self.0).is_ok()
     }
 }
 
-/// Checks the grammar of [`ToolName`] without making one.
+/// Checks whether a text is a valid [`ToolName`], without creating one.
 pub(crate) fn check(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);

@@ -1,4 +1,4 @@
-//! A tool's own version.
+//! The version of a tool.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::util::text::shown;
 
-/// A tool's version, `major.minor.patch`, by the rules of [semantic versioning](https://semver.org).
+/// The version of a tool, `major.minor.patch`, as in [semantic versioning](https://semver.org).
 ///
 /// ```
 /// use mcp_core::name::Version;
@@ -29,35 +29,35 @@ pub struct VersionError {
 }
 
 impl Version {
-    /// Makes `major.minor.patch`.
+    /// Creates the version `major.minor.patch`.
     pub const fn new(major: u64, minor: u64, patch: u64) -> Self {
         Self(semver::Version::new(major, minor, patch))
     }
 
-    /// Reads a version.
+    /// Parses a version.
     pub fn parse(text: &str) -> Result<Self, VersionError> {
         semver::Version::parse(text)
             .map(Self)
             .map_err(|error| VersionError { text: shown(text).into_owned(), reason: error.to_string() })
     }
 
-    /// The first number: raised by a change that breaks callers.
+    /// Returns the major version, which a breaking change increases.
     pub const fn major(&self) -> u64 {
         self.0.major
     }
 
-    /// The second number: raised by a change that adds and breaks nothing.
+    /// Returns the minor version, which an addition increases.
     pub const fn minor(&self) -> u64 {
         self.0.minor
     }
 
-    /// The third number: raised by a fix.
+    /// Returns the patch version, which a fix increases.
     pub const fn patch(&self) -> u64 {
         self.0.patch
     }
 
-    /// Whether a caller written for the required version works with this one: it is not older, and nothing between the
-    /// two breaks callers. (Cargo's `^required`: before `1.0.0` the second number counts as the first.)
+    /// Returns whether a caller that was written for the required version works with this one: it is not older, and there is no
+    /// breaking change between them. (As `^required` in Cargo: before `1.0.0`, the minor version counts as the major one.)
     pub fn is_compatible_with(&self, required: &Self) -> bool {
         let semver::Version { major, minor, patch, pre, .. } = required.0.clone();
         let caret = semver::Comparator { op: semver::Op::Caret, major, minor: Some(minor), patch: Some(patch), pre };

@@ -1,4 +1,4 @@
-//! The error of a request, and the error of a result that it tells of.
+//! JSON-RPC errors.
 
 use std::borrow::Cow;
 
@@ -17,11 +17,11 @@ use crate::util::JsonObject;
 #[error("{message} ({code})")]
 #[non_exhaustive]
 pub struct RpcError {
-    /// The number; see [`code`](crate::error::code).
+    /// The code; see [`code`](crate::error::code).
     pub code: i64,
-    /// What went wrong, in a sentence.
+    /// The message.
     pub message: String,
-    /// More on it; `error_type` among it, where it is known.
+    /// Further data, such as the `error_type` if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_value")]
     pub data: Option<Value>,
 }
@@ -36,12 +36,12 @@ impl Error {
 }
 
 impl RpcError {
-    /// An error.
+    /// Creates an error.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// Adds data.
+    /// Sets the data.
     #[must_use]
     pub fn data(mut self, data: impl Into<Value>) -> Self {
         self.data = Some(data.into());

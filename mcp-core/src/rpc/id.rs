@@ -1,4 +1,4 @@
-//! The id of a request.
+//! The ID of a request.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::RpcError;
 use super::read::{Text, invalid};
 use crate::util::text::shown;
 
-/// The id of a request: an integer or a string, never null.
+/// The ID of a request: an integer or a string, but not null.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Id<'a> {
     /// An integer, in the range of `i64` and `u64`.
@@ -29,7 +29,7 @@ impl<'a> Id<'a> {
         }
     }
 
-    /// The id with nothing borrowed.
+    /// Converts the ID to an owned one.
     pub fn into_owned(self) -> Id<'static> {
         match self {
             Self::Int(id) => Id::Int(id),
@@ -38,7 +38,7 @@ impl<'a> Id<'a> {
     }
 }
 
-/// The error for a value that is not an id.
+/// The error for a value that is not an ID.
 pub(super) fn wrong_id(raw: &RawValue) -> RpcError {
     match raw.get() {
         text if text.starts_with('"') => invalid("`id` is not a legal string; escape it as JSON asks for"),

@@ -18,15 +18,15 @@ use crate::error::SerializationError;
 pub use crate::error::code;
 use crate::util::text::cut;
 
-/// A message that was read without copying it; `params` and `result` are left as JSON text.
+/// A message that is parsed without copying; `params` and `result` stay JSON text.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum RpcMessage<'a> {
-    /// Wants an answer.
+    /// A request, which is answered.
     Request(RpcRequest<'a>),
-    /// Wants none.
+    /// A notification, which is not answered.
     Notification(RpcNotification<'a>),
-    /// Is one.
+    /// A response.
     Response(RpcResponse<'a>),
 }
 
@@ -45,59 +45,59 @@ pub enum RpcMessage<'a> {
 #[serde(tag = "jsonrpc", rename = "2.0")]
 #[non_exhaustive]
 pub struct RpcRequest<'a> {
-    /// What the answer will carry too.
+    /// The ID, which the response repeats.
     pub id: Id<'a>,
-    /// What to do.
+    /// The method.
     pub method: Cow<'a, str>,
-    /// With what: a JSON object, not looked into.
+    /// The parameters: a JSON object, which is not parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Cow<'a, RawValue>>,
 }
 
-/// A message that wants no answer.
+/// A notification: a message without a response.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "jsonrpc", rename = "2.0")]
 #[non_exhaustive]
 pub struct RpcNotification<'a> {
-    /// What happened.
+    /// The method.
     pub method: Cow<'a, str>,
-    /// More on it: a JSON object, not looked into.
+    /// The parameters: a JSON object, which is not parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Cow<'a, RawValue>>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RpcResponse<'a> {
-    /// The request's id; none where the request could not be read.
+    /// The ID of the request; `None` if the request could not be read.
     pub id: Option<Id<'a>>,
-    /// The result as JSON, not looked into, or the error.
+    /// The result as JSON, which is not parsed, or the error.
     pub outcome: Result<Cow<'a, RawValue>, RpcError>,
 }
 
-/// A message that is not JSON-RPC: the error to answer with, under the id that could still be read.
+/// Why a message is not JSON-RPC, with the ID for the response, if it could be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{error}")]
 #[non_exhaustive]
 pub struct RpcRejection {
-    /// The id, if the message has a legal one.
+    /// The ID, if the message has a valid one.
     pub id: Option<Id<'static>>,
-    /// What is wrong.
+    /// The error.
     pub error: RpcError,
     /// Whether the message was a notification, which is never answered.
     pub is_notification: bool,
 }
 
 impl RpcRejection {
-    /// The answer that is due, if one is.
+    /// Returns the response, unless the message was a notification.
     pub fn into_response(self) -> Option<RpcResponse<'static>> {
         (!self.is_notification).then(|| RpcResponse::failure(self.id, self.error))
     }
 }
 
 impl<'a> RpcMessage<'a> {
-    /// Reads one message in one pass, without looking into `params`.
+    /// Parses a message in one pass, without parsing `params`.
     pub fn parse(message: &'a (impl AsRef<[u8]> + ?Sized)) -> Result<Self, Box<RpcRejection>> {
         Self::from_members(&Members::parse_raw(message.as_ref())?)
     }
@@ -118,7 +118,7 @@ impl<'a> RpcMessage<'a> {
         })
     }
 
-    /// The message with nothing borrowed.
+    /// Converts the message to an owned one.
     pub fn into_owned(self) -> RpcMessage<'static> {
         match self {
             Self::Request(request) => RpcMessage::Request(request.into_owned()),
@@ -129,23 +129,23 @@ impl<'a> RpcMessage<'a> {
 }
 
 impl<'a> RpcRequest<'a> {
-    /// A request without parameters.
+    /// Creates a request without parameters.
     pub fn new(id: impl Into<Id<'a>>, method: impl Into<Cow<'a, str>>) -> Self {
         Self { id: id.into(), method: method.into(), params: None }
     }
 
-    /// Sets the parameters, which must serialise to an object.
+    /// Sets the parameters, which have to serialize to an object.
     pub fn params(mut self, params: impl Serialize) -> Result<Self, SerializationError> {
         self.params = Some(to_params(&params)?);
         Ok(self)
     }
 
-    /// Reads the parameters; absent ones as `{}`.
+    /// Deserializes the parameters, from `{}` if there are none.
     pub fn params_as<'p, T: Deserialize<'p>>(&'p self) -> Result<T, RpcError> {
         params_as(self.params.as_deref())
     }
 
-    /// The request with nothing borrowed.
+    /// Converts the request to an owned one.
     pub fn into_owned(self) -> RpcRequest<'static> {
         let Self { id, method, params } = self;
         RpcRequest { id: id.into_owned(), method: owned(method), params: params.map(owned) }
@@ -153,23 +153,23 @@ impl<'a> RpcRequest<'a> {
 }
 
 impl<'a> RpcNotification<'a> {
-    /// A notification without parameters.
+    /// Creates a notification without parameters.
     pub fn new(method: impl Into<Cow<'a, str>>) -> Self {
         Self { method: method.into(), params: None }
     }
 
-    /// Sets the parameters, which must serialise to an object.
+    /// Sets the parameters, which have to serialize to an object.
     pub fn params(mut self, params: impl Serialize) -> Result<Self, SerializationError> {
         self.params = Some(to_params(&params)?);
         Ok(self)
     }
 
-    /// Reads the parameters; absent ones as `{}`.
+    /// Deserializes the parameters, from `{}` if there are none.
     pub fn params_as<'p, T: Deserialize<'p>>(&'p self) -> Result<T, RpcError> {
         params_as(self.params.as_deref())
     }
 
-    /// The notification with nothing borrowed.
+    /// Converts the notification to an owned one.
     pub fn into_owned(self) -> RpcNotification<'static> {
         let Self { method, params } = self;
         RpcNotification { method: owned(method), params: params.map(owned) }
@@ -177,17 +177,17 @@ impl<'a> RpcNotification<'a> {
 }
 
 impl<'a> RpcResponse<'a> {
-    /// The answer to a request that went well.
+    /// Creates the response to a request that succeeded.
     pub fn success(id: impl Into<Id<'a>>, result: impl Serialize) -> Result<Self, SerializationError> {
         Ok(Self { id: Some(id.into()), outcome: Ok(to_raw("the result", &result)?) })
     }
 
-    /// The answer to one that did not; without an id where the request could not be read.
+    /// Creates the response to a request that failed; without an ID if the request could not be read.
     pub fn failure(id: Option<Id<'a>>, error: RpcError) -> Self {
         Self { id, outcome: Err(error) }
     }
 
-    /// The answer with nothing borrowed.
+    /// Converts the response to an owned one.
     pub fn into_owned(self) -> RpcResponse<'static> {
         let Self { id, outcome } = self;
         RpcResponse { id: id.map(Id::into_owned), outcome: outcome.map(owned) }

@@ -107,7 +107,8 @@ impl RegistryBuilder {
         self.set_for_tool("trust_tool", name.into(), CallSettings { trust: Some(trust), limit: None })
     }
 
-    /// Asks this gate before each call (default: [`LevelGate`](crate::call::gate::LevelGate)).
+    /// Asks this gate before each call (default: [`LevelGate`](crate::call::gate::LevelGate)). It replaces the check of
+    /// destructive tools: ask [`LevelGate`](crate::call::gate::LevelGate) in your gate to keep that. A gate has no time limit.
     pub fn gate(mut self, gate: impl Gate) -> Self {
         self.settings.gate = Some(Arc::new(gate));
         self
