@@ -90,7 +90,7 @@ fn check_signature(function: &Function, errors: &mut Errors) {
         let is_never = matches!(ungrouped(ty), Type::Never(_));
         errors.at_if(is_never, ty, "a tool has to return; replace `!` with a type");
         let opaque = SignatureType::read(ty).opaque;
-        errors.at_each(opaque, "a tool returns a type with a name; replace `impl Trait` by it");
+        errors.at_each(opaque, "a tool returns a type with a name; replace `impl Trait` with it");
     }
 }
 

@@ -190,7 +190,7 @@ fn check_type(ty: &Type, read: &SignatureType) -> syn::Result<Span> {
         Type::Reference(reference) => &*reference.elem,
         other => other,
     };
-    let concrete = |of: &str| format!("an argument needs a type of its own; replace `{of} Trait` by a concrete type");
+    let concrete = |of: &str| format!("an argument needs a type of its own; replace `{of} Trait` with a concrete type");
     let owned = "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`";
     match (ungrouped(inner), &read.opaque, &read.nested) {
         (Type::TraitObject(object), ..) => error(object, concrete("dyn")),

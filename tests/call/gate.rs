@@ -37,7 +37,7 @@ fn s3_46_destructive_tools_are_refused_unless_trusted() {
             let error = try_call(&registry, name, json!({})).unwrap_err();
             let Error::Tool(error) = error else { panic!("{error}") };
             assert_eq!(error.error_type(), "PermissionError");
-            assert!(error.message().ends_with("ask whoever runs the server to allow it"), "{error}");
+            assert!(error.message().ends_with("ask the operator of the server to allow it"), "{error}");
             let way = format!(".trust_tool(\"{name}\", TrustLevel::Trusted)");
             assert!(std::error::Error::source(&error).unwrap().to_string().contains(&way), "{error:?}");
             let mut out = Vec::new();

@@ -437,7 +437,7 @@ fn over_http_a_token_can_be_asked_for() {
 #[test]
 fn what_others_can_reach_is_not_served_to_everyone() {
     for (words, said) in [
-        (&["--http", "0.0.0.0:0"][..], "can be reached by others; set `MCP_TOKEN` or say `--token`"),
+        (&["--http", "0.0.0.0:0"][..], "can be reached by others; set `MCP_TOKEN`, add `--token`"),
         (
             &["--http", "0.0.0.0:0", "--token", ""],
             "the token is empty, or contains something other than visible ASCII; choose one",

@@ -190,18 +190,18 @@ fn s3_18_a_registration_error_is_a_page_with_both_places_and_the_way_out() {
     first  at dup/src/lib.rs:3 (dup::notes::note, dup 1.0.0)
     second at dup/src/lib.rs:3 (dup::notes::note, dup 2.0.0)
     rename one with `name = "…"`, or in the builder: .rename("dup@2.0.0", "n.x", "…") or .exclude("dup@2.0.0", "n.x")
-  - `a.b_c` and `a_b.c` are both called by `a_b_c`
+  - `a.b_c` and `a_b.c` share the name `a_b_c`
     first  at p/src/lib.rs:1 (p::notes::note, p 1.0.0)
     second at p/src/lib.rs:2 (p::notes::note, p 1.0.0)
     rename one with `name = "…"`, or in the builder: .rename("p", "a_b.c", "…") or .exclude("p", "a_b.c")
-  - `new.a` and `b.c` are both called by `b.c`
+  - `new.a` and `b.c` share the name `b.c`
     first  at p/src/lib.rs:1 (p::notes::note, p 1.0.0)
     second at q/src/lib.rs:2 (q::notes::note, q 1.0.0)
     remove the alias, or in the builder: .drop_alias("p", "new.a", "b.c") or .exclude("p", "new.a")
   - two tools are named `n.y`
     first  at p/src/lib.rs:3 (p::notes::note, p 1.0.0)
-    second at main.rs:7 (made at run time)
-    give the tool that is made at run time another name, or in the builder: .rename("p", "n.y", "…") or .exclude("p", "n.y") or .prefix("p", "…")
+    second at main.rs:7 (created at run time)
+    give the tool that is created at run time another name, or in the builder: .rename("p", "n.y", "…") or .exclude("p", "n.y") or .prefix("p", "…")
   - the name is empty; write `module.tool`
     at p/src/lib.rs:4 (p::notes::note, p 1.0.0)"#
     );

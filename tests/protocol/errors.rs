@@ -221,7 +221,7 @@ fn how_to_allow_a_refused_call_is_told_to_observers_and_not_to_the_caller() {
     let registry = builder().observer(told.clone()).build().unwrap();
     let client = Client::new(Server::new(registry.clone()));
     let refused = block_on(client.call_tool("shop_wipe", json!({}))).unwrap().to_json();
-    assert!(refused.contains("ask whoever runs the server"), "{refused}");
+    assert!(refused.contains("ask the operator of the server"), "{refused}");
     assert!(!refused.contains("trust_tool") && !refused.contains("TrustLevel"), "{refused}");
     let (error_type, message) = told.0.lock().unwrap().remove(0);
     assert_eq!(error_type, "PermissionError");

@@ -302,7 +302,7 @@ fn s3_18_s3_44_tools_come_and_go_at_run_time() {
     assert!(error.to_string().contains("two tools are named `hello.greet`, with different schemas"), "{error}");
     let linked = Tool::new("calc.plus", json!({ "type": "object" }), |_, _| async {});
     let error = registry.register(linked).unwrap_err();
-    assert!(error.to_string().contains("`calc.add` and `calc.plus` are both called by `calc.plus`"), "{error}");
+    assert!(error.to_string().contains("`calc.add` and `calc.plus` share the name `calc.plus`"), "{error}");
 
     assert!(registry.unregister("hello.greet") && !registry.unregister("hello.greet"));
     assert!(!registry.unregister("hi"));
@@ -507,7 +507,7 @@ fn names_are_edited_before_anything_is_checked() {
 fn a_registry_without_tools_is_an_error_unless_it_may_be_empty() {
     let error = Registry::builder_of([]).build().unwrap_err();
     assert!(matches!(error.problems(), [RegistrationProblem::Empty { linked: 0, .. }]));
-    assert!(error.to_string().contains("name it in the binary with `link_tools!(its_name)`, or say `.allow_empty()`"));
+    assert!(error.to_string().contains("name it in the binary with `link_tools!(its_name)`, or call `.allow_empty()`"));
     assert!(Registry::builder_of([]).allow_empty().build().is_ok());
     let error = Registry::builder_of(tools![add]).select(|_| false).build().unwrap_err().to_string();
     assert!(

@@ -57,7 +57,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { package, package_version, module_path, function, file, line } = self;
         if self.is_run_time() {
-            return write!(f, "{file}:{line} (made at run time)");
+            return write!(f, "{file}:{line} (created at run time)");
         }
         write!(f, "{file}:{line} ({module_path}::{function}, {package} {package_version})")
     }
@@ -199,7 +199,7 @@ pub enum RegistrationProblem {
         place: String,
     },
     /// The lint reports an error, under the strict policy.
-    #[error("{message}\n    at {origin} (lint rule `{rule}`; `allow(\"{rule}\")` on the tool sets it aside)")]
+    #[error("{message}\n    at {origin} (lint rule `{rule}`; `allow(\"{rule}\")` on the tool suppresses it)")]
     Lint {
         /// The rule.
         rule: &'static str,
@@ -242,8 +242,8 @@ fn unlinked(package: &str, found: usize, named: bool) -> String {
 
 fn empty(linked: usize) -> String {
     match linked {
-        0 => "there is no tool in this program: a crate that nothing names is not linked; name it in the binary with `link_tools!(its_name)`, or say `.allow_empty()`".to_owned(),
-        n => format!("none of the {n} tools is left by `.select(…)` and `.exclude(…)`; take some, or say `.allow_empty()`"),
+        0 => "there is no tool in this program: a crate that nothing names is not linked; name it in the binary with `link_tools!(its_name)`, or call `.allow_empty()`".to_owned(),
+        n => format!("none of the {n} tools is left by `.select(…)` and `.exclude(…)`; take some, or call `.allow_empty()`"),
     }
 }
 
@@ -268,7 +268,7 @@ pub enum Conflict {
         tools: Box<[Contender; 2]>,
     },
     /// The tools have different names, but share one on the wire or as an alias.
-    #[error("`{}` and `{}` are both called by `{wire}`{}", .tools[0].name, .tools[1].name, Places(.tools))]
+    #[error("`{}` and `{}` share the name `{wire}`{}", .tools[0].name, .tools[1].name, Places(.tools))]
     WireName {
         /// The name that they share.
         wire: String,
@@ -305,7 +305,7 @@ impl fmt::Display for Places<'_> {
         let (one, other) = (&first.origin, &second.origin);
         let same_package = one.package == other.package;
         if first.origin.is_run_time() || second.origin.is_run_time() {
-            f.write_str("give the tool that is made at run time another name, or ")?;
+            f.write_str("give the tool that is created at run time another name, or ")?;
         } else if tool.alias.is_some() {
             f.write_str("remove the alias, or ")?;
         } else {

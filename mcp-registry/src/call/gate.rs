@@ -78,7 +78,7 @@ impl Decision {
 /// [`RegistryBuilder::trust_tool`](crate::registry::builder::RegistryBuilder::trust_tool), for all tools with
 /// [`RegistryBuilder::trust`](crate::registry::builder::RegistryBuilder::trust), or for one request with
 /// [`CallOptions::trust`](mcp_core::CallOptions::trust).
-/// The error tells the caller to ask whoever runs the server; its [`source`](std::error::Error::source), observers and
+/// The error tells the caller to ask the operator of the server; its [`source`](std::error::Error::source), observers and
 /// `tracing` say which of these setters allows the call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LevelGate;
@@ -95,7 +95,7 @@ pub(crate) fn decide_by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decis
         return Decision::Allow;
     }
     Decision::Deny(format!(
-        "it may destroy something and needs the trust level `trusted`, but this call has `{trust}`; ask whoever runs the \
+        "it may destroy something and needs the trust level `trusted`, but this call has `{trust}`; ask the operator of the \
          server to allow it"
     ))
 }
@@ -116,8 +116,10 @@ pub(crate) fn refusal(CalledTool { tool, name }: CalledTool<'_>, trust: TrustLev
 
 /// The error of a call whose gate panicked. The panic's message is not written for the model, and may be masked.
 pub(crate) fn gate_panicked(name: &str, panicked: &Panicked) -> ToolError {
-    let message =
-        format!("`{name}` may not be called: the gate panicked: {}; tell whoever runs the server", panicked.message());
+    let message = format!(
+        "`{name}` may not be called: the gate panicked: {}; tell the operator of the server",
+        panicked.message()
+    );
     ToolError::from_error(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 

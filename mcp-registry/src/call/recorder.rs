@@ -175,7 +175,7 @@ pub(crate) fn mask_error(
                 // Nobody else keeps it.
                 let _ = writeln!(io::stderr(), "error {id}: {error} ({UNMASK})");
             }
-            let message = format!("the tool failed; whoever runs the server finds the reason under the id {id}");
+            let message = format!("the tool failed; the operator of the server can find the reason under the ID {id}");
             let masked = ToolError::new(error.error_type().clone(), message);
             (masked.details(json!({ "correlation_id": id })).shortened().with_source(error).into(), Some(id))
         }

@@ -66,7 +66,7 @@ impl Cli<'_> {
             let listener = tokio::net::TcpListener::bind(&address).await.map_err(bind_error)?;
             http.check(&listener).map_err(|error| match error {
                 TransportError::Open { address } => Failure::failed(format!(
-                    "{address} can be reached by others; set `MCP_TOKEN` or say `--token`, say `--external-auth`, or serve \
+                    "{address} can be reached by others; set `MCP_TOKEN`, add `--token` or `--external-auth`, or serve \
                      at 127.0.0.1"
                 )),
                 other => Failure::failed(other),

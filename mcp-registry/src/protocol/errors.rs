@@ -103,10 +103,10 @@ pub(crate) fn internal(registry: &Registry, options: &CallOptions, panicked: &Pa
     let (message, data) = if registry.settings().masks(options) {
         let id = correlation_id();
         trace::warn(&format!("{what}: {reason} (the client was shown the id {id} only)"));
-        let message = format!("{what}; whoever runs the server finds the reason under the id {id}");
+        let message = format!("{what}; the operator of the server can find the reason under the ID {id}");
         (message, json!({ "error_type": "ToolExecutionError", "details": { "correlation_id": id } }))
     } else {
-        let message = format!("{what}: {reason}; tell whoever runs the server");
+        let message = format!("{what}: {reason}; tell the operator of the server");
         (message, json!({ "error_type": "ToolExecutionError" }))
     };
     RpcError::new(code::INTERNAL_ERROR, message).data(data)

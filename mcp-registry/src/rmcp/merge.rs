@@ -84,7 +84,7 @@ impl fmt::Display for MergeConflict {
         write!(f, "\n    first  in the `ToolRouter` of `{server}`\n    second at {origin}\n    ")?;
         f.write_str("rename the first with `#[tool(name = \"…\")]`, or ")?;
         if origin.is_run_time() {
-            return f.write_str("give the second, which is made at run time, another name");
+            return f.write_str("give the second, which is created at run time, another name");
         }
         let package = &*origin.package;
         write!(

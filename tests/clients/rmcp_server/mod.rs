@@ -548,7 +548,7 @@ async fn a_name_that_both_have_is_refused() {
             assert!(page.contains(said), "{said}: {page}");
         }
     }
-    assert!(conflict("t.any", &registry).to_string().contains("made at run time"));
+    assert!(conflict("t.any", &registry).to_string().contains("created at run time"));
     let twice = merge(Own::with(&registry).tools, &registry).unwrap_err();
     assert_eq!(twice.conflicts().len(), registry.list_registered_tools().len() - 1, "all but the hidden one");
     assert!(twice.to_string().starts_with("the tools cannot be merged, for "));

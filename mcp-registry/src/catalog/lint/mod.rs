@@ -147,7 +147,7 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
     if let Some(tools) = concerned_tools(&listed, "closed-arguments", schemas::is_closed) {
         let message = format!(
             "google-genai for Python (up to 3.3) fails to convert `additionalProperties: false`, which is in the input of \
-             {tools}; declare them by `parameters_json_schema` there, or set `allow_unknown_arguments`"
+             {tools}; pass the schema as `parameters_json_schema` there, or set `allow_unknown_arguments`"
         );
         findings.push(finding("closed-arguments", Severity::Note, message));
     }

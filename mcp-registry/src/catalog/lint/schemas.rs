@@ -21,7 +21,7 @@ pub(super) fn lint(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
         found.warn(
             "slow-union",
             format!(
-                "takes the untagged enum `{name}`, which holds itself: each level of nesting multiplies the time to read \
+                "takes the untagged enum `{name}`, which contains itself: each level of nesting multiplies the time to read \
                  it, and calls wait for each other; give the enum a tag"
             ),
         );
@@ -71,7 +71,7 @@ fn roots(schema: &Value, found: &mut ToolFindings<'_>) {
         found.error(
             "schema-references",
             format!(
-                "has an input schema in which `{name}` holds itself: llama-index and mcp-use for Python lose all tools of \
+                "has an input schema in which `{name}` contains itself: llama-index and mcp-use for Python lose all tools of \
                  the server, and OpenAI's strict mode is off; use a type for each level, or a flat list that refers by id"
             ),
         );

@@ -301,7 +301,7 @@ fn bad_request(error: &RpcError) -> Box<HttpResponse> {
 }
 
 fn internal_error(what: &str) -> Box<HttpResponse> {
-    error_response(StatusCode::INTERNAL_SERVER_ERROR, format!("{what}; tell whoever runs the server")).into()
+    error_response(StatusCode::INTERNAL_SERVER_ERROR, format!("{what}; tell the operator of the server")).into()
 }
 
 /// The caller that sessions belong to.
