@@ -70,7 +70,7 @@ impl<T> AnyOutcome<T> for Outcome<T> {
 }
 
 impl<T> IsValue<T> {
-    /// There is none.
+    /// It never fails: every value is a success.
     pub fn failure(&self) -> fn(T) -> Result<T, ToolError> {
         Ok
     }

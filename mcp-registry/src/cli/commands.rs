@@ -93,14 +93,10 @@ fn print_result(result: &ToolResult) -> Result<ExitCode, Failure> {
     for notice in render::notices(result) {
         print_note(&printable(&notice));
     }
-    let error = result.error.as_ref().map(|error| printable(&format!("{}: {}", error.error_type, error.error_message)));
-    if result.is_failure() {
-        return Err(Failure::Failed(error.unwrap_or_else(|| "the tool failed and did not say why".to_owned())));
+    match render::outcome(result) {
+        Ok(value) => print(&printable(&value)),
+        Err(error) => Err(Failure::Failed(printable(&error))),
     }
-    if let Some(error) = error {
-        print_note(&error);
-    }
-    print(&printable(&render::value(result)))
 }
 
 /// A text without control characters, which could change the terminal: tools return the texts of others.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_core::{Content, ToolResult};
+use mcp_core::{Content, ErrorDetail, ToolResult};
 use serde_json::{Value, json};
 
 use super::output::pretty;
@@ -49,8 +49,20 @@ fn summary(description: &str) -> String {
     }
 }
 
+/// What a call returned, or why it failed. A failure is one by its status, as it is in the exit code for JSON.
+pub(super) fn outcome(result: &ToolResult) -> Result<String, String> {
+    if !result.is_failure() {
+        return Ok(value(result));
+    }
+    Err(result.error.as_ref().map_or_else(|| "the tool failed and did not say why".to_owned(), error_text))
+}
+
+fn error_text(error: &ErrorDetail) -> String {
+    format!("{}: {}", error.error_type, error.error_message)
+}
+
 /// What a tool returned: its content, or else its data. A text is printed as it is, and `{"result": value}` as the value.
-pub(super) fn value(result: &ToolResult) -> String {
+fn value(result: &ToolResult) -> String {
     if let Some(content) = result.content.as_ref().filter(|content| !content.is_empty()) {
         let blocks = content.iter().map(|block| match block {
             Content::Text { text, .. } => text.clone(),
@@ -67,7 +79,7 @@ pub(super) fn value(result: &ToolResult) -> String {
     }
 }
 
-/// What a result says besides its value.
+/// What a result says besides its outcome. A call that succeeded in part may have an error.
 pub(super) fn notices(result: &ToolResult) -> Vec<String> {
     let notices = result.meta.get(NOTICES).and_then(Value::as_array);
     let notices = notices.into_iter().flatten().map(|notice| {
@@ -79,7 +91,8 @@ pub(super) fn notices(result: &ToolResult) -> Vec<String> {
             (None, _, None) => notice.to_string(),
         }
     });
-    notices.chain(result.explanation.clone()).collect()
+    let error = result.error.as_ref().filter(|_| !result.is_failure()).map(error_text);
+    notices.chain(result.explanation.clone()).chain(error).collect()
 }
 
 /// The tools, and what to do next.
@@ -149,10 +162,10 @@ fn counted(count: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcp_core::{Content, ToolResult};
+    use mcp_core::{Content, ErrorDetail, ToolResult};
     use serde_json::json;
 
-    use super::{call_example, lint_summary, list, notices, overview, summary, value};
+    use super::{call_example, lint_summary, list, notices, outcome, overview, summary, value};
     use crate::cli::style::Styles;
     use crate::registry::Registry;
     use crate::{mcp_tool, tools};
@@ -210,6 +223,20 @@ mod tests {
         let blocks = [Content::text("one"), Content::image([1], "image/png")];
         let shown = value(&ToolResult::data(5).content(blocks.to_vec()));
         assert!(shown.starts_with("one\n{") && shown.contains("image/png"), "{shown}");
+    }
+
+    #[test]
+    fn the_status_decides_whether_a_call_failed() {
+        let error = || ErrorDetail::new("TimeoutError", "the last file took too long");
+        let mut partial = ToolResult::partial_success(json!({ "copied": 3 }));
+        partial.error = Some(error());
+        assert_eq!(outcome(&partial), Ok("{\n  \"copied\": 3\n}".to_owned()));
+        assert_eq!(notices(&partial), ["TimeoutError: the last file took too long"]);
+        let failed = ToolResult::failure(error());
+        assert_eq!(outcome(&failed), Err("TimeoutError: the last file took too long".to_owned()));
+        assert_eq!(notices(&failed), [""; 0]);
+        let silent = ToolResult::success().status("failure");
+        assert_eq!(outcome(&silent), Err("the tool failed and did not say why".to_owned()));
     }
 
     #[test]
