@@ -16,3 +16,13 @@ pub mod faults {
     pub use crate::param::fault::{ALTERNATIVES, ARGUMENTS, Document, RESULT};
     pub use crate::util::text::escaped;
 }
+
+/// The model of schemas: read, normalised, written.
+pub mod schema {
+    pub use crate::schema::decimal::{Decimal, Digits};
+    pub use crate::schema::model::{
+        ArrayRules, Condition, Contains, Limit, Model, Node, NodeId, Notes, NumberRules, ObjectRules, PatternId,
+        Property, StringRules, Types,
+    };
+    pub use crate::schema::read::{ReadError, equal};
+}

@@ -4,8 +4,12 @@
 //! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`; other enums are an `anyOf` whose
 //! tags are an `enum` of one name.
 
+pub(crate) mod decimal;
 pub(crate) mod flat;
+pub(crate) mod model;
+mod normalise;
 pub(crate) mod profile;
+pub(crate) mod read;
 pub(crate) mod refs;
 mod shape;
 
