@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::error::BoxError;
 use crate::message::{Content, ToolResult};
 
-/// The maximum size of most results as JSON.
+/// The size of most results as JSON, at most.
 #[doc(hidden)]
 pub const TYPICAL_RESULT_BYTES: usize = 128;
 
