@@ -168,7 +168,7 @@ pub enum Timeout {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MetaValue {
-    /// A text.
+    /// A string.
     Str(&'static str),
     /// A boolean.
     Bool(bool),
@@ -255,7 +255,7 @@ impl ToolEntry {
         };
         match read {
             Err(CallError::Arguments(faults)) => Err(faults),
-            // Nothing else is done that could fail.
+            // No other step can fail, since the tool does not run.
             _ => Ok(()),
         }
     }

@@ -75,8 +75,8 @@ impl Error {
         }
     }
 
-    /// The name of the error in messages, records and traces. It is that of [`error_type`](Self::error_type), but
-    /// `ValidationError` for bad arguments.
+    /// Returns the type of the error in messages, records and traces: [`error_type`](Self::error_type), except that
+    /// invalid arguments are a `ValidationError`.
     pub fn wire_type(&self) -> ErrorType {
         match self {
             Self::Schema(_) => ErrorType::VALIDATION_ERROR,
@@ -94,8 +94,9 @@ impl Error {
         self.kind().http_status()
     }
 
-    /// As the error of a flat result. Bad arguments are a `ValidationError` there, with `"kind": "SchemaError"` among the
-    /// details, and the path of every fault, what is expected there and what came; the message has its sentence.
+    /// Converts the error to that of a flat result. Invalid arguments are a `ValidationError` whose details have
+    /// `"kind": "SchemaError"` and, for each fault, its path, what is expected and what was received. The message
+    /// describes the faults.
     pub fn to_detail(&self) -> ErrorDetail {
         match self {
             Self::Registration(error) => error.into(),
@@ -139,7 +140,7 @@ details! {
     TransportError, Transport => |_error| Value::Null;
 }
 
-/// Where the faults are; the message has told them.
+/// The paths of the faults; the message describes them.
 fn faults(violations: &[Violation]) -> Value {
     let faults: Vec<Value> = violations.iter().map(|violation| json!({ "path": violation.path })).collect();
     if faults.is_empty() { Value::Null } else { json!({ "faults": faults }) }
@@ -216,7 +217,7 @@ impl SchemaError {
     }
 }
 
-/// One argument that does not match. In details it has no message, since the message of the error has it.
+/// One argument that does not match. The details of an error omit its message, which the error's message includes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fault {
@@ -401,14 +402,14 @@ pub enum TransportError {
     Io(#[from] std::io::Error),
 }
 
-/// As `main` shows it.
+/// Shows the same as `Display`, since a `main` that returns the error prints it with `Debug`.
 impl fmt::Debug for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// Describes the problem with an address, and what to do.
+/// Describes why an address cannot be bound, and what to do.
 fn bind_remedy(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => "the address is in use; choose another port".to_owned(),

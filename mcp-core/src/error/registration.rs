@@ -218,10 +218,10 @@ fn unchecked(tool: &str, keyword: &str, path: &str, origin: &Origin) -> String {
     )
 }
 
-fn without_state(wanted: &str, given: Option<&str>) -> String {
+fn without_state(required: &str, given: Option<&str>) -> String {
     match given {
         Some(given) => {
-            format!(" and was given `{given}`; take `&{given}` in the tool, or give `.state(…)` a `{wanted}`")
+            format!(" and was given `{given}`; take `&{given}` in the tool, or give `.state(…)` a `{required}`")
         }
         None => "; give it with `.state(…)`, or leave the tool out with `.select(…)`".to_owned(),
     }
@@ -290,14 +290,14 @@ pub struct Contender {
     pub origin: Origin,
 }
 
-/// The indented places and the ways out that work.
+/// Shows where the tools are defined, and the solutions that apply to them.
 struct Places<'a>(&'a [Contender; 2]);
 
 impl fmt::Display for Places<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self([first, second]) = self;
         write!(f, "\n    first  at {}\n    second at {}\n    ", first.origin, second.origin)?;
-        // The one that is to give way: the owner of an alias, else the second; never one that the builder does not know.
+        // The tool to change: the one with the alias, else the second; never one that was created at run time.
         let known = [first, second].into_iter().filter(|tool| !tool.origin.is_run_time());
         let Some(tool) = known.max_by_key(|tool| tool.alias.is_some()) else {
             return f.write_str("give one of them another name, or `unregister` the other first");
@@ -310,7 +310,7 @@ impl fmt::Display for Places<'_> {
             f.write_str("remove the alias, or ")?;
         } else {
             f.write_str("rename one with `name = \"…\"`")?;
-            // Two names in one package are told apart; one name is not.
+            // The builder identifies tools by package and name.
             if same_package && one.package_version == other.package_version && first.defined_as == second.defined_as {
                 return f.write_str("; they are of one package, so that the builder cannot tell them apart");
             }
