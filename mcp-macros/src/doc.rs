@@ -59,7 +59,7 @@ pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
                 has_macro = true;
             }
             value => {
-                let message = "a doc comment is a text; write a literal, or a macro such as `include_str!(\"…\")`";
+                let message = "a doc comment is a string; write a literal, or a macro such as `include_str!(\"…\")`";
                 errors.at(value, message);
             }
         }

@@ -181,7 +181,7 @@ fn from_text(default: &LitStr) -> TokenStream {
     let text = quote!(::core::convert::From<&'static ::core::primitive::str>);
     quote_spanned! {default.span()=> {
         #[diagnostic::on_unimplemented(
-            message = "a text cannot be the default of a `{Self}`", label = "not a `{Self}`", note = #note
+            message = "a string cannot be the default of a `{Self}`", label = "not a `{Self}`", note = #note
         )]
         trait FromText: #text {}
         #[diagnostic::do_not_recommend]
@@ -194,9 +194,10 @@ fn from_text(default: &LitStr) -> TokenStream {
 /// Compile-time assertions that each constraint fits the type.
 fn constraint_checks(arg: &Arg) -> impl Iterator<Item = TokenStream> {
     arg.constraints().map(|(constraint, kind)| {
-        let (key, slot, argument, what) = (&constraint.ident, &arg.ty.slot, &arg.ident, kind.to_lowercase());
+        let (key, slot, argument) = (&constraint.ident, &arg.ty.slot, &arg.ident);
+        let expected = if kind == "Text" { "string" } else { &kind.to_lowercase() };
         let kind = format_ident!("{kind}");
-        let message = format!("`{key}` does not fit the type of `{argument}`, which is not a {what}; remove it");
+        let message = format!("`{key}` does not fit the type of `{argument}`, which is not a {expected}; remove it");
         quote_spanned!(key.span()=> const _: () = ::core::assert!(__mcp::KindOf::<#slot>::KIND.fits(__mcp::TypeKind::#kind), #message);)
     })
 }

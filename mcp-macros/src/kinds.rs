@@ -185,7 +185,8 @@ fn pairs(meta: &Meta) -> ReadResult<TokenStream> {
             (_, Ok(other)) => number::<i64>(&other),
             _ => None,
         };
-        let wrong = "`meta` takes texts, numbers and booleans; write `meta(owner = \"…\", level = 3, checked = true)`";
+        let wrong =
+            "`meta` takes strings, numbers and booleans; write `meta(owner = \"…\", level = 3, checked = true)`";
         let value = value.ok_or_else(|| at_value(&pair, wrong))?;
         pairs.push(quote!((#name, __mcp::MetaValue::#value)));
         if !names.insert(name) {
@@ -232,8 +233,8 @@ fn parse_timeout(text: &LitStr) -> syn::Result<TokenStream> {
     let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
     let unit = [("ms", 1), ("s", 1_000), ("m", 60_000)].into_iter().find(|(name, _)| *name == unit);
     match unit.and_then(|(_, millis)| number.parse::<u64>().ok()?.checked_mul(millis)) {
-        Some(0) => error(text, "a tool needs some time; write `\"none\"` for no limit"),
+        Some(0) => error(text, "a timeout cannot be zero; write `\"none\"` for no limit"),
         Some(millis) => Ok(quote!(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis)))),
-        None => error(text, "not a time; write `\"500ms\"`, `\"5s\"`, `\"2m\"` or `\"none\"`"),
+        None => error(text, "not a duration; write `\"500ms\"`, `\"5s\"`, `\"2m\"` or `\"none\"`"),
     }
 }

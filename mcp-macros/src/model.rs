@@ -90,7 +90,7 @@ fn check_signature(function: &Function, errors: &mut Errors) {
         let is_never = matches!(ungrouped(ty), Type::Never(_));
         errors.at_if(is_never, ty, "a tool has to return; replace `!` with a type");
         let opaque = SignatureType::read(ty).opaque;
-        errors.at_each(opaque, "a tool returns a type with a name; replace `impl Trait` with it");
+        errors.at_each(opaque, "a tool returns a named type; replace `impl Trait` with one");
     }
 }
 
@@ -183,7 +183,7 @@ fn deprecated_in(keys: &Keys, attrs: &[Attribute], errors: &mut Errors) -> Optio
 fn full_name(keys: &Keys, function: &Ident, errors: &mut Errors) -> Option<String> {
     let module = keys.value::<LitStr>("module");
     if let Some(name) = keys.value::<LitStr>("name") {
-        errors.at_each(module, "`name` is the whole name, so that `module` has no effect; remove one of them");
+        errors.at_each(module, "`name` is the full name, so `module` has no effect; remove one of them");
         return Some(name.value());
     }
     let package = || std::env::var("CARGO_PKG_NAME").ok().map(|package| package.replace('-', "_"));

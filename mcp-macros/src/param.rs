@@ -148,11 +148,11 @@ impl Arg {
         }
         let has_others = ["default", "schema", "header"].iter().any(|key| self.keys.get(key).is_some());
         if has_others || self.constraints().next().is_some() {
-            errors.at_each(self.keys.flag("flatten"), "`flatten` stands alone; put the other keys on the fields of the struct, as serde and schemars attributes");
+            errors.at_each(self.keys.flag("flatten"), "`flatten` takes no default, schema, header or constraint; put them on the fields of the struct, as serde and schemars attributes");
         }
         for (lower, upper) in [("min", "max"), ("min_length", "max_length"), ("min_items", "max_items")] {
             if let (Some((lower, min)), Some((upper, max))) = (self.bound(lower), self.bound(upper)) {
-                let message = format!("`{upper}` is less than `{lower}`, which leaves no value; change one");
+                let message = format!("`{upper}` is less than `{lower}`, so no value is valid; change one");
                 errors.at_if(min > max, upper, message);
             }
         }
@@ -189,9 +189,8 @@ fn check_type(ty: &Type, read: &SignatureType) -> syn::Result<Span> {
         Type::Reference(reference) => &*reference.elem,
         other => other,
     };
-    let concrete =
-        |keyword: &str| format!("an argument needs a type of its own; replace `{keyword} Trait` with a concrete type");
-    let owned = "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`";
+    let concrete = |keyword: &str| format!("an argument needs a concrete type; replace `{keyword} Trait` with one");
+    let owned = "an argument cannot have a reference inside a reference; use the owned type, such as `String`";
     match (ungrouped(inner), &read.opaque, &read.nested) {
         (Type::TraitObject(object), ..) => error(object, concrete("dyn")),
         (_, Some(opaque), _) => error(opaque, concrete("impl")),

@@ -245,7 +245,7 @@ impl FromContext for ToolContext {
 pub(crate) fn missing_state<T: Any>(cx: &ToolContext) -> ToolError {
     let requested = StateType::of::<T>();
     let remedy = match cx.state.similar(requested) {
-        Some(given) => format!("take `&{}`, which is there, in the tool", given.name),
+        Some(given) => format!("take `&{}` in the tool instead", given.name),
         None => "give it to the builder with `.state(…)`".to_owned(),
     };
     let message = format!("there is no state of type `{}`; {remedy}", requested.name);

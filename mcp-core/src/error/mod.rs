@@ -176,7 +176,7 @@ impl fmt::Display for ToolNotFoundError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no tool is named `{}`; ", shown(&self.name))?;
         match self.did_you_mean.as_slice() {
-            [] => f.write_str("list the tools to see those there are"),
+            [] => f.write_str("list the tools to see their names"),
             [one] => write!(f, "did you mean `{one}`?"),
             [first @ .., last] => write!(f, "did you mean `{}` or `{last}`?", first.join("`, `")),
         }
@@ -267,7 +267,7 @@ impl fmt::Display for SchemaError {
 /// A value cannot be serialized.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{what} cannot become JSON: {}; use string keys and types that serde serialises",
+    "{what} cannot become JSON: {}; use string keys and types that serde can serialize",
     shortened(&source.to_string(), ToolError::MAX_TEXT)
 )]
 pub struct SerializationError {
@@ -344,7 +344,10 @@ impl ResultTooLargeError {
 impl fmt::Display for ResultTooLargeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, size, limit, argument } = self;
-        write!(f, "the result of `{tool}` has {size} bytes, and may have {limit}; call it again and ask for less, ")?;
+        write!(
+            f,
+            "the result of `{tool}` has {size} bytes, but the limit is {limit}; call it again and ask for less, "
+        )?;
         match argument {
             Some(argument) => write!(f, "such as with a smaller `{argument}`"),
             None => f.write_str("with arguments that narrow the result"),
@@ -366,10 +369,10 @@ pub enum TransportError {
     #[error("the connection was closed before the answer came; check the server's log and try again")]
     Closed,
     /// There was no response in time.
-    #[error("no answer came within {0:?}; check the server and try again with longer pauses")]
+    #[error("no answer came within {0:?}; check the server and try again later")]
     Timeout(Duration),
     /// The response does not follow the protocol.
-    #[error("the answer is not of the protocol: {0}; check that the other side speaks MCP")]
+    #[error("the answer does not follow the protocol: {0}; check that the other side speaks MCP")]
     Malformed(String),
     /// A message is too large.
     #[error("a message has more than {limit} bytes; send less at once, or raise the limit")]
@@ -378,7 +381,7 @@ pub enum TransportError {
         limit: usize,
     },
     /// The address cannot be bound.
-    #[error("nothing can be served at {address}: {}", bind_remedy(source))]
+    #[error("cannot listen on {address}: {}", bind_remedy(source))]
     Bind {
         /// The address.
         address: String,
@@ -387,7 +390,7 @@ pub enum TransportError {
     },
     /// Other machines could connect without authentication.
     #[error(
-        "{address} can be reached by others; give it a token, say that authentication is handled outside, or serve at \
+        "{address} can be reached by others; set a token, declare that authentication is handled elsewhere, or serve at \
          127.0.0.1"
     )]
     Open {

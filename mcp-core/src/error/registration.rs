@@ -190,7 +190,7 @@ pub enum RegistrationProblem {
     },
     /// The builder was given two values of the same type as application state.
     #[error(
-        "state of type `{state}` is given twice, of which a tool would see one; wrap one of them in a type of its own\n    at {place}"
+        "state of type `{state}` is given twice, but a tool would see only one; wrap one of them in a type of its own\n    at {place}"
     )]
     StateTwice {
         /// The type.
@@ -212,9 +212,9 @@ pub enum RegistrationProblem {
 
 fn unchecked(tool: &str, keyword: &str, path: &str, origin: &Origin) -> String {
     let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
-    let made = if origin.is_run_time() { "add it to the builder with `.tool(…)` and say" } else { "say" };
+    let remedy = if origin.is_run_time() { "add it to the builder with `.tool(…)` and call" } else { "call" };
     format!(
-        "the input schema of `{tool}` says `{keyword}`{place}, which nothing checks; turn on the feature `validate` of mcp-registry, or {made} `.allow_unchecked({tool:?})` in the builder"
+        "the input schema of `{tool}` has `{keyword}`{place}, which nothing checks; enable the feature `validate` of mcp-registry, or {remedy} `.allow_unchecked({tool:?})` on the builder"
     )
 }
 
@@ -231,7 +231,7 @@ fn unlinked(package: &str, found: usize, named: bool) -> String {
     let krate = package.replace('-', "_");
     match (found, named) {
         (0, true) => format!(
-            "it has no `#[mcp_tool]`, or the package is not called so; write `link_tools!({krate} = \"the-package\")`"
+            "it has no `#[mcp_tool]`, or the package has another name; write `link_tools!({krate} = \"the-package\")`"
         ),
         (0, false) => format!(
             "it is not linked, or has no `#[mcp_tool]`; name it in the binary with `link_tools!({krate})`, or its functions with `tools![…]`"
@@ -243,7 +243,7 @@ fn unlinked(package: &str, found: usize, named: bool) -> String {
 fn empty(linked: usize) -> String {
     match linked {
         0 => "there is no tool in this program: a crate that nothing names is not linked; name it in the binary with `link_tools!(its_name)`, or call `.allow_empty()`".to_owned(),
-        n => format!("none of the {n} tools is left by `.select(…)` and `.exclude(…)`; take some, or call `.allow_empty()`"),
+        n => format!("`.select(…)` and `.exclude(…)` leave none of the {n} tools; keep some, or call `.allow_empty()`"),
     }
 }
 
@@ -312,7 +312,7 @@ impl fmt::Display for Places<'_> {
             f.write_str("rename one with `name = \"…\"`")?;
             // The builder identifies tools by package and name.
             if same_package && one.package_version == other.package_version && first.defined_as == second.defined_as {
-                return f.write_str("; they are of one package, so that the builder cannot tell them apart");
+                return f.write_str("; they are in the same package, so the builder cannot tell them apart");
             }
             f.write_str(", or ")?;
         }

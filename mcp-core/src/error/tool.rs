@@ -119,7 +119,7 @@ impl ToolError {
         }
         let size = |value: &Value| value.to_string().len();
         if let Some(size) = error_details.as_ref().map(size).filter(|size| *size > Self::MAX_TEXT) {
-            let note = format!("omitted: the details have {size} bytes, and may have {}", Self::MAX_TEXT);
+            let note = format!("omitted: the details have {size} bytes, but the limit is {}", Self::MAX_TEXT);
             *error_details = Some(note.into());
         }
         extra.retain(|_, value| size(value) <= Self::MAX_TEXT);

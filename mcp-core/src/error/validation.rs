@@ -89,7 +89,7 @@ pub enum Rule {
         other: &'static str,
     },
     /// Two fields are present that exclude each other.
-    #[error("and `{other}` are both there; send one of them")]
+    #[error("and `{other}` are both present; send one of them")]
     Both {
         /// The other field.
         other: &'static str,

@@ -81,14 +81,14 @@ pub enum NameError {
         name: String,
     },
     /// The name does not have the strict form: two or more segments of `a-z 0-9 _`.
-    #[error("`{name}` is not of the strict form; write `module.tool` in lower case letters, digits and `_`")]
+    #[error("`{name}` does not have the strict form; write `module.tool` in lower case letters, digits and `_`")]
     NotStrict {
         /// The name.
         name: String,
     },
     /// The name on the wire would have more than [`MAX_WIRE_NAME_LENGTH`] characters.
     #[error(
-        "`{name}` is published as `{wire}`, which has {length} characters; hosts take at most {MAX_WIRE_NAME_LENGTH}: shorten it"
+        "`{name}` is published as `{wire}`, which has {length} characters; hosts accept at most {MAX_WIRE_NAME_LENGTH}: shorten it"
     )]
     WireTooLong {
         /// The canonical name.

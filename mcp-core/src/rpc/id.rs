@@ -41,7 +41,7 @@ impl<'a> Id<'a> {
 /// The error for a value that is not an ID.
 pub(super) fn wrong_id(raw: &RawValue) -> RpcError {
     match raw.get() {
-        text if text.starts_with('"') => invalid("`id` is not a legal string; escape it as JSON asks for"),
+        text if text.starts_with('"') => invalid("`id` is not a valid JSON string; correct its escapes"),
         text => invalid(format!("`id` must be a string or an integer, not `{}`", shown(text))),
     }
 }
