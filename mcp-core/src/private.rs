@@ -93,7 +93,7 @@ impl<T: 'static> CtxState<T> for CtxRef<T> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be application state",
     label = "is not `Send` and `Sync`",
-    note = "calls run on several threads: put what changes into a `Mutex` or an atomic"
+    note = "calls run on several threads: put mutable data into a `Mutex` or an atomic"
 )]
 pub trait State: Send + Sync + 'static {}
 
@@ -132,7 +132,7 @@ impl<T> AnyShown<T> for Shown<T> {}
 #[diagnostic::on_unimplemented(
     message = "a default of type `{Self}` cannot be shown in the tool's schema",
     label = "needs `Serialize`",
-    note = "`#[derive(serde::Serialize)]` on the type, or take `Option<{Self}>` without a default"
+    note = "add `#[derive(serde::Serialize)]` to the type, or take `Option<{Self}>` without a default"
 )]
 pub trait ShownDefault: serde::Serialize {}
 
