@@ -9,7 +9,7 @@
 //! - [`mcp`] has the versions of MCP and its form of a result, which converts to the flat one and back without loss;
 //!   [`rpc`] reads JSON-RPC without copying it.
 //! - [`name`] has the names and versions of tools.
-//! - [`ToolError`] is what a tool fails with; [`Error`] is any failure, mapped to the wire by one table,
+//! - [`ToolError`] is the error of a tool; [`Error`] is any failure, mapped to the wire by one table,
 //!   [`error::ErrorKind`].
 //!
 //! # Features

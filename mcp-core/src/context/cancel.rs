@@ -137,7 +137,7 @@ impl Future for Cancelled {
             return Poll::Ready(());
         }
         let stored = slot.and_then(|slot| waiting.wakers.get_mut(slot)?.as_mut());
-        // Dropping a waker may run arbitrary code, so that the lock has to be released first.
+        // Dropping a waker may run arbitrary code, so the lock is released first.
         let old = match stored {
             Some(stored) if stored.will_wake(context.waker()) => None,
             Some(stored) => Some(std::mem::replace(stored, context.waker().clone())),

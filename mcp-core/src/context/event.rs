@@ -62,7 +62,7 @@ impl LogLevel {
         Self::Emergency,
     ];
 
-    /// Returns the name of the level, as it is on the wire.
+    /// Returns the name of the level on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "debug",

@@ -163,8 +163,8 @@ impl ToolContext {
         self.deadline
     }
 
-    /// Returns whether the call was cancelled or has exceeded its deadline, so that nobody waits for the result. A plain
-    /// function that takes long should check this regularly, and return.
+    /// Returns whether the call was cancelled or has exceeded its deadline, so that nobody waits for the result. A
+    /// long-running plain function should check this regularly, and return early.
     pub fn is_cancelled(&self) -> bool {
         let late = || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         self.cancel.as_ref().is_some_and(CancelToken::is_cancelled) || late()

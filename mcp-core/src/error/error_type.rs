@@ -74,7 +74,7 @@ impl ErrorType {
         Self(Cow::Borrowed(name))
     }
 
-    /// Returns the name, as it is in messages.
+    /// Returns the name in messages.
     pub fn as_str(&self) -> &str {
         &self.0
     }

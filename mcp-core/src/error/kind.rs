@@ -88,7 +88,7 @@ error_kinds! {
         Schema: SCHEMA_ERROR, PARAMS, 400, "VALIDATION_ERROR";
         /// There is no tool with the name.
         ToolNotFound: TOOL_NOT_FOUND_ERROR, PARAMS, 404, "NOT_FOUND";
-        /// The tool failed for a reason that has no kind of its own.
+        /// The tool failed for another reason.
         Execution: TOOL_EXECUTION_ERROR, TOOL, 500, "EXECUTION_ERROR";
         /// The caller is not authenticated.
         Authentication: AUTHENTICATION_ERROR, AUTHENTICATION, 401, "ACCESS_DENIED";

@@ -185,7 +185,7 @@ pub enum RegistrationProblem {
         call: String,
         /// The reason, and what to do.
         reason: String,
-        /// Where it is written.
+        /// Where the call is written.
         place: String,
     },
     /// The builder was given two values of the same type as application state.
@@ -284,7 +284,7 @@ pub struct Contender {
     pub name: String,
     /// Its name in the source, which the builder uses.
     pub defined_as: String,
-    /// The alias that is in conflict, as it is written in the source.
+    /// The conflicting alias, as written in the source.
     pub alias: Option<String>,
     /// Where it is defined.
     pub origin: Origin,

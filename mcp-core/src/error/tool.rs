@@ -54,7 +54,7 @@ impl ToolError {
     }
 
     /// Creates the error for a client that lacks capabilities which the tool needs, such as `{"sampling": {}}`. In versions of
-    /// MCP in which each request states the client's capabilities, it becomes a protocol error with a code of its own.
+    /// MCP in which each request states the client's capabilities, it becomes a protocol error with a specific code.
     ///
     /// ```
     /// use mcp_core::ToolError;
@@ -96,7 +96,7 @@ impl ToolError {
         &self.detail.error_message
     }
 
-    /// Returns the error as it is in a result.
+    /// Returns the error in the form of a result's error.
     pub fn detail(&self) -> &ErrorDetail {
         &self.detail
     }

@@ -32,9 +32,9 @@ pub enum ValidationError {
     Syntax {
         /// The error of the parser.
         reason: String,
-        /// Where, counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// Where, counted from 1.
+        /// The column, counted from 1.
         column: usize,
     },
     /// Fields that violate a rule; there is at least one.

@@ -308,7 +308,7 @@ fn message_from_text(content: &[Content], error: &JsonObject) -> Option<String> 
     message.strip_suffix(&details_text(message, error.get("error_details"))).map(str::to_owned)
 }
 
-/// The error of a failed result that has only texts.
+/// Creates the error of a failed result from its text blocks.
 pub(super) fn error_from_text(content: &[Content]) -> ErrorDetail {
     let texts: Vec<&str> = content.iter().filter_map(Content::as_text).collect();
     let message = if texts.is_empty() { "the tool failed and did not say why".to_owned() } else { texts.join("\n") };

@@ -25,7 +25,7 @@ impl ProtocolVersion {
     pub const ALL: [Self; 5] =
         [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
 
-    /// Returns the version as it is on the wire.
+    /// Returns the version on the wire, such as `2025-06-18`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",

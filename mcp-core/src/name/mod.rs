@@ -147,7 +147,7 @@ impl ToolName {
     }
 }
 
-/// Checks whether a text is a valid [`ToolName`], without creating one.
+/// Checks whether a string is a valid [`ToolName`], without creating one.
 pub(crate) fn check(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);
