@@ -1,4 +1,4 @@
-//! Does nothing: Cargo asks for a build script where there is a `links` key.
+//! Does nothing: Cargo requires a build script for the `links` key.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! What `mcp-registry` uses of this crate beside its public API. Not for others: it may change in any version.
+//! Internals that `mcp-registry` uses. They are not part of the public API and may change in any version.
 
 pub use inventory;
 
@@ -10,7 +10,7 @@ pub use crate::util::block_on::block_on;
 pub use crate::util::panics::discard;
 pub use crate::util::text::{cut, nearest, prefix, shortened};
 
-/// How the faults of arguments are worded, for those who find more of them.
+/// Builds the messages of invalid arguments, for further validators.
 pub mod faults {
     pub use crate::param::check::{counted, formatted, listed, matching};
     pub use crate::param::fault::{ALTERNATIVES, ARGUMENTS, Document, RESULT};

@@ -1,4 +1,4 @@
-//! Doc comments → description, sections, and the texts of an `# Arguments` list.
+//! Reads doc comments: the description, the sections, and the items of an `# Arguments` list.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -10,9 +10,9 @@ use crate::kinds::ungrouped;
 /// The text of doc comments.
 #[derive(Clone)]
 pub(crate) enum Text {
-    /// It is known to this crate.
+    /// Literal text.
     Written(String),
-    /// A part of it comes from a macro such as `include_str!`: an expression that the compiler evaluates.
+    /// An expression that the compiler evaluates, since a part comes from a macro such as `include_str!`.
     Macro(TokenStream),
 }
 
@@ -21,7 +21,7 @@ impl Text {
         matches!(self, Self::Written(text) if text.is_empty())
     }
 
-    /// Takes the text of the key `description` if there is no doc comment.
+    /// Uses the key `description` if there is no doc comment.
     pub(crate) fn take_key(&mut self, key: Option<LitStr>, item: &str, errors: &mut Errors) {
         match key {
             Some(text) if self.is_empty() => *self = Self::Written(text.value()),
@@ -41,7 +41,7 @@ pub(crate) struct Docs {
     pub(crate) arguments: Vec<(String, String)>,
 }
 
-/// The text of an item's doc comments, which other attributes may separate.
+/// Joins the doc comments of an item.
 pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
     let (mut written, mut parts, mut has_macro) = (Vec::new(), Vec::new(), false);
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("doc")) {
@@ -49,7 +49,7 @@ pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
         match ungrouped(pair.value.clone()) {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
                 let unindented = |line: &str| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned();
-                // An empty comment is an empty line, which `str::lines` would not give.
+                // `str::lines` would drop an empty comment, which is an empty line.
                 let text = text.value().split('\n').map(unindented).collect::<Vec<_>>().join("\n");
                 parts.push(quote!(#text, "\n"));
                 written.push(text);
@@ -59,7 +59,7 @@ pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
                 has_macro = true;
             }
             value => {
-                let message = "a doc comment is a text; write a literal, or a macro such as `include_str!(\"…\")`";
+                let message = "a doc comment is a string; write a literal, or a macro such as `include_str!(\"…\")`";
                 errors.at(value, message);
             }
         }
@@ -82,7 +82,7 @@ pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
         }
         match line.strip_prefix('#').filter(|_| !in_code).map(|rest| rest.trim_start_matches('#')) {
             Some(heading) if heading.starts_with(' ') => parts.push((heading.trim().to_owned(), Vec::new())),
-            _ => parts.last_mut().expect("there is a first part").1.push(line),
+            _ => parts.last_mut().expect("the first part has no heading").1.push(line),
         }
     }
     for (heading, lines) in parts {
@@ -96,7 +96,7 @@ pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
     docs
 }
 
-/// The items of a list: ``- `name`: text``, `* name - text`, and the lines that continue them.
+/// Reads the items of a list: ``- `name`: text``, `* name - text`, with their continuation lines.
 fn list(lines: &[&str]) -> Vec<(String, String)> {
     let mut items: Vec<(String, String)> = Vec::new();
     for line in lines {

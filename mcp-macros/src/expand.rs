@@ -1,4 +1,4 @@
-//! Tool → tokens: the function as it is written, and a constant beside it that registers it.
+//! Generates the code of a tool: the function, and a constant next to it that registers it.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -14,7 +14,7 @@ use crate::model::Tool;
 use crate::param::{Arg, CtxKind, Param};
 use crate::tools::const_of;
 
-/// The whole attribute: parse, build the model, expand. On a mistake, the function comes back with the errors.
+/// Expands the attribute. If there are errors, returns the function with them.
 pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let keys = Keys::read(&TOOL_KEYS, vec![args], &mut errors);
@@ -29,7 +29,7 @@ pub(crate) fn tool(args: TokenStream, tokens: &TokenStream, krate: &TokenStream)
     quote!(#function #entry)
 }
 
-/// The descriptions of the parameters, for the function's page, and the permission for any number of parameters.
+/// Attributes for the function: the descriptions of its parameters, for rustdoc, and an `allow` for many parameters.
 fn added_attributes(tool: &Tool) -> Vec<Attribute> {
     let described = tool.args.iter().filter(|arg| !arg.description.is_empty() && tool.docs.arguments.is_empty());
     let heading = described.clone().next().map(|_| quote!(#[doc = ""] #[doc = " # Arguments"] #[doc = ""]));
@@ -40,8 +40,8 @@ fn added_attributes(tool: &Tool) -> Vec<Attribute> {
             Text::Macro(text) => quote!(::core::concat!(#name, #text)),
         }
     });
-    let many = (tool.params.len() > 7).then(|| quote!(#[allow(clippy::too_many_arguments)]));
-    syn::parse_quote!(#heading #(#[doc = #lines])* #many)
+    let allow = (tool.params.len() > 7).then(|| quote!(#[allow(clippy::too_many_arguments)]));
+    syn::parse_quote!(#heading #(#[doc = #lines])* #allow)
 }
 
 fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
@@ -51,7 +51,7 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
     let function_name = tool.function.unraw().to_string();
     let (doc, params, output, setters) = (doc(tool), params(tool), output(tool), entry_setters(tool));
     let (call_fn, kind) = (call_fn(tool), if tool.is_async { quote!(Async) } else { quote!(Sync) });
-    // One item, of a kind that an `impl` may hold too: there the compiler misses the function, and reports nothing else.
+    // A single `const` is valid in an `impl` as well, where the compiler only reports that it cannot find the function.
     quote! {
         #[doc(hidden)]
         #[allow(deprecated, non_upper_case_globals, unit_bindings, unused_qualifications)]
@@ -71,7 +71,7 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
     }
 }
 
-/// The documentation, if the compiler has to split it because a macro writes a part of it.
+/// The documentation, if a part of it comes from a macro, so that the compiler has to split it.
 fn doc(tool: &Tool) -> TokenStream {
     let Text::Macro(text) = &tool.docs.description else { return TokenStream::new() };
     quote! {
@@ -80,13 +80,13 @@ fn doc(tool: &Tool) -> TokenStream {
     }
 }
 
-/// A list as the argument of a setter, if there is anything in it.
+/// A call of a setter with a list, unless the list is empty.
 fn list_setter(setter: &str, items: impl Iterator<Item = impl ToTokens>) -> Option<TokenStream> {
     let (setter, items) = (format_ident!("{setter}"), items.collect::<Vec<_>>());
     (!items.is_empty()).then(|| quote!(.#setter(&[#(#items),*])))
 }
 
-/// The keys that are passed on as they are.
+/// The calls of the setters for keys.
 fn key_setters(keys: &Keys) -> TokenStream {
     let setters = keys.settings.iter().filter(|setting| matches!(setting.key.target, Target::Setter)).map(|setting| {
         let (setter, value) = (format_ident!("{}", setting.key.name), &setting.tokens);
@@ -95,7 +95,7 @@ fn key_setters(keys: &Keys) -> TokenStream {
     setters.collect()
 }
 
-/// All that is known of the tool, one call each.
+/// The calls of all setters of the entry.
 fn entry_setters(tool: &Tool) -> TokenStream {
     let keys = key_setters(&tool.keys);
     let deprecated_in = tool.deprecated_in.as_ref().map(|version| quote!(.deprecated_in(#version)));
@@ -115,7 +115,7 @@ fn output(tool: &Tool) -> TokenStream {
     let function = &tool.function;
     let by = if tool.is_async { quote!(by_future) } else { quote!(by) };
     let any = tool.params.iter().map(|_| quote!(__mcp::any()));
-    // The type is not named: if it is misspelt, the compiler reports it at the function, and once is enough.
+    // The return type is inferred: if it were repeated here, the compiler would report a misspelt one twice.
     quote_spanned! {tool.return_span=>
         fn __mcp_output(__with_schema: bool) -> __mcp::Output {
             let __success = __mcp::Outcome::#by(|| #function(#(#any),*)).kind().success();
@@ -146,7 +146,7 @@ fn params(tool: &Tool) -> TokenStream {
     }
 }
 
-/// The name of the function that makes the default, if there is one.
+/// The name of the function that returns the default, if there is one.
 fn default_name(arg: &Arg) -> Option<Ident> {
     arg.keys.get("default").map(|_| format_ident!("__mcp_default_{}", arg.index))
 }
@@ -162,7 +162,7 @@ fn default_fn(arg: &Arg) -> Option<TokenStream> {
     Some(quote!(fn #name() -> #slot { #value }))
 }
 
-/// `snake_case`, `kebab-case` or words → `CamelCase`.
+/// Converts `snake_case`, `kebab-case` or words to `CamelCase`.
 fn camel_case(text: &str) -> String {
     let capitalized = |word: &str| {
         let mut letters = word.chars();
@@ -171,7 +171,7 @@ fn camel_case(text: &str) -> String {
     text.split(['_', '-', ' ']).map(capitalized).collect()
 }
 
-/// A default that is written as a text. A trait of its own says what to write if the type takes no text.
+/// A default that is a string literal. The trait improves the error for types that cannot be created from a string.
 fn from_text(default: &LitStr) -> TokenStream {
     let remedy = match syn::parse_str::<Ident>(&camel_case(&default.value())) {
         Ok(variant) => format!("for a variant write `default = {{Self}}::{variant}`"),
@@ -181,7 +181,7 @@ fn from_text(default: &LitStr) -> TokenStream {
     let text = quote!(::core::convert::From<&'static ::core::primitive::str>);
     quote_spanned! {default.span()=> {
         #[diagnostic::on_unimplemented(
-            message = "a text cannot be the default of a `{Self}`", label = "not a `{Self}`", note = #note
+            message = "a string cannot be the default of a `{Self}`", label = "not a `{Self}`", note = #note
         )]
         trait FromText: #text {}
         #[diagnostic::do_not_recommend]
@@ -191,12 +191,13 @@ fn from_text(default: &LitStr) -> TokenStream {
     }}
 }
 
-/// Assertions that stop the compiler if a constraint cannot fit the type.
+/// Compile-time assertions that each constraint fits the type.
 fn constraint_checks(arg: &Arg) -> impl Iterator<Item = TokenStream> {
     arg.constraints().map(|(constraint, kind)| {
-        let (key, slot, argument, what) = (&constraint.ident, &arg.ty.slot, &arg.ident, kind.to_lowercase());
+        let (key, slot, argument) = (&constraint.ident, &arg.ty.slot, &arg.ident);
+        let expected = if kind == "Text" { "string" } else { &kind.to_lowercase() };
         let kind = format_ident!("{kind}");
-        let message = format!("`{key}` does not fit the type of `{argument}`, which is not a {what}; remove it");
+        let message = format!("`{key}` does not fit the type of `{argument}`, which is not a {expected}; remove it");
         quote_spanned!(key.span()=> const _: () = ::core::assert!(__mcp::KindOf::<#slot>::KIND.fits(__mcp::TypeKind::#kind), #message);)
     })
 }
@@ -239,13 +240,14 @@ fn call_fn(tool: &Tool) -> TokenStream {
     let params = tool.params.iter().enumerate();
     let (contexts, passed): (Vec<_>, Vec<_>) = params.map(|(position, param)| pass(tool, position, param)).unzip();
     let wait = tool.is_async.then(|| quote!(.await));
-    let called = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
-    // Variables that are named at the place of the user's tokens would be invisible to those of a `macro_rules!`.
+    let call = quote_spanned!(function.span()=> #function(#(#passed),*) #wait);
+    // With the span of the user's tokens, which may come from a `macro_rules!`, hygiene would hide the parameter
+    // `__out`.
     let out = format_ident!("__out");
     let (write, out) = if tool.is_async { (quote!(write_async), None) } else { (quote!(write), Some(quote!(, #out))) };
     let run = quote_spanned! {span=>
         #(#contexts)*
-        let __returned = #called;
+        let __returned = #call;
         let __kind = __mcp::Outcome::of(&__returned).kind();
         __mcp::#write(__returned, __kind.failure(), __kind.success().writer() #out)
     };
@@ -275,21 +277,21 @@ fn is_flattened(tool: &Tool) -> bool {
     tool.args.iter().any(|arg| arg.keys.flag("flatten").is_some())
 }
 
-/// Fills a slot for each argument, and asks whether the tool is not to run.
+/// Reads the arguments into slots; ends with an `if` whose block is for a tool that is not to run.
 fn read(tool: &Tool) -> TokenStream {
     let allow_unknown = tool.keys.flag("allow_unknown_arguments").is_some();
     let fields = is_flattened(tool).then(|| quote! { static __MCP_FIELDS: __mcp::Fields = __mcp::Fields::new(); });
-    let known = if fields.is_some() { quote!(__mcp::Some(&__MCP_FIELDS)) } else { quote!(__mcp::None) };
+    let fields_arg = if fields.is_some() { quote!(__mcp::Some(&__MCP_FIELDS)) } else { quote!(__mcp::None) };
     let slots: Vec<Ident> = tool.args.iter().map(slot_name).collect();
     let types = tool.args.iter().map(|arg| &arg.ty.slot);
     quote! {
         #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
         #fields
-        if !__args.read(#known, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?
+        if !__args.read(#fields_arg, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?
     }
 }
 
-/// The variable for what comes from the context, and the argument that the tool gets.
+/// The variable for a value from the context, and the argument that is passed to the function.
 fn pass(tool: &Tool, position: usize, param: &Param) -> (TokenStream, TokenStream) {
     match param {
         Param::Arg(index) => {

@@ -1,4 +1,4 @@
-//! The function under the attribute. Its body stays tokens: the attribute does not look inside.
+//! The function that has the attribute. Its body is not parsed.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -24,7 +24,7 @@ impl Function {
         parser.parse2(tokens).map_err(reworded("`#[mcp_tool]` goes on a function; put it on an `fn`"))
     }
 
-    /// Whether it is only declared, as in a trait.
+    /// Whether the function is only declared, as in a trait.
     pub(crate) fn has_no_body(&self) -> bool {
         !matches!(self.body.clone().into_iter().last(), Some(TokenTree::Group(_)))
     }
@@ -35,12 +35,12 @@ pub(crate) fn is_any(attr: &Attribute, names: &[&str]) -> bool {
     names.iter().any(|name| attr.path().is_ident(name))
 }
 
-/// Whether the compiler takes the attribute on a parameter.
+/// Whether the attribute sets a lint level, which the compiler accepts on a parameter.
 pub(crate) fn is_lint(attr: &Attribute) -> bool {
     is_any(attr, &["allow", "warn", "deny", "expect", "forbid"])
 }
 
-/// The function as it is written, without the attributes that the compiler does not know on parameters.
+/// Emits the function, without the attributes that the compiler would reject on parameters.
 impl ToTokens for Function {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let Self { attrs, vis, sig, body } = self;

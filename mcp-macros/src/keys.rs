@@ -58,7 +58,7 @@ pub(crate) static ARG_KEYS: [Key; 18] = [
     key("flatten", Kind::FLAG, Target::Model),
 ];
 
-/// A row of a table.
+/// A row of one of the tables.
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     kind: Kind,
@@ -76,17 +76,17 @@ pub(crate) enum Target {
     Model,
     /// The setter of `ToolEntry` or `Param` that has the key's name.
     Setter,
-    /// The variant of `Constraint` that has the key's name. It fits types of this `TypeKind`.
+    /// The variant of `Constraint` that has the key's name. It applies to types of this `TypeKind`.
     Constraint(&'static str),
 }
 
 /// A key with its value.
 pub(crate) struct Setting {
     pub(crate) key: &'static Key,
-    /// The key as it is written.
+    /// The key in the source.
     pub(crate) ident: Ident,
     pub(crate) meta: Meta,
-    /// The value as a setter takes it; none if it does not fit the key, which has been reported.
+    /// The value as the argument of a setter; `None` if it is invalid, which has been reported.
     pub(crate) tokens: Option<TokenStream>,
 }
 
@@ -97,14 +97,14 @@ impl Setting {
     }
 }
 
-/// What an attribute says.
+/// The keys that an attribute sets.
 pub(crate) struct Keys {
     table: &'static [Key],
     pub(crate) settings: Vec<Setting>,
 }
 
 impl Keys {
-    /// Reads the keys in the lists, and reports those that are unknown, duplicate or of the wrong form.
+    /// Reads the keys in the lists, and reports those that are unknown, duplicate or invalid.
     pub(crate) fn read(table: &'static [Key], lists: Vec<TokenStream>, errors: &mut Errors) -> Self {
         let mut keys = Self { table, settings: Vec::new() };
         for list in lists {
@@ -118,9 +118,9 @@ impl Keys {
     fn set(&mut self, ident: Ident, meta: Meta, errors: &mut Errors) {
         let name = ident.unraw().to_string();
         let Some(key) = self.table.iter().find(|key| key.name == name) else {
-            let near = nearest(&name, names(self.table)).map(|near| format!("did you mean `{near}`? "));
-            let (near, known) = (near.unwrap_or_default(), listed(names(self.table)));
-            return errors.at(ident, format!("unknown key `{name}`; {near}the keys are {known}"));
+            let hint = nearest(&name, names(self.table)).map(|near| format!("did you mean `{near}`? "));
+            let (hint, known) = (hint.unwrap_or_default(), listed(names(self.table)));
+            return errors.at(ident, format!("unknown key `{name}`; {hint}the keys are {known}"));
         };
         if self.get(key.name).is_some() && !key.is_repeatable {
             return errors.at(&ident, duplicate(&ident));
@@ -142,7 +142,7 @@ impl Keys {
         self.all(name).find_map(Setting::value)
     }
 
-    /// The key as it is written, if it is set and not `false`.
+    /// The key in the source, if it is set and not `false`.
     pub(crate) fn flag(&self, name: &'static str) -> Option<&Ident> {
         self.get(name).filter(|setting| matches!(kinds::bool(&setting.meta), Ok(true))).map(|setting| &setting.ident)
     }

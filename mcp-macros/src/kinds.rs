@@ -1,4 +1,4 @@
-//! The syntax of keys, and the kinds of values that they take.
+//! The syntax of keys, and the kinds of their values.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -20,13 +20,13 @@ pub(crate) fn duplicate(key: &Ident) -> String {
     format!("`{}` is set twice; keep one of them", key.unraw())
 }
 
-/// `key, key = expression, key(…)`.
+/// Parses `key, key = expression, key(…)`.
 pub(crate) fn parse_list(tokens: TokenStream) -> syn::Result<Punctuated<(Ident, Meta), Token![,]>> {
     let parser = |input: ParseStream<'_>| Punctuated::parse_terminated_with(input, parse_key);
     parser.parse2(tokens)
 }
 
-/// Unlike the parser of [`Meta`], this takes keywords, such as `crate`.
+/// Parses a key. Unlike the parser of [`Meta`], this accepts keywords such as `crate`.
 fn parse_key(input: ParseStream<'_>) -> syn::Result<(Ident, Meta)> {
     let wrong = reworded("not a key; write `key`, `key = value` or `key(…)`");
     let ident = input.call(Ident::parse_any).map_err(wrong)?;
@@ -43,7 +43,7 @@ fn parse_key(input: ParseStream<'_>) -> syn::Result<(Ident, Meta)> {
     Ok((ident, meta))
 }
 
-/// The expression without the invisible brackets that `macro_rules!` puts around `$value:expr`.
+/// Removes the invisible delimiters that `macro_rules!` puts around `$value:expr`.
 pub(crate) fn ungrouped(expr: Expr) -> Expr {
     match expr {
         Expr::Group(group) => ungrouped(*group.expr),
@@ -53,35 +53,35 @@ pub(crate) fn ungrouped(expr: Expr) -> Expr {
 
 /// A kind of value.
 pub(crate) struct Kind {
-    /// How a key `{}` of this kind is written, for the error message.
-    form: &'static str,
-    /// Checks the value and returns it as a setter takes it.
+    /// The syntax of a key `{}` of this kind, for the error message.
+    syntax: &'static str,
+    /// Checks the value and returns it as the argument of a setter.
     read: fn(&Meta) -> ReadResult<TokenStream>,
 }
 
-/// Without an error, the form is wrong.
+/// `Err(None)` means that the syntax is wrong.
 type ReadResult<T> = Result<T, Option<syn::Error>>;
 
 impl Kind {
-    pub(crate) const FLAG: Self = Self { form: "{}", read: flag };
-    pub(crate) const BOOL: Self = Self { form: "{}` or `{} = false", read: |meta| Ok(bool(meta)?.to_token_stream()) };
+    pub(crate) const FLAG: Self = Self { syntax: "{}", read: flag };
+    pub(crate) const BOOL: Self = Self { syntax: "{}` or `{} = false", read: |meta| Ok(bool(meta)?.to_token_stream()) };
     pub(crate) const TEXT: Self =
-        Self { form: "{} = \"…\"", read: |meta| Ok(value::<LitStr>(meta)?.to_token_stream()) };
+        Self { syntax: "{} = \"…\"", read: |meta| Ok(value::<LitStr>(meta)?.to_token_stream()) };
     pub(crate) const NAME: Self = Self { read: |meta| Ok(parse_name(&value(meta)?)?), ..Self::TEXT };
     pub(crate) const VERSION: Self = Self { read: |meta| Ok(parse_version(&value(meta)?)?), ..Self::TEXT };
     pub(crate) const TIMEOUT: Self = Self { read: |meta| Ok(parse_timeout(&value(meta)?)?), ..Self::TEXT };
-    pub(crate) const TEXTS: Self = Self { form: "{}(\"…\", \"…\")", read: |meta| Ok(array(texts(meta)?)) };
+    pub(crate) const TEXTS: Self = Self { syntax: "{}(\"…\", \"…\")", read: |meta| Ok(array(texts(meta)?)) };
     pub(crate) const NAMES: Self = Self { read: names, ..Self::TEXTS };
-    pub(crate) const COUNT: Self = Self { form: "{} = 10", read: |meta| Ok(count(meta)?.to_token_stream()) };
+    pub(crate) const COUNT: Self = Self { syntax: "{} = 10", read: |meta| Ok(count(meta)?.to_token_stream()) };
     pub(crate) const SECONDS: Self = Self { read: seconds, ..Self::COUNT };
-    pub(crate) const NUMBER: Self = Self { form: "{} = 1", read: bound };
-    pub(crate) const PAIRS: Self = Self { form: "{}(owner = \"…\", level = 3, checked = true)", read: pairs };
+    pub(crate) const NUMBER: Self = Self { syntax: "{} = 1", read: bound };
+    pub(crate) const PAIRS: Self = Self { syntax: "{}(owner = \"…\", level = 3, checked = true)", read: pairs };
     pub(crate) const PATH: Self =
-        Self { form: "{} = path::to::it", read: |meta| Ok(value::<Path>(meta)?.to_token_stream()) };
-    pub(crate) const EXPR: Self = Self { form: "{} = …", read: expr };
+        Self { syntax: "{} = path::to::it", read: |meta| Ok(value::<Path>(meta)?.to_token_stream()) };
+    pub(crate) const EXPR: Self = Self { syntax: "{} = …", read: expr };
     pub(crate) const SCHEMA: Self = Self { read: |meta| schema(meta).map(|value| quote!(|| #value)), ..Self::EXPR };
     pub(crate) const OPTIONAL_EXPR: Self =
-        Self { form: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| expr(meta)) };
+        Self { syntax: "{}` or `{} = …", read: |meta| flag(meta).or_else(|_| expr(meta)) };
 
     pub(crate) fn read(&self, meta: &Meta) -> syn::Result<TokenStream> {
         (self.read)(meta).map_err(|error| error.unwrap_or_else(|| at_value(meta, self.wrong(meta))))
@@ -89,11 +89,11 @@ impl Kind {
 
     fn wrong(&self, meta: &Meta) -> String {
         let key = meta.path().to_token_stream().to_string();
-        format!("`{key}` is written `{}`", self.form.replace("{}", &key))
+        format!("`{key}` is written `{}`", self.syntax.replace("{}", &key))
     }
 }
 
-/// A mistake in the value of a key.
+/// An error at the value of a key.
 fn at_value(meta: &Meta, message: impl Display) -> syn::Error {
     match meta {
         Meta::NameValue(pair) => syn::Error::new_spanned(&pair.value, message),
@@ -105,18 +105,18 @@ fn flag(meta: &Meta) -> ReadResult<TokenStream> {
     if let Meta::Path(_) = meta { Ok(quote!(true)) } else { Err(None) }
 }
 
-/// `key = expression`.
+/// Reads `key = expression`.
 fn expr(meta: &Meta) -> ReadResult<TokenStream> {
     if let Meta::NameValue(pair) = meta { Ok(pair.value.to_token_stream()) } else { Err(None) }
 }
 
-/// `key = expression`, as a `Value`.
+/// Reads `key = expression`, and converts it to a `Value`.
 fn schema(meta: &Meta) -> ReadResult<TokenStream> {
     let value = expr(meta)?;
     Ok(quote_spanned!(value.span()=> __mcp::Value::from(#value)))
 }
 
-/// `key = value`.
+/// Reads `key = value`.
 pub(crate) fn value<T: Parse>(meta: &Meta) -> ReadResult<T> {
     syn::parse2(expr(meta)?).map_err(|_| None)
 }
@@ -134,7 +134,7 @@ fn seconds(meta: &Meta) -> ReadResult<TokenStream> {
     Ok(seconds.map_err(|_| at_value(meta, "`cache_ttl` is in seconds; use a smaller number"))?.to_token_stream())
 }
 
-/// `key("a", "b")`, at least one.
+/// Reads `key("a", "b")`, with at least one string.
 pub(crate) fn texts(meta: &Meta) -> ReadResult<Vec<LitStr>> {
     let Meta::List(list) = meta else { return Err(None) };
     let texts = list.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated);
@@ -160,7 +160,7 @@ pub(crate) fn as_f64(lit: &Lit) -> Option<f64> {
     number.ok().filter(|number: &f64| number.is_finite())
 }
 
-/// A number as the variant `Int` or `Float` of `Bound` or `MetaValue`.
+/// Converts a number to the variant `Int` or `Float` of `Bound` or `MetaValue`.
 fn number<Int: FromStr<Err: Display> + ToTokens>(lit: &Lit) -> Option<TokenStream> {
     match lit {
         Lit::Int(number) => number.base10_parse::<Int>().ok().map(|number| quote!(Int(#number))),
@@ -173,7 +173,7 @@ fn bound(meta: &Meta) -> ReadResult<TokenStream> {
     Ok(quote!(__mcp::Bound::#number))
 }
 
-/// `key(owner = "pay", pii)`.
+/// Reads `key(owner = "pay", pii)`.
 fn pairs(meta: &Meta) -> ReadResult<TokenStream> {
     let Meta::List(list) = meta else { return Err(None) };
     let (mut names, mut pairs) = (HashSet::new(), Vec::new());
@@ -185,7 +185,8 @@ fn pairs(meta: &Meta) -> ReadResult<TokenStream> {
             (_, Ok(other)) => number::<i64>(&other),
             _ => None,
         };
-        let wrong = "`meta` takes texts, numbers and booleans; write `meta(owner = \"…\", level = 3, checked = true)`";
+        let wrong =
+            "`meta` takes strings, numbers and booleans; write `meta(owner = \"…\", level = 3, checked = true)`";
         let value = value.ok_or_else(|| at_value(&pair, wrong))?;
         pairs.push(quote!((#name, __mcp::MetaValue::#value)));
         if !names.insert(name) {
@@ -199,10 +200,10 @@ fn parse_name(name: &LitStr) -> syn::Result<TokenStream> {
     check_name(&name.value()).or_else(|reason| error(name, reason)).map(|()| name.to_token_stream())
 }
 
-/// The grammar of `mcp_core::name::ToolName`, which this crate cannot depend on.
+/// Checks the grammar of `mcp_core::name::ToolName`. (This crate cannot depend on `mcp-core`.)
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let mistake = if let Some(c) = name.chars().find(|c| !legal(*c)) {
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let message = if let Some(c) = name.chars().find(|c| !is_valid(*c)) {
         format!("a tool's name cannot have {c:?}; use letters, digits, `_`, `-` and `.`")
     } else if name.is_empty() {
         "a tool needs a name; write `module.tool`".to_owned()
@@ -213,7 +214,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     } else {
         return Ok(());
     };
-    Err(mistake)
+    Err(message)
 }
 
 fn parse_version(version: &LitStr) -> syn::Result<TokenStream> {
@@ -223,7 +224,7 @@ fn parse_version(version: &LitStr) -> syn::Result<TokenStream> {
     }
 }
 
-/// `"500ms"`, `"5s"`, `"2m"` or `"none"`.
+/// Parses `"500ms"`, `"5s"`, `"2m"` or `"none"`.
 fn parse_timeout(text: &LitStr) -> syn::Result<TokenStream> {
     let value = text.value();
     if value == "none" {
@@ -232,8 +233,8 @@ fn parse_timeout(text: &LitStr) -> syn::Result<TokenStream> {
     let (number, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len()));
     let unit = [("ms", 1), ("s", 1_000), ("m", 60_000)].into_iter().find(|(name, _)| *name == unit);
     match unit.and_then(|(_, millis)| number.parse::<u64>().ok()?.checked_mul(millis)) {
-        Some(0) => error(text, "a tool needs some time; write `\"none\"` for no limit"),
+        Some(0) => error(text, "a timeout cannot be zero; write `\"none\"` for no limit"),
         Some(millis) => Ok(quote!(__mcp::Timeout::After(__mcp::Duration::from_millis(#millis)))),
-        None => error(text, "not a time; write `\"500ms\"`, `\"5s\"`, `\"2m\"` or `\"none\"`"),
+        None => error(text, "not a duration; write `\"500ms\"`, `\"5s\"`, `\"2m\"` or `\"none\"`"),
     }
 }

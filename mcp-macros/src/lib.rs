@@ -1,11 +1,10 @@
-//! `#[mcp_tool]`: signature → model → tokens. Used through `mcp-core` or `mcp-registry`: `mcp_core::mcp_tool` is
+//! The attribute `#[mcp_tool]`. Use it through `mcp-core` or `mcp-registry`: `mcp_core::mcp_tool` is
 //! [`macro@mcp_tool`], `mcp_registry::mcp_tool` is [`macro@mcp_tool_of_registry`]. They differ in the crate that the
-//! expansion names.
+//! generated code refers to.
 //!
-//! - `keys` has the tables of the attributes' keys and reads them, `kinds` parses them and checks their values; `function`,
-//!   `param`, `types` and `doc` read the function.
-//! - `model` puts both together as a tool that obeys every rule, or reports every mistake.
-//! - `expand` turns the tool into tokens.
+//! - `keys` and `kinds` read the keys of the attribute; `function`, `param`, `types` and `doc` read the function.
+//! - `model` builds the tool from both, or reports every error.
+//! - `expand` generates the code.
 
 mod doc;
 mod errors;

@@ -17,7 +17,7 @@ use crate::kinds::check_name;
 use crate::param::{Arg, CtxKind, Param};
 use crate::types::{SignatureType, ungrouped};
 
-/// A tool that obeys every rule.
+/// A valid tool.
 pub(crate) struct Tool {
     pub(crate) function: Ident,
     pub(crate) is_async: bool,
@@ -27,12 +27,12 @@ pub(crate) struct Tool {
     pub(crate) params: Vec<Param>,
     pub(crate) args: Vec<Arg>,
     pub(crate) deprecated_in: Option<LitStr>,
-    /// Where the compiler reports what is wrong with the return type.
+    /// Where the compiler reports errors of the return type.
     pub(crate) return_span: Span,
 }
 
 impl Tool {
-    /// Builds the model, and reports every rule that the function or its attribute breaks.
+    /// Builds the model, and reports every rule that the function or its attribute violates.
     pub(crate) fn build(keys: Keys, function: &Function, errors: &mut Errors) -> Option<Self> {
         let Function { attrs, sig, .. } = function;
         check_signature(function, errors);
@@ -60,7 +60,7 @@ impl Tool {
     }
 }
 
-/// The first `Self`, which has a meaning only in an `impl` or a trait.
+/// Finds the first `Self`, which is valid only in an `impl` or a trait.
 fn find_self(tokens: TokenStream) -> Option<Ident> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Ident(ident) if ident == "Self" => Some(ident),
@@ -90,11 +90,11 @@ fn check_signature(function: &Function, errors: &mut Errors) {
         let is_never = matches!(ungrouped(ty), Type::Never(_));
         errors.at_if(is_never, ty, "a tool has to return; replace `!` with a type");
         let opaque = SignatureType::read(ty).opaque;
-        errors.at_each(opaque, "a tool returns a type with a name; replace `impl Trait` with it");
+        errors.at_each(opaque, "a tool returns a named type; replace `impl Trait` with one");
     }
 }
 
-/// Gives the arguments their texts in an `# Arguments` list.
+/// Sets the descriptions of arguments from an `# Arguments` list.
 fn describe(args: &mut [Arg], function: &Function, docs: &Docs, errors: &mut Errors) {
     for (name, text) in &docs.arguments {
         match args.iter_mut().find(|arg| arg.ident.unraw() == *name) {
@@ -117,7 +117,7 @@ fn is_named(input: &FnArg, name: &str) -> bool {
     matches!(input, FnArg::Typed(typed) if typed.pat.to_token_stream().to_string().trim_start_matches("mut ") == name)
 }
 
-/// The rules between arguments.
+/// Checks the arguments against each other.
 fn check_args(args: &[Arg], errors: &mut Errors) {
     let flattened = args.iter().filter_map(|arg| arg.keys.flag("flatten")).filter(|_| args.len() > 1);
     errors.at_each(flattened, "`flatten` needs to be the only argument; put the others into the struct");
@@ -142,7 +142,7 @@ fn check_args(args: &[Arg], errors: &mut Errors) {
     }
 }
 
-/// The rules between keys, and between them and the function.
+/// Checks the keys against each other and against the function.
 fn check_keys(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Errors) {
     if let (Some(_), Some(destructive)) = (keys.flag("read_only"), keys.flag("destructive")) {
         errors.at(destructive, "a tool that is `read_only` cannot be `destructive`; remove one of them");
@@ -160,7 +160,7 @@ fn check_keys(keys: &Keys, is_async: bool, params: &[Param], errors: &mut Errors
     errors.at_each(waiting, message);
 }
 
-/// The version in which the tool was deprecated, by the key or by `#[deprecated]`.
+/// The version in which the tool was deprecated, from the key or from `#[deprecated]`.
 fn deprecated_in(keys: &Keys, attrs: &[Attribute], errors: &mut Errors) -> Option<LitStr> {
     let parse = |text: &LitStr| semver::Version::parse(&text.value()).ok();
     let current = keys.value::<LitStr>("version").unwrap_or_else(|| LitStr::new("1.0.0", Span::call_site()));
@@ -172,18 +172,18 @@ fn deprecated_in(keys: &Keys, attrs: &[Attribute], errors: &mut Errors) -> Optio
         return Some(since);
     }
     let attr = attrs.iter().find(|attr| attr.path().is_ident("deprecated"))?;
-    // The compiler reports what is wrong with it.
+    // The compiler reports an invalid attribute.
     let pairs = attr.parse_args_with(Punctuated::<MetaNameValue, Token![,]>::parse_terminated).unwrap_or_default();
     let since = pairs.iter().find(|pair| pair.path.is_ident("since")).map(|pair| pair.value.to_token_stream());
     let since = since.and_then(|since| syn::parse2(since).ok()).filter(|since| parse(since).is_some());
     since.or(Some(current))
 }
 
-/// `name`, or the module and the function's name.
+/// The name of the tool: the key `name`, or the module and the function's name.
 fn full_name(keys: &Keys, function: &Ident, errors: &mut Errors) -> Option<String> {
     let module = keys.value::<LitStr>("module");
     if let Some(name) = keys.value::<LitStr>("name") {
-        errors.at_each(module, "`name` is the whole name, so that `module` has no effect; remove one of them");
+        errors.at_each(module, "`name` is the full name, so `module` has no effect; remove one of them");
         return Some(name.value());
     }
     let package = || std::env::var("CARGO_PKG_NAME").ok().map(|package| package.replace('-', "_"));
@@ -192,7 +192,7 @@ fn full_name(keys: &Keys, function: &Ident, errors: &mut Errors) -> Option<Strin
         return None;
     };
     let name = format!("{module}.{}", function.unraw());
-    // A name that was given and is wrong has been reported.
+    // An invalid key `name` has been reported already.
     if let (Err(reason), None) = (check_name(&name), keys.get("name")) {
         errors.at(function, format!("{reason}, or set `name = \"…\"`"));
     }

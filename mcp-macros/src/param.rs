@@ -15,9 +15,9 @@ use crate::types::{SignatureType, ungrouped};
 
 /// A parameter.
 pub(crate) enum Param {
-    /// The caller sends it. Its place among the arguments.
+    /// The caller sends it. The index among the arguments.
     Arg(usize),
-    /// The server provides it: the parameter has `#[ctx]`. The type is without `&`.
+    /// The server provides it, since it has `#[ctx]`. The type is without `&`.
     Ctx { kind: CtxKind, ty: Box<Type> },
 }
 
@@ -33,12 +33,12 @@ pub(crate) enum CtxKind {
 /// A parameter that the caller sends.
 pub(crate) struct Arg {
     pub(crate) ident: Ident,
-    /// Its name for the caller.
+    /// The name that the caller uses.
     pub(crate) name: LitStr,
-    /// Its place among the arguments.
+    /// The index among the arguments.
     pub(crate) index: usize,
     pub(crate) ty: SignatureType,
-    /// Where the compiler reports what is wrong with the type.
+    /// Where the compiler reports errors of the type.
     pub(crate) span: Span,
     pub(crate) description: Text,
     pub(crate) keys: Keys,
@@ -96,7 +96,7 @@ impl Arg {
             Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Ok(pat.ident.clone()),
             pat => error(pat, "an argument needs a name; write `name: Type` and take it apart in the body"),
         });
-        // Without a name, the rest is checked all the same.
+        // A placeholder, so that everything else is checked as well.
         let ident = ident.unwrap_or_else(|| format_ident!("argument_{index}", span = typed.pat.span()));
         let ty = SignatureType::read(&typed.ty);
         let span = errors.take(check_type(&typed.ty, &ty)).unwrap_or_else(Span::call_site);
@@ -122,7 +122,7 @@ impl Arg {
         std::iter::once(self.name.clone()).chain(self.keys.all("alias").filter_map(Setting::value))
     }
 
-    /// The constraints, each with the `TypeKind` that it fits.
+    /// The constraints, each with the `TypeKind` that it applies to.
     pub(crate) fn constraints(&self) -> impl Iterator<Item = (&Setting, &'static str)> {
         self.keys.settings.iter().filter_map(|setting| match setting.key.target {
             Target::Constraint(kind) => Some((setting, kind)),
@@ -130,7 +130,7 @@ impl Arg {
         })
     }
 
-    /// A bound, with its key as it is written.
+    /// A bound, with its key in the source.
     fn bound(&self, name: &'static str) -> Option<(&Ident, f64)> {
         self.keys.get(name).and_then(|setting| Some((&setting.ident, as_f64(&setting.value()?)?)))
     }
@@ -146,18 +146,18 @@ impl Arg {
                 errors.at(header, "a secret does not belong in a header; remove `header` or `secret`");
             }
         }
-        let others = ["default", "schema", "header"].iter().any(|key| self.keys.get(key).is_some());
-        if others || self.constraints().next().is_some() {
-            errors.at_each(self.keys.flag("flatten"), "`flatten` stands alone; put the other keys on the fields of the struct, as serde and schemars attributes");
+        let has_others = ["default", "schema", "header"].iter().any(|key| self.keys.get(key).is_some());
+        if has_others || self.constraints().next().is_some() {
+            errors.at_each(self.keys.flag("flatten"), "`flatten` takes no default, schema, header or constraint; put them on the fields of the struct, as serde and schemars attributes");
         }
         for (lower, upper) in [("min", "max"), ("min_length", "max_length"), ("min_items", "max_items")] {
             if let (Some((lower, min)), Some((upper, max))) = (self.bound(lower), self.bound(upper)) {
-                let message = format!("`{upper}` is less than `{lower}`, which leaves no value; change one");
+                let message = format!("`{upper}` is less than `{lower}`, so no value is valid; change one");
                 errors.at_if(min > max, upper, message);
             }
         }
         for value in self.keys.all("default").chain(self.keys.all("example")) {
-            for (constraint, _) in self.constraints().filter(|(constraint, kind)| breaks(value, constraint, kind)) {
+            for (constraint, _) in self.constraints().filter(|(constraint, kind)| violates(value, constraint, kind)) {
                 let (key, constraint) = (value.key.name, &constraint.ident);
                 let message = format!("the {key} breaks its own `{constraint}`; change one of them");
                 errors.at_each(value.value::<Expr>(), message);
@@ -166,8 +166,8 @@ impl Arg {
     }
 }
 
-/// Whether a default or an example breaks a constraint of types of the kind, as far as the tokens show it.
-fn breaks(value: &Setting, constraint: &Setting, kind: &str) -> bool {
+/// Whether a default or an example that is a literal violates a constraint for types of the kind.
+fn violates(value: &Setting, constraint: &Setting, kind: &str) -> bool {
     let (Some(value), bound) = (value.value::<Lit>(), constraint.value().and_then(|bound| as_f64(&bound))) else {
         return false;
     };
@@ -180,8 +180,7 @@ fn breaks(value: &Setting, constraint: &Setting, kind: &str) -> bool {
     size.zip(bound).is_some_and(|(size, bound)| if is_min { size < bound } else { size > bound })
 }
 
-/// Finds out whether the type can be that of an argument, as far as the tokens show it. Returns the place of the type
-/// without `&`.
+/// Checks the syntax of an argument's type. Returns the span of the type without `&`.
 fn check_type(ty: &Type, read: &SignatureType) -> syn::Result<Span> {
     let inner = match ungrouped(ty) {
         Type::Reference(reference) if reference.mutability.is_some() => {
@@ -190,8 +189,8 @@ fn check_type(ty: &Type, read: &SignatureType) -> syn::Result<Span> {
         Type::Reference(reference) => &*reference.elem,
         other => other,
     };
-    let concrete = |of: &str| format!("an argument needs a type of its own; replace `{of} Trait` with a concrete type");
-    let owned = "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`";
+    let concrete = |keyword: &str| format!("an argument needs a concrete type; replace `{keyword} Trait` with one");
+    let owned = "an argument cannot have a reference inside a reference; use the owned type, such as `String`";
     match (ungrouped(inner), &read.opaque, &read.nested) {
         (Type::TraitObject(object), ..) => error(object, concrete("dyn")),
         (_, Some(opaque), _) => error(opaque, concrete("impl")),

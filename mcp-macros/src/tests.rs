@@ -1,5 +1,5 @@
-//! Expansions, kept as files so that a review shows what a change generates (`MCP_EXPANSIONS=overwrite cargo test -p
-//! mcp-macros` writes them again), and the tables of keys.
+//! Tests of the generated code and of the tables of keys. The generated code is kept in files, so that a review shows
+//! how it changes; `MCP_EXPANSIONS=overwrite cargo test -p mcp-macros` updates them.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::keys::{ARG_KEYS, Keys, TOOL_KEYS, names};
 
 fn check(name: &str, args: TokenStream, item: &TokenStream) {
     let tokens = expand::tool(args, item, &quote!(::mcp_core));
-    let expansion = prettyplease::unparse(&syn::parse2(tokens).expect("an expansion is items"));
+    let expansion = prettyplease::unparse(&syn::parse2(tokens).expect("the expansion consists of items"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests-expansions").join(name).with_extension("rs");
     if std::env::var_os("MCP_EXPANSIONS").is_some() {
         fs::write(&path, expansion).expect("the file can be written");
     } else {
-        let kept = fs::read_to_string(&path).expect("there is a file for each expansion");
-        assert_eq!(expansion, kept, "{} differs", path.display());
+        let expected = fs::read_to_string(&path).expect("there is a file for each expansion");
+        assert_eq!(expansion, expected, "{} differs", path.display());
     }
 }
 
@@ -73,9 +73,9 @@ fn mistakes() {
     check("mistakes", quote!(readonly), &item);
 }
 
-/// What a capability costs: a reader has room for only so many keys.
+/// Each further key makes the attributes harder to learn.
 #[test]
-fn the_attributes_stay_within_their_budget_of_keys() {
+fn the_number_of_keys_is_limited() {
     assert!(TOOL_KEYS.len() <= 28, "{} keys of `#[mcp_tool]`", TOOL_KEYS.len());
     assert!(ARG_KEYS.len() <= 20, "{} keys of `#[arg]`", ARG_KEYS.len());
 }
@@ -90,14 +90,14 @@ fn documented(before: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_documentation_has_every_key_and_writes_it_as_the_table_does() {
+fn the_documentation_has_every_key_with_valid_syntax() {
     for (before, table) in [("# Keys of the attribute", &TOOL_KEYS[..]), ("`#[arg(…)]` has these keys", &ARG_KEYS[..])]
     {
         let mut names_in_docs = Vec::new();
-        for form in documented(before) {
+        for syntax in documented(before) {
             let mut errors = Errors::default();
-            let keys = Keys::read(table, vec![form.parse().expect("the form is tokens")], &mut errors);
-            assert!(errors.is_empty(), "`{form}`: {}", errors.to_token_stream());
+            let keys = Keys::read(table, vec![syntax.parse().expect("the syntax consists of tokens")], &mut errors);
+            assert!(errors.is_empty(), "`{syntax}`: {}", errors.to_token_stream());
             names_in_docs.extend(keys.settings.iter().map(|setting| setting.key.name));
         }
         names_in_docs.dedup();

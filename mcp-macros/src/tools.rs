@@ -1,4 +1,4 @@
-//! `tools![crate_a::add, crate_b::search]`.
+//! The macro `tools![crate_a::add, crate_b::search]`.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -9,7 +9,7 @@ use syn::{Ident, Path, Token};
 
 use crate::errors::reworded;
 
-/// The constant beside a tool's function.
+/// The name of the constant that `#[mcp_tool]` adds next to a function.
 pub(crate) fn const_of(function: &Ident) -> Ident {
     format_ident!("__mcp_tool_{}", function.unraw(), span = function.span())
 }

@@ -1,4 +1,4 @@
-//! The types of a signature, as the expansion names them outside of the function.
+//! The types of a signature, as the generated code refers to them.
 
 use syn::spanned::Spanned as _;
 use syn::visit_mut::{self, VisitMut};
@@ -8,12 +8,12 @@ use syn::{Lifetime, Type, TypeImplTrait, TypeReference};
 pub(crate) struct SignatureType {
     /// The type with all its lifetimes `'static`.
     pub(crate) ty: Type,
-    /// The type of the slot that holds its value, without references: `Option<&str>` → `Option<String>`, by names that
-    /// the compiler resolves.
+    /// The owned type that holds the value: `Option<String>` for `Option<&str>`. The compiler resolves the owned types
+    /// of references.
     pub(crate) slot: Type,
-    /// Whether there is a reference in it.
+    /// Whether the type contains a reference.
     pub(crate) borrows: bool,
-    /// The first reference inside of another.
+    /// The first reference inside another one.
     pub(crate) nested: Option<TypeReference>,
     /// The first `impl Trait`.
     pub(crate) opaque: Option<TypeImplTrait>,
@@ -31,9 +31,9 @@ impl SignatureType {
 
 #[derive(Default)]
 struct Visitor {
-    /// Whether references are replaced by their slots, or only made `'static`.
+    /// Whether references are replaced by owned types, or only made `'static`.
     replace_references: bool,
-    /// How many references the visited type is inside of.
+    /// The number of references around the visited type.
     depth: usize,
     borrows: bool,
     nested: Option<TypeReference>,
@@ -67,7 +67,7 @@ impl VisitMut for Visitor {
     }
 }
 
-/// The type without the invisible brackets that `macro_rules!` puts around `$t:ty`.
+/// Removes parentheses, and the invisible delimiters that `macro_rules!` puts around `$t:ty`.
 pub(crate) fn ungrouped(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => ungrouped(&group.elem),

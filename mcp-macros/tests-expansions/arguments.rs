@@ -24,7 +24,7 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
     fn __mcp_default_1() -> String {
         {
             #[diagnostic::on_unimplemented(
-                message = "a text cannot be the default of a `{Self}`",
+                message = "a string cannot be the default of a `{Self}`",
                 label = "not a `{Self}`",
                 note = "`default` takes a Rust expression of the parameter's type; for a variant write `default = {Self}::Utf8`"
             )]
@@ -41,7 +41,7 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
     const _: () = ::core::assert!(
         __mcp::KindOf:: < < Path as __mcp::RefParam > ::Slot > ::KIND
         .fits(__mcp::TypeKind::Text),
-        "`min_length` does not fit the type of `path`, which is not a text; remove it"
+        "`min_length` does not fit the type of `path`, which is not a string; remove it"
     );
     const _: () = ::core::assert!(
         __mcp::KindOf:: < Option < u64 > > ::KIND.fits(__mcp::TypeKind::Number),

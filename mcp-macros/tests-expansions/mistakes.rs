@@ -6,5 +6,5 @@ fn wrong(a: i32, b: &[&str]) {}
     "unknown key `minimum`; did you mean `min`? the keys are `default`, `min`, `max`, `min_length`, `max_length`, `min_items`, `max_items`, `pattern`, `format`, `one_of`, `example`, `rename`, `alias`, `header`, `secret`, `description`, `schema` and `flatten`"
 }
 ::core::compile_error! {
-    "an argument is borrowed as a whole, as `&str` or `&[T]`; use the owned type in here, such as `String`"
+    "an argument cannot have a reference inside a reference; use the owned type, such as `String`"
 }

@@ -442,8 +442,8 @@ fn what_others_can_reach_is_not_served_to_everyone() {
             &["--http", "0.0.0.0:0", "--token", ""],
             "the token is empty, or contains something other than visible ASCII; choose one",
         ),
-        (&["--http", "nowhere"], "nothing can be served at nowhere: invalid socket address; give"),
-        (&["--http", "99999"], "nothing can be served at 99999: invalid socket address; give"),
+        (&["--http", "nowhere"], "cannot listen on nowhere: invalid socket address; give"),
+        (&["--http", "99999"], "cannot listen on 99999: invalid socket address; give"),
     ] {
         let refused = program(&[&["serve"][..], words].concat(), &[], "");
         assert_eq!(refused.code, Some(1), "{words:?}");

@@ -138,7 +138,7 @@ fn c15_bad_arguments_are_a_schema_error_in_rust_and_a_validation_error_on_the_fl
 #[test]
 fn s3_13_an_unknown_tool_is_told_with_the_way_on() {
     let error = |near: &[&str]| ToolNotFoundError::new("calc.ad", near.iter().map(|n| (*n).into()).collect());
-    assert_eq!(error(&[]).to_string(), "no tool is named `calc.ad`; list the tools to see those there are");
+    assert_eq!(error(&[]).to_string(), "no tool is named `calc.ad`; list the tools to see their names");
     assert_eq!(error(&["calc.add"]).to_string(), "no tool is named `calc.ad`; did you mean `calc.add`?");
     assert_eq!(error(&["a", "b", "c"]).to_string(), "no tool is named `calc.ad`; did you mean `a`, `b` or `c`?");
 }

@@ -41,7 +41,7 @@ fn a_name_that_is_too_long_for_hosts_is_refused_and_never_cut() {
     let long = name(&format!("m.{}", "n".repeat(63)));
     let error = long.wire(NamePolicy::HostSafe).unwrap_err();
     assert!(matches!(error, NameError::WireTooLong { length: 65, .. }));
-    assert!(error.to_string().ends_with("hosts take at most 64: shorten it"));
+    assert!(error.to_string().ends_with("hosts accept at most 64: shorten it"));
     assert_eq!(long.wire(NamePolicy::Bare).unwrap().len(), 63);
     assert_eq!(long.wire(NamePolicy::Dotted).unwrap().len(), 65);
 }

@@ -201,7 +201,7 @@ fn the_error_tells_size_and_limit_and_how_to_ask_for_less() {
         |name: &str, arguments| block_on(registry.try_call(&ToolCall::new(name, arguments))).unwrap_err().to_string();
     assert_eq!(
         message("large_quotes", json!({ "limit": 500 })),
-        "the result of `large_quotes` has 1002 bytes, and may have 1000; call it again and ask for less, such as with a \
+        "the result of `large_quotes` has 1002 bytes, but the limit is 1000; call it again and ask for less, such as with a \
          smaller `limit`"
     );
     assert!(message("large.free", json!({ "n": 500 })).ends_with("with arguments that narrow the result"));

@@ -63,7 +63,7 @@ fn what_is_wrong_with_a_request_is_told_under_its_id() {
     for (members, id, message) in [
         (r#""id":1,"method":"ping","params":{},"params":{}"#, json!(1), "`params` is a duplicate key"),
         (r#""params":{"name":"served_add"},"id":[1],"method":"tools/call""#, json!(null), "`id` must be a string or"),
-        (r#""params":{},"id":"\ud800","method":"ping""#, json!(null), "`id` is not a legal string"),
+        (r#""params":{},"id":"\ud800","method":"ping""#, json!(null), "`id` is not a valid JSON string"),
         (r#""params":{"name":"served_add"},"id":1,"method":["tools/call"]"#, json!(1), "`method` must be a string"),
         (
             r#""id":1,"method":"ping","params":[null,null,null,null,null,null,null,null,null,null]"#,

@@ -500,7 +500,7 @@ fn names_are_edited_before_anything_is_checked() {
     assert!(matches!(error.problems(), [RegistrationProblem::Name { .. }]));
     let long = "n".repeat(70);
     let error = Registry::builder_of(tools![add]).rename("mcp-tests", "calc.add", long.as_str()).build().unwrap_err();
-    assert!(error.to_string().contains("hosts take at most 64: shorten it"), "{error}");
+    assert!(error.to_string().contains("hosts accept at most 64: shorten it"), "{error}");
 }
 
 #[test]
@@ -511,7 +511,8 @@ fn a_registry_without_tools_is_an_error_unless_it_may_be_empty() {
     assert!(Registry::builder_of([]).allow_empty().build().is_ok());
     let error = Registry::builder_of(tools![add]).select(|_| false).build().unwrap_err().to_string();
     assert!(
-        error.contains("none of the 1 tools is left by `.select(…)`") && error.contains("registry/main.rs:"),
+        error.contains("`.select(…)` and `.exclude(…)` leave none of the 1 tools")
+            && error.contains("registry/main.rs:"),
         "{error}"
     );
 }

@@ -13,9 +13,9 @@ use std::task::{Context, Poll, Waker};
 /// use mcp_core::CancelToken;
 ///
 /// let token = CancelToken::new();
-/// let of_the_call = token.child();
+/// let child = token.child();
 /// token.cancel();
-/// assert!(of_the_call.is_cancelled());
+/// assert!(child.is_cancelled());
 /// ```
 #[derive(Clone, Default)]
 pub struct CancelToken(Arc<Inner>);
@@ -30,24 +30,24 @@ struct Inner {
 #[derive(Default)]
 struct Waiting {
     wakers: Vec<Option<Waker>>,
-    /// The places where there is none.
+    /// The indices of empty slots in `wakers`.
     free: Vec<usize>,
 }
 
 impl Waiting {
     fn add(&mut self, waker: Waker) -> usize {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let slot = self.free.pop().unwrap_or_else(|| {
             self.wakers.push(None);
             self.wakers.len() - 1
         });
-        self.wakers[place] = Some(waker);
-        place
+        self.wakers[slot] = Some(waker);
+        slot
     }
 
-    fn remove(&mut self, place: usize) -> Option<Waker> {
-        // All are gone when it was cancelled.
-        let waker = self.wakers.get_mut(place)?.take();
-        self.free.push(place);
+    fn remove(&mut self, slot: usize) -> Option<Waker> {
+        // `cancel` removes all slots.
+        let waker = self.wakers.get_mut(slot)?.take();
+        self.free.push(slot);
         if self.free.len() == self.wakers.len() {
             self.free.clear();
             self.wakers.clear();
@@ -72,17 +72,16 @@ impl CancelToken {
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut self.waiting().wakers);
-        // Whoever is woken may come back for the lock.
+        // The lock is released before: a woken task may need it.
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
     /// Returns whether the token is cancelled.
     pub fn is_cancelled(&self) -> bool {
-        let own = self.0.cancelled.load(Ordering::SeqCst);
-        own || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
+        self.0.cancelled.load(Ordering::SeqCst) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
     }
 
-    /// Returns whether the other is a handle to this token.
+    /// Returns whether both are handles to the same token.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -90,11 +89,11 @@ impl CancelToken {
     /// Completes when the token is cancelled.
     pub fn cancelled(&self) -> Cancelled {
         let parent = self.0.parent.as_ref().map(|parent| Box::new(parent.cancelled()));
-        Cancelled { token: Some(self.clone()), place: None, parent }
+        Cancelled { token: Some(self.clone()), slot: None, parent }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        // Nothing that can panic is done while it is held.
+        // No code panics while the lock is held.
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -108,16 +107,16 @@ impl fmt::Debug for CancelToken {
 /// Completes when a [`CancelToken`] is cancelled.
 #[must_use = "it does nothing unless it is awaited"]
 pub struct Cancelled {
-    /// None if nothing can cancel it.
+    /// `None` if the future never completes.
     token: Option<CancelToken>,
-    place: Option<usize>,
+    slot: Option<usize>,
     parent: Option<Box<Cancelled>>,
 }
 
 impl Cancelled {
-    /// A future that never completes.
+    /// Creates a future that never completes.
     pub(super) fn never() -> Self {
-        Self { token: None, place: None, parent: None }
+        Self { token: None, slot: None, parent: None }
     }
 }
 
@@ -125,7 +124,7 @@ impl Future for Cancelled {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Self { token, place, parent } = &mut *self;
+        let Self { token, slot, parent } = &mut *self;
         let Some(token) = token else { return Poll::Pending };
         if let Some(parent) = parent {
             if Pin::new(&mut **parent).poll(context).is_ready() {
@@ -133,17 +132,17 @@ impl Future for Cancelled {
             }
         }
         let mut waiting = token.waiting();
-        // Looked at under the lock: who cancels now takes the waker that is put in below, or was seen here.
+        // Checked under the lock: a concurrent `cancel` is either seen here, or wakes the waker that is stored below.
         if token.0.cancelled.load(Ordering::SeqCst) {
             return Poll::Ready(());
         }
-        let own = place.and_then(|place| waiting.wakers.get_mut(place)?.as_mut());
-        // To drop a waker may run anything, so it waits until the lock is gone.
-        let old = match own {
-            Some(own) if own.will_wake(context.waker()) => None,
-            Some(own) => Some(std::mem::replace(own, context.waker().clone())),
+        let stored = slot.and_then(|slot| waiting.wakers.get_mut(slot)?.as_mut());
+        // Dropping a waker may run arbitrary code, so the lock is released first.
+        let old = match stored {
+            Some(stored) if stored.will_wake(context.waker()) => None,
+            Some(stored) => Some(std::mem::replace(stored, context.waker().clone())),
             None => {
-                *place = Some(waiting.add(context.waker().clone()));
+                *slot = Some(waiting.add(context.waker().clone()));
                 None
             }
         };
@@ -155,9 +154,9 @@ impl Future for Cancelled {
 
 impl Drop for Cancelled {
     fn drop(&mut self) {
-        if let (Some(token), Some(place)) = (&self.token, self.place) {
-            let gone = token.waiting().remove(place);
-            drop(gone);
+        if let (Some(token), Some(slot)) = (&self.token, self.slot) {
+            let waker = token.waiting().remove(slot);
+            drop(waker);
         }
     }
 }
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_woken_once() {
+    fn a_waiting_task_is_woken_once() {
         let (token, count) = (CancelToken::new(), Arc::new(Count::default()));
         let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_no_longer_leaves_nothing_behind() {
+    fn dropped_futures_leave_no_wakers_behind() {
         let token = CancelToken::new();
         let child = token.child();
         for _ in 0..1000 {
@@ -216,9 +215,9 @@ mod tests {
 
     #[test]
     fn a_waker_may_use_the_token_when_it_is_dropped() {
-        /// A task that waits for the token too.
+        /// A task that also waits for the token.
         struct Task {
-            _waits: Cancelled,
+            _cancelled: Cancelled,
         }
 
         impl Wake for Task {
@@ -228,13 +227,13 @@ mod tests {
         let (send, done) = std::sync::mpsc::channel();
         thread::spawn(move || {
             let token = CancelToken::new();
-            let mut own = token.cancelled();
-            assert!(Pin::new(&mut own).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            let mut first = token.cancelled();
+            assert!(Pin::new(&mut first).poll(&mut Context::from_waker(Waker::noop())).is_pending());
             let mut waits = pin!(token.cancelled());
-            let task = Waker::from(Arc::new(Task { _waits: own }));
+            let task = Waker::from(Arc::new(Task { _cancelled: first }));
             assert!(waits.as_mut().poll(&mut Context::from_waker(&task)).is_pending());
             drop(task);
-            // Takes the place of the task's last waker, so that the task is dropped.
+            // Replaces the task's last waker, so that the task is dropped.
             assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
             send.send(token.waiting().wakers.iter().flatten().count()).unwrap();
         });
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_cancelled_with_its_parent_and_alone() {
+    fn a_child_is_cancelled_alone_or_with_its_parent() {
         let parent = CancelToken::new();
         let (one, other) = (parent.child(), parent.child());
         one.cancel();

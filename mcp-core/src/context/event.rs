@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::util::text::shown_as;
+use crate::util::text::display_as;
 
 /// Progress and log messages of a running tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ impl LogLevel {
         Self::Emergency,
     ];
 
-    /// Returns the name of the level, as it is on the wire.
+    /// Returns the name of the level on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -82,7 +82,7 @@ impl LogLevel {
     }
 }
 
-shown_as!(LogLevel, as_str);
+display_as!(LogLevel, as_str);
 
 /// How much is done: a number of any type.
 pub trait Amount {
@@ -98,7 +98,7 @@ pub trait Total {
 
 macro_rules! amounts {
     ($($number:ty),*) => {$(
-        #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "nobody counts that far")]
+        #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress needs no such precision")]
         impl Amount for $number {
             fn amount(self) -> f64 {
                 self as f64
@@ -121,9 +121,9 @@ impl Total for Option<f64> {
     }
 }
 
-/// What a tool is doing: a text, or `None`.
+/// What a tool is doing: a string, or `None`.
 pub trait Remark {
-    /// The text.
+    /// The string.
     fn remark(self) -> Option<String>;
 }
 

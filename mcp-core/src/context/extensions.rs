@@ -29,14 +29,14 @@ impl Extensions {
         }
     }
 
-    /// Inserts a value. It replaces one of the same type.
+    /// Inserts a value, which replaces a previous one of the same type.
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         let values = Arc::make_mut(self.values.get_or_insert_default());
         values.insert(TypeId::of::<T>(), (StateType::of::<T>(), Arc::new(value)));
     }
 
-    /// Returns the value of a type. For a call over HTTP, this includes what layers of the server have put into the request's
-    /// extensions, its `http::HeaderMap` and its `http::request::Parts`.
+    /// Returns the value of a type. For a call over HTTP, this includes the extensions that layers of the server added
+    /// to the request, its `http::HeaderMap` and its `http::request::Parts`.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         let value = self.values.as_ref().and_then(|values| values.get(&TypeId::of::<T>()));
         let value = value.and_then(|(_, value)| value.downcast_ref());
@@ -66,10 +66,10 @@ impl Extensions {
         self.values.as_ref().is_some_and(|values| values.contains_key(&state.id))
     }
 
-    /// Returns a type that is present instead of this one: its `Arc`, or what is in the `Arc`.
+    /// Returns a present type that differs from this one only by an `Arc`.
     pub fn similar(&self, requested: StateType) -> Option<StateType> {
-        let mut given = self.values.iter().flat_map(|values| values.values()).map(|(given, _)| *given);
-        given.find(|given| given.is_arc_of(requested) || requested.is_arc_of(*given))
+        let mut present = self.values.iter().flat_map(|values| values.values()).map(|(state, _)| *state);
+        present.find(|state| state.is_arc_of(requested) || requested.is_arc_of(*state))
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     struct Caller(&'static str);
 
     #[test]
-    fn what_came_with_a_request_is_found_by_its_type() {
+    fn the_parts_of_a_request_are_found_by_type() {
         let request = http::Request::builder().uri("/mcp").header("x-region", "eu").extension(Caller("ada"));
         let mut extensions = Extensions::new();
         extensions.set_request(request.body(()).unwrap().into_parts().0);
@@ -97,6 +97,6 @@ mod tests {
         assert_eq!(extensions.get::<http::request::Parts>().unwrap().uri, "/mcp");
         assert_eq!(extensions.get::<u8>(), None);
         extensions.insert(Caller("eve"));
-        assert_eq!(extensions.get::<Caller>(), Some(&Caller("eve")), "what the server says goes first");
+        assert_eq!(extensions.get::<Caller>(), Some(&Caller("eve")), "inserted values take precedence");
     }
 }

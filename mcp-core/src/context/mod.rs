@@ -44,7 +44,7 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Creates the context of a call of the tool, with the application's state.
+    /// Creates the context of a call, with the application state.
     pub fn new(tool_name: impl Into<Arc<str>>, state: Extensions, options: CallOptions) -> Self {
         let (trust, cancel) = (options.get_trust().unwrap_or_default(), options.get_cancel().cloned());
         Self { tool_name: tool_name.into(), state, options, trust, deadline: None, cancel }
@@ -138,7 +138,7 @@ impl ToolContext {
         self.meta().get("io.modelcontextprotocol/clientCapabilities")?.as_object()
     }
 
-    /// Returns what the server has added: extensions of the request, headers, the authenticated user.
+    /// Returns the values that the server added: extensions of the request, headers, the authenticated user.
     pub fn extensions(&self) -> &Extensions {
         self.options.get_extensions()
     }
@@ -148,7 +148,7 @@ impl ToolContext {
         &self.options
     }
 
-    /// Returns the application's state of this type.
+    /// Returns the application state of this type.
     pub fn state<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.state.get()
     }
@@ -163,15 +163,15 @@ impl ToolContext {
         self.deadline
     }
 
-    /// Returns whether the call was cancelled or has exceeded its deadline, so that nobody waits for the result. A plain
-    /// function that takes long should check this regularly, and return.
+    /// Returns whether the call was cancelled or has exceeded its deadline, so that nobody waits for the result. A
+    /// long-running plain function should check this regularly, and return early.
     pub fn is_cancelled(&self) -> bool {
         let late = || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         self.cancel.as_ref().is_some_and(CancelToken::is_cancelled) || late()
     }
 
-    /// Completes when the call is cancelled or exceeds its deadline. The future of an `async` tool is dropped then; this is
-    /// for what the tool has spawned elsewhere.
+    /// Completes when the call is cancelled or exceeds its deadline. The future of an `async` tool is dropped then, so
+    /// this is for tasks that the tool has spawned.
     pub fn cancelled(&self) -> Cancelled {
         self.cancel.as_ref().map_or_else(Cancelled::never, CancelToken::cancelled)
     }
@@ -181,8 +181,7 @@ impl ToolContext {
         self.cancel.as_ref()
     }
 
-    /// Reports progress to the caller. Has no effect once the call is over (which is not checked for an `inline` tool, since it
-    /// leaves nothing running).
+    /// Reports progress to the caller. Has no effect after the call has ended; an `inline` tool does not track that.
     ///
     /// ```
     /// # let cx = mcp_core::ToolContext::for_test();
@@ -246,7 +245,7 @@ impl FromContext for ToolContext {
 pub(crate) fn missing_state<T: Any>(cx: &ToolContext) -> ToolError {
     let requested = StateType::of::<T>();
     let remedy = match cx.state.similar(requested) {
-        Some(given) => format!("take `&{}`, which is there, in the tool", given.name),
+        Some(given) => format!("take `&{}` in the tool instead", given.name),
         None => "give it to the builder with `.state(…)`".to_owned(),
     };
     let message = format!("there is no state of type `{}`; {remedy}", requested.name);

@@ -52,7 +52,7 @@ struct Meta {
 impl Meta {
     fn object(&self) -> &JsonObject {
         self.object.get_or_init(|| {
-            // It was read before, when it was set.
+            // `meta_json` has checked it.
             self.json.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
         })
     }
@@ -176,7 +176,7 @@ impl CallOptions {
         self.0.as_ref().map_or(&EMPTY, |inner| inner.meta.object())
     }
 
-    /// Returns what the server has added.
+    /// Returns the values that the server added.
     pub fn get_extensions(&self) -> &Extensions {
         static EMPTY: Extensions = Extensions::new();
         self.0.as_ref().map_or(&EMPTY, |inner| &inner.extensions)

@@ -10,17 +10,17 @@ pub struct StateType {
     pub id: TypeId,
     /// Its name, for errors.
     pub name: &'static str,
-    /// An `Arc` of the type.
+    /// The type `Arc<T>`.
     arc: TypeId,
 }
 
 impl StateType {
-    /// The type of some state.
+    /// Creates it for a type.
     pub fn of<T: 'static>() -> Self {
         Self { id: TypeId::of::<T>(), name: std::any::type_name::<T>(), arc: TypeId::of::<Arc<T>>() }
     }
 
-    /// Whether this is an `Arc` of the other type.
+    /// Returns whether this is an `Arc` of the other type.
     pub fn is_arc_of(&self, other: Self) -> bool {
         self.id == other.arc
     }

@@ -1,6 +1,6 @@
 //! Trust levels.
 
-use crate::util::text::shown_as;
+use crate::util::text::display_as;
 
 /// How far a caller, or every client of a registry, is trusted.
 ///
@@ -33,4 +33,4 @@ impl TrustLevel {
     }
 }
 
-shown_as!(TrustLevel, as_str);
+display_as!(TrustLevel, as_str);

@@ -69,13 +69,13 @@ pub struct ToolEntry {
     pub input_schema: Option<fn() -> Value>,
     /// The explicit output schema, if there is one.
     pub output_schema: Option<fn() -> Value>,
-    /// What the compiler knows about the return type.
+    /// Returns the shape of the return type and, on request, its schema.
     pub output: fn(with_schema: bool) -> Output,
     /// The application state that the tool needs.
     pub needs: &'static [fn(&mut Vec<StateType>)],
 }
 
-/// What the compiler knows about a return type: its shape, if it can be deserialized, and on request its schema.
+/// The shape of a return type, which is empty unless it is `Deserialize`, and on request its schema.
 pub type Output = (Shape, Option<OutputSchema>);
 
 /// How a tool is called: the arguments are a JSON object, and the result is appended to a buffer as JSON.
@@ -151,7 +151,7 @@ pub struct Hints {
     pub destructive: Option<bool>,
     /// A second call with the same arguments has no further effect.
     pub idempotent: Option<bool>,
-    /// The tool interacts with the world outside of this program.
+    /// The tool interacts with the world outside this program.
     pub open_world: Option<bool>,
 }
 
@@ -168,7 +168,7 @@ pub enum Timeout {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MetaValue {
-    /// A text.
+    /// A string.
     Str(&'static str),
     /// A boolean.
     Bool(bool),
@@ -255,7 +255,7 @@ impl ToolEntry {
         };
         match read {
             Err(CallError::Arguments(faults)) => Err(faults),
-            // Nothing else is done that could fail.
+            // No other step can fail, since the tool does not run.
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! The error of a call of a tool's function.
+//! The error of calling a tool's function.
 
 use super::{Error, Fault, SchemaError, SerializationError, ToolError};
 
@@ -15,7 +15,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Converts this to the error of a call of the tool.
+    /// Converts this to the error for a call of the named tool.
     pub fn into_error(self, tool: &str) -> Error {
         match self {
             Self::Arguments(faults) => SchemaError::new(tool, faults).into(),

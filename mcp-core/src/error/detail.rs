@@ -22,7 +22,7 @@ pub struct ErrorDetail {
     pub error_type: ErrorType,
     /// What went wrong, for people and models.
     pub error_message: String,
-    /// More information: an object or a text.
+    /// More information: an object or a string.
     pub error_details: Option<Value>,
     /// Unknown fields, which are kept.
     pub extra: JsonObject,
@@ -34,7 +34,7 @@ impl ErrorDetail {
         Self { error_type: error_type.into(), error_message: error_message.into(), ..Self::default() }
     }
 
-    /// Sets the details: an object or a text. Null removes them; any other value becomes `{"value": …}`.
+    /// Sets the details: an object or a string. Null removes them; any other value becomes `{"value": …}`.
     #[must_use]
     pub fn details(mut self, details: impl Into<Value>) -> Self {
         self.error_details = match details.into() {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::util::text::same_as;
+use crate::util::text::string_like;
 
 /// A machine-readable category of errors: one of the constants, or a custom name.
 ///
@@ -74,7 +74,7 @@ impl ErrorType {
         Self(Cow::Borrowed(name))
     }
 
-    /// Returns the name, as it is in messages.
+    /// Returns the name in messages.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -104,4 +104,4 @@ impl AsRef<str> for ErrorType {
     }
 }
 
-same_as!(ErrorType, as_str);
+string_like!(ErrorType, as_str);

@@ -29,7 +29,7 @@ const TOOL: (i64, i64) = (code::TOOL_EXECUTION_ERROR, code::SERVER_ERROR);
 const AUTHENTICATION: (i64, i64) = (code::AUTHENTICATION_ERROR, code::SERVER_AUTHENTICATION_ERROR);
 const PERMISSION: (i64, i64) = (code::PERMISSION_DENIED, code::SERVER_PERMISSION_DENIED);
 
-/// Codes of the protocol alone, which no error of a call has: the message was at fault.
+/// Codes for invalid messages, which are not in the table.
 const MALFORMED: [i64; 4] =
     [code::INVALID_REQUEST, code::HEADER_MISMATCH, code::MISSING_CLIENT_CAPABILITY, code::UNSUPPORTED_PROTOCOL_VERSION];
 
@@ -44,8 +44,8 @@ macro_rules! error_kinds {
             $($(#[$doc])* $kind,)*
         }
 
-        /// In the order of the variants. Where several rows share an `error_type` or a code, the first is the one it is
-        /// read as.
+        /// The rows, in the order of the variants. If several rows share an `error_type` or a code, it is read as the
+        /// first one.
         static TABLE: &[Row] = &[$(Row {
             kind: ErrorKind::$kind,
             error_type: ErrorType::$error_type,
@@ -88,7 +88,7 @@ error_kinds! {
         Schema: SCHEMA_ERROR, PARAMS, 400, "VALIDATION_ERROR";
         /// There is no tool with the name.
         ToolNotFound: TOOL_NOT_FOUND_ERROR, PARAMS, 404, "NOT_FOUND";
-        /// The tool failed for a reason that has no kind of its own.
+        /// The tool failed for another reason.
         Execution: TOOL_EXECUTION_ERROR, TOOL, 500, "EXECUTION_ERROR";
         /// The caller is not authenticated.
         Authentication: AUTHENTICATION_ERROR, AUTHENTICATION, 401, "ACCESS_DENIED";
@@ -126,7 +126,7 @@ impl ErrorKind {
     /// Returns the kind of an `error_type`. A custom type is an [`Execution`](Self::Execution) error.
     pub fn from_error_type(error_type: &ErrorType) -> Self {
         if error_type == "FileNotFound" {
-            // One source document spells it so.
+            // One source document has this spelling.
             return Self::FileNotFound;
         }
         TABLE.iter().find(|row| row.error_type == *error_type).map_or(Self::Execution, |row| row.kind)
@@ -175,7 +175,7 @@ mod tests {
     use super::{CodeProfile, ErrorKind, TABLE};
 
     #[test]
-    fn rows_stand_in_the_order_of_the_variants() {
+    fn rows_are_in_the_order_of_the_variants() {
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.kind as usize, index, "{:?}", row.kind);
         }
@@ -183,19 +183,19 @@ mod tests {
     }
 
     #[test]
-    fn the_documented_table_is_the_table() {
+    fn the_documentation_has_the_same_table() {
         let documented: Vec<String> = include_str!("kind.rs")
             .lines()
             .filter_map(|line| line.trim_start().strip_prefix("/// | `"))
             .map(|line| line.replace('`', ""))
             .collect();
-        let real: Vec<String> = TABLE
+        let actual: Vec<String> = TABLE
             .iter()
             .map(|r| {
                 let (code, standard) = (r.kind.code(CodeProfile::Extended), r.kind.code(CodeProfile::Standard));
                 format!("{:?} | {} | {code} | {standard} | {} | {} |", r.kind, r.error_type, r.http, r.short)
             })
             .collect();
-        assert_eq!(documented, real);
+        assert_eq!(documented, actual);
     }
 }

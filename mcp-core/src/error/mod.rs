@@ -75,8 +75,8 @@ impl Error {
         }
     }
 
-    /// The name of the error in messages, records and traces. It is that of [`error_type`](Self::error_type), but
-    /// `ValidationError` for bad arguments.
+    /// Returns the type of the error in messages, records and traces: [`error_type`](Self::error_type), except that
+    /// invalid arguments are a `ValidationError`.
     pub fn wire_type(&self) -> ErrorType {
         match self {
             Self::Schema(_) => ErrorType::VALIDATION_ERROR,
@@ -94,8 +94,9 @@ impl Error {
         self.kind().http_status()
     }
 
-    /// As the error of a flat result. Bad arguments are a `ValidationError` there, with `"kind": "SchemaError"` among the
-    /// details, and the path of every fault, what is expected there and what came; the message has its sentence.
+    /// Converts the error to that of a flat result. Invalid arguments are a `ValidationError` whose details have
+    /// `"kind": "SchemaError"` and, for each fault, its path, what is expected and what was received. The message
+    /// describes the faults.
     pub fn to_detail(&self) -> ErrorDetail {
         match self {
             Self::Registration(error) => error.into(),
@@ -139,7 +140,7 @@ details! {
     TransportError, Transport => |_error| Value::Null;
 }
 
-/// Where the faults are; the message has told them.
+/// The paths of the faults; the message describes them.
 fn faults(violations: &[Violation]) -> Value {
     let faults: Vec<Value> = violations.iter().map(|violation| json!({ "path": violation.path })).collect();
     if faults.is_empty() { Value::Null } else { json!({ "faults": faults }) }
@@ -175,7 +176,7 @@ impl fmt::Display for ToolNotFoundError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no tool is named `{}`; ", shown(&self.name))?;
         match self.did_you_mean.as_slice() {
-            [] => f.write_str("list the tools to see those there are"),
+            [] => f.write_str("list the tools to see their names"),
             [one] => write!(f, "did you mean `{one}`?"),
             [first @ .., last] => write!(f, "did you mean `{}` or `{last}`?", first.join("`, `")),
         }
@@ -216,7 +217,7 @@ impl SchemaError {
     }
 }
 
-/// One argument that does not match. In details it has no message, since the message of the error has it.
+/// One argument that does not match. The details of an error omit its message, which the error's message includes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Fault {
@@ -266,7 +267,7 @@ impl fmt::Display for SchemaError {
 /// A value cannot be serialized.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{what} cannot become JSON: {}; use string keys and types that serde serialises",
+    "{what} cannot become JSON: {}; use string keys and types that serde can serialize",
     shortened(&source.to_string(), ToolError::MAX_TEXT)
 )]
 pub struct SerializationError {
@@ -343,7 +344,10 @@ impl ResultTooLargeError {
 impl fmt::Display for ResultTooLargeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, size, limit, argument } = self;
-        write!(f, "the result of `{tool}` has {size} bytes, and may have {limit}; call it again and ask for less, ")?;
+        write!(
+            f,
+            "the result of `{tool}` has {size} bytes, but the limit is {limit}; call it again and ask for less, "
+        )?;
         match argument {
             Some(argument) => write!(f, "such as with a smaller `{argument}`"),
             None => f.write_str("with arguments that narrow the result"),
@@ -365,10 +369,10 @@ pub enum TransportError {
     #[error("the connection was closed before the answer came; check the server's log and try again")]
     Closed,
     /// There was no response in time.
-    #[error("no answer came within {0:?}; check the server and try again with longer pauses")]
+    #[error("no answer came within {0:?}; check the server and try again later")]
     Timeout(Duration),
     /// The response does not follow the protocol.
-    #[error("the answer is not of the protocol: {0}; check that the other side speaks MCP")]
+    #[error("the answer does not follow the protocol: {0}; check that the other side speaks MCP")]
     Malformed(String),
     /// A message is too large.
     #[error("a message has more than {limit} bytes; send less at once, or raise the limit")]
@@ -377,7 +381,7 @@ pub enum TransportError {
         limit: usize,
     },
     /// The address cannot be bound.
-    #[error("nothing can be served at {address}: {}", bind_remedy(source))]
+    #[error("cannot listen on {address}: {}", bind_remedy(source))]
     Bind {
         /// The address.
         address: String,
@@ -386,7 +390,7 @@ pub enum TransportError {
     },
     /// Other machines could connect without authentication.
     #[error(
-        "{address} can be reached by others; give it a token, say that authentication is handled outside, or serve at \
+        "{address} can be reached by others; set a token, declare that authentication is handled elsewhere, or serve at \
          127.0.0.1"
     )]
     Open {
@@ -401,14 +405,14 @@ pub enum TransportError {
     Io(#[from] std::io::Error),
 }
 
-/// As `main` shows it.
+/// Shows the same as `Display`, since a `main` that returns the error prints it with `Debug`.
 impl fmt::Debug for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// Describes the problem with an address, and what to do.
+/// Describes why an address cannot be bound, and what to do.
 fn bind_remedy(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::AddrInUse => "the address is in use; choose another port".to_owned(),

@@ -185,12 +185,12 @@ pub enum RegistrationProblem {
         call: String,
         /// The reason, and what to do.
         reason: String,
-        /// Where it is written.
+        /// Where the call is written.
         place: String,
     },
     /// The builder was given two values of the same type as application state.
     #[error(
-        "state of type `{state}` is given twice, of which a tool would see one; wrap one of them in a type of its own\n    at {place}"
+        "state of type `{state}` is given twice, but a tool would see only one; wrap one of them in a type of its own\n    at {place}"
     )]
     StateTwice {
         /// The type.
@@ -212,16 +212,16 @@ pub enum RegistrationProblem {
 
 fn unchecked(tool: &str, keyword: &str, path: &str, origin: &Origin) -> String {
     let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
-    let made = if origin.is_run_time() { "add it to the builder with `.tool(…)` and say" } else { "say" };
+    let remedy = if origin.is_run_time() { "add it to the builder with `.tool(…)` and call" } else { "call" };
     format!(
-        "the input schema of `{tool}` says `{keyword}`{place}, which nothing checks; turn on the feature `validate` of mcp-registry, or {made} `.allow_unchecked({tool:?})` in the builder"
+        "the input schema of `{tool}` has `{keyword}`{place}, which nothing checks; enable the feature `validate` of mcp-registry, or {remedy} `.allow_unchecked({tool:?})` on the builder"
     )
 }
 
-fn without_state(wanted: &str, given: Option<&str>) -> String {
+fn without_state(required: &str, given: Option<&str>) -> String {
     match given {
         Some(given) => {
-            format!(" and was given `{given}`; take `&{given}` in the tool, or give `.state(…)` a `{wanted}`")
+            format!(" and was given `{given}`; take `&{given}` in the tool, or give `.state(…)` a `{required}`")
         }
         None => "; give it with `.state(…)`, or leave the tool out with `.select(…)`".to_owned(),
     }
@@ -231,7 +231,7 @@ fn unlinked(package: &str, found: usize, named: bool) -> String {
     let krate = package.replace('-', "_");
     match (found, named) {
         (0, true) => format!(
-            "it has no `#[mcp_tool]`, or the package is not called so; write `link_tools!({krate} = \"the-package\")`"
+            "it has no `#[mcp_tool]`, or the package has another name; write `link_tools!({krate} = \"the-package\")`"
         ),
         (0, false) => format!(
             "it is not linked, or has no `#[mcp_tool]`; name it in the binary with `link_tools!({krate})`, or its functions with `tools![…]`"
@@ -243,7 +243,7 @@ fn unlinked(package: &str, found: usize, named: bool) -> String {
 fn empty(linked: usize) -> String {
     match linked {
         0 => "there is no tool in this program: a crate that nothing names is not linked; name it in the binary with `link_tools!(its_name)`, or call `.allow_empty()`".to_owned(),
-        n => format!("none of the {n} tools is left by `.select(…)` and `.exclude(…)`; take some, or call `.allow_empty()`"),
+        n => format!("`.select(…)` and `.exclude(…)` leave none of the {n} tools; keep some, or call `.allow_empty()`"),
     }
 }
 
@@ -284,20 +284,20 @@ pub struct Contender {
     pub name: String,
     /// Its name in the source, which the builder uses.
     pub defined_as: String,
-    /// The alias that is in conflict, as it is written in the source.
+    /// The conflicting alias, as written in the source.
     pub alias: Option<String>,
     /// Where it is defined.
     pub origin: Origin,
 }
 
-/// The indented places and the ways out that work.
+/// Shows where the tools are defined, and the solutions that apply to them.
 struct Places<'a>(&'a [Contender; 2]);
 
 impl fmt::Display for Places<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self([first, second]) = self;
         write!(f, "\n    first  at {}\n    second at {}\n    ", first.origin, second.origin)?;
-        // The one that is to give way: the owner of an alias, else the second; never one that the builder does not know.
+        // The tool to change: the one with the alias, else the second; never one that was created at run time.
         let known = [first, second].into_iter().filter(|tool| !tool.origin.is_run_time());
         let Some(tool) = known.max_by_key(|tool| tool.alias.is_some()) else {
             return f.write_str("give one of them another name, or `unregister` the other first");
@@ -310,9 +310,9 @@ impl fmt::Display for Places<'_> {
             f.write_str("remove the alias, or ")?;
         } else {
             f.write_str("rename one with `name = \"…\"`")?;
-            // Two names in one package are told apart; one name is not.
+            // The builder identifies tools by package and name.
             if same_package && one.package_version == other.package_version && first.defined_as == second.defined_as {
-                return f.write_str("; they are of one package, so that the builder cannot tell them apart");
+                return f.write_str("; they are in the same package, so the builder cannot tell them apart");
             }
             f.write_str(", or ")?;
         }

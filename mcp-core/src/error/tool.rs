@@ -44,8 +44,8 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// The maximum size of the message, and of the details as JSON: 64 KiB. A longer message is truncated and says so; larger
-    /// details are replaced by a note.
+    /// The maximum size of the message, and of the details as JSON: 64 KiB. A longer message is truncated, with a note;
+    /// larger details are replaced by a note.
     pub const MAX_TEXT: usize = 64 * 1024;
 
     /// Creates an error with a type, which is a constant of [`ErrorType`] or a custom one, and a message for the model.
@@ -54,7 +54,7 @@ impl ToolError {
     }
 
     /// Creates the error for a client that lacks capabilities which the tool needs, such as `{"sampling": {}}`. In versions of
-    /// MCP in which each request states the client's capabilities, it becomes a protocol error with a code of its own.
+    /// MCP in which each request states the client's capabilities, it becomes a protocol error with a specific code.
     ///
     /// ```
     /// use mcp_core::ToolError;
@@ -72,7 +72,7 @@ impl ToolError {
         Self::new(ErrorType::MISSING_CLIENT_CAPABILITY, message).details(details)
     }
 
-    /// Sets the details: an object or a text. Any other value becomes `{"value": …}`.
+    /// Sets the details: an object or a string. Any other value becomes `{"value": …}`.
     #[must_use]
     pub fn details(mut self, details: impl Into<Value>) -> Self {
         *self.detail = self.detail.details(details);
@@ -96,13 +96,13 @@ impl ToolError {
         &self.detail.error_message
     }
 
-    /// Returns the error as it is in a result.
+    /// Returns the error in the form of a result's error.
     pub fn detail(&self) -> &ErrorDetail {
         &self.detail
     }
 
-    /// Returns whether the text comes from another error rather than from the tool's author. It may contain internal details,
-    /// so servers mask it over the network.
+    /// Returns whether the message comes from another error rather than from the tool's author. It may contain internal
+    /// details, so servers mask it over the network.
     pub fn is_foreign(&self) -> bool {
         self.foreign
     }
@@ -119,15 +119,15 @@ impl ToolError {
         }
         let size = |value: &Value| value.to_string().len();
         if let Some(size) = error_details.as_ref().map(size).filter(|size| *size > Self::MAX_TEXT) {
-            let note = format!("omitted: the details have {size} bytes, and may have {}", Self::MAX_TEXT);
+            let note = format!("omitted: the details have {size} bytes, but the limit is {}", Self::MAX_TEXT);
             *error_details = Some(note.into());
         }
         extra.retain(|_, value| size(value) <= Self::MAX_TEXT);
         self
     }
 
-    /// Converts any error to a tool error. A `ToolError`, or another error of this crate, is kept as it is, wherever it is in
-    /// the chain of sources; so is a text.
+    /// Converts any error to a tool error. If the chain of sources has a `ToolError`, or another error of this crate,
+    /// its type and message are kept; so is the message of an error that was created from a string.
     pub fn from_error(error: impl Into<BoxError>) -> Self {
         let error = match error.into().downcast::<Self>() {
             Ok(found) => return *found,
@@ -137,7 +137,7 @@ impl ToolError {
         if let Some((detail, foreign)) = known {
             return Self { detail: Box::new(detail), foreign, source: Some(error) };
         }
-        if is_text(&*error) {
+        if is_string(&*error) {
             return Self::from(error.to_string());
         }
         let error_type = links(&*error).find_map(type_of).unwrap_or_default();
@@ -157,7 +157,7 @@ fn known_detail(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)>
         return Some((error.detail().clone(), error.is_foreign()));
     }
     if let Some(error) = error.downcast_ref::<SerializationError>() {
-        // The text is that of a `Serialize`.
+        // The text comes from an implementation of `Serialize`.
         return Some((error.into(), true));
     }
     let detail = match error.downcast_ref::<Error>() {
@@ -177,12 +177,13 @@ fn known_detail(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)>
     Some((detail, false))
 }
 
-/// Whether the error is nothing but a text: the standard library's type for it has no name, but debugs like a string.
-fn is_text(error: &(dyn StdError + 'static)) -> bool {
+/// Whether the error was created from a string. The standard library's type for that is private, but its `Debug` is
+/// that of a string.
+fn is_string(error: &(dyn StdError + 'static)) -> bool {
     error.source().is_none() && format!("{error:?}") == format!("{:?}", error.to_string())
 }
 
-/// The text of the error and those of its sources, without repetitions.
+/// The messages of the error and of its sources, without repetitions.
 fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     for source in links(error).skip(1).map(ToString::to_string) {
@@ -194,7 +195,7 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// The type of an error that has one.
+/// The type for an error of the standard library or of `serde_json`.
 fn type_of(error: &(dyn StdError + 'static)) -> Option<ErrorType> {
     if let Some(io) = error.downcast_ref::<io::Error>() {
         return Some(type_of_io(io.kind()));
@@ -202,7 +203,7 @@ fn type_of(error: &(dyn StdError + 'static)) -> Option<ErrorType> {
     let json = error.downcast_ref::<serde_json::Error>()?;
     Some(match json.io_error_kind() {
         Some(kind) => type_of_io(kind),
-        // What is written has no line yet.
+        // An error of serialization has no line number.
         None if json.line() == 0 && json.is_syntax() => ErrorType::SERIALIZATION_ERROR,
         None => ErrorType::TOOL_EXECUTION_ERROR,
     })
@@ -227,7 +228,7 @@ fn type_of_io(kind: io::ErrorKind) -> ErrorType {
     }
 }
 
-/// A text becomes a `ToolExecutionError` with that message.
+/// Creates a `ToolExecutionError` with this message.
 impl From<String> for ToolError {
     fn from(message: String) -> Self {
         Self::new(ErrorType::TOOL_EXECUTION_ERROR, message)

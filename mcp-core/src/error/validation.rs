@@ -32,9 +32,9 @@ pub enum ValidationError {
     Syntax {
         /// The error of the parser.
         reason: String,
-        /// Where, counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// Where, counted from 1.
+        /// The column, counted from 1.
         column: usize,
     },
     /// Fields that violate a rule; there is at least one.
@@ -89,7 +89,7 @@ pub enum Rule {
         other: &'static str,
     },
     /// Two fields are present that exclude each other.
-    #[error("and `{other}` are both there; send one of them")]
+    #[error("and `{other}` are both present; send one of them")]
     Both {
         /// The other field.
         other: &'static str,
@@ -137,30 +137,30 @@ impl fmt::Display for Violation {
     }
 }
 
-/// `first; and second`.
+/// Joins the violations, as `first; and second`.
 fn listed(violations: &[Violation]) -> String {
     violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; and ")
 }
 
 /// The maximum number of violations that are reported.
-const NOTED: usize = 20;
+const MAX_VIOLATIONS: usize = 20;
 
-/// Collects violations: for each field the first one.
+/// Collects the first violation of each field.
 #[derive(Default)]
 pub(crate) struct Violations(Vec<Violation>);
 
 impl Violations {
     pub(crate) fn add(&mut self, path: impl Into<String>, rule: impl Into<Rule>) {
         let path = path.into();
-        if self.0.len() < NOTED && self.0.iter().all(|known| known.path != path) {
+        if self.0.len() < MAX_VIOLATIONS && self.0.iter().all(|known| known.path != path) {
             self.0.push(Violation { path, rule: rule.into() });
         }
     }
 
-    /// Returns what was read, or the violations.
-    pub(crate) fn finish<T>(self, read: Option<T>) -> Result<T, ValidationError> {
-        match read {
-            Some(read) if self.0.is_empty() => Ok(read),
+    /// Returns the value, or the violations.
+    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, ValidationError> {
+        match value {
+            Some(value) if self.0.is_empty() => Ok(value),
             _ => Err(ValidationError::Fields(self.0)),
         }
     }
@@ -173,11 +173,11 @@ impl From<Violation> for ValidationError {
 }
 
 /// The maximum length of a path in an error, in bytes.
-const PATH: usize = 160;
+const MAX_PATH: usize = 160;
 
 /// Joins paths, as `outer.inner` or `outer[0]`. A long key or path is truncated.
 pub(crate) fn join(outer: &str, inner: &str) -> String {
-    let (outer, inner) = (shown(outer), &*cut(inner, PATH));
+    let (outer, inner) = (shown(outer), &*cut(inner, MAX_PATH));
     match inner {
         "" => outer.into_owned(),
         _ if outer.is_empty() || inner.starts_with('[') => format!("{outer}{inner}"),

@@ -1,4 +1,4 @@
-//! MCP's own result of a call, and the way between it and the flat result.
+//! MCP's result of a call, and its conversion to and from the flat result.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
@@ -11,23 +11,24 @@ use crate::util::JsonObject;
 use crate::util::text::prefix;
 
 const FIELDS: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
-/// A little more than a flat result may nest, which may travel inside this one.
+/// A little more than for a flat result, since this one may contain a flat result.
 const DEPTH: usize = MAX_DEPTH + 8;
 
 /// MCP's result of `tools/call`: `{"content": […], "structuredContent": …, "isError": …}`.
 ///
-/// It converts to and from [`ToolResult`] without loss: what one of them has no field for travels in `_meta`, or
-/// among the extra fields.
+/// It converts to and from [`ToolResult`] without loss: a field that the other type does not have is kept in `_meta` or
+/// in the extra fields.
 ///
 /// Unless the tool chose its own content, the conversion from [`ToolResult`] writes one text block:
 ///
-/// - The data as JSON; a string as it is. MCP asks servers to repeat `structuredContent` in a text. A text of more than
-///   [`MAX_REPEATED`](Self::MAX_REPEATED) bytes is cut to its start and a note that the whole is in `structuredContent`, and to ask for less;
-///   otherwise it would double the size of a large message. [`without_structure`](Self::without_structure) keeps it whole.
-/// - The type, message and details of an error. `_meta.error` has the `error_type` and `error_details` for programs; the
-///   message is in the text alone. The faults of bad arguments, and the id of a masked error, are in the message, so these
-///   details are not in the text.
-/// - The explanation, where there is no data, or else `done`: some clients reject a result without content.
+/// - The data as JSON, or a string without quotes. MCP asks servers to repeat `structuredContent` as text. A text of
+///   more than [`MAX_REPEATED`](Self::MAX_REPEATED) bytes is truncated, since it would double the size of a large
+///   message; a note says that `structuredContent` is complete, and to ask for less.
+///   [`without_structure`](Self::without_structure) does not truncate it.
+/// - The type, message and details of an error. `_meta.error` has the `error_type` and `error_details` for programs,
+///   but not the message. The text omits details that are already in the message: the faults of invalid arguments, and
+///   the ID of a masked error.
+/// - The explanation if there is no data, or else `done`: some clients reject a result without content.
 ///
 /// ```
 /// use mcp_core::ToolResult;
@@ -52,7 +53,7 @@ const DEPTH: usize = MAX_DEPTH + 8;
 pub struct CallToolResult {
     /// What the model sees.
     pub content: Vec<Content>,
-    /// What the tool returned, for programs. In versions before 2026-07-28 it is an object.
+    /// The data that the tool returned, for programs. In versions before 2026-07-28 it is an object.
     pub structured_content: Option<Value>,
     /// Whether the call failed; always written.
     pub is_error: bool,
@@ -66,8 +67,8 @@ impl CallToolResult {
     /// The maximum size of a text that repeats the structured content: 256 KiB.
     pub const MAX_REPEATED: usize = 256 * 1024;
 
-    /// The result for clients that do not know `structuredContent`, which came with MCP 2025-06-18: the text has all of the
-    /// data, however large.
+    /// Creates the result for clients that do not know `structuredContent`, which MCP 2025-06-18 introduced. The text
+    /// has all of the data, however large.
     pub fn without_structure(flat: ToolResult) -> Self {
         let has_none = flat.content.as_ref().is_none_or(Vec::is_empty);
         let full_content = has_none.then(|| default_content(&flat, usize::MAX));
@@ -117,19 +118,19 @@ impl Serialize for CallToolResult {
     }
 }
 
-// The conversions. The plain one, which nearly every result takes:
+// The plain conversion, which applies to nearly every result:
 //
 //   data                        <->  structuredContent
-//   content                     <->  content; absent in the flat form where it is just the default text
-//   status, error, explanation  <->  `_meta` of the same names, where `isError` and `content` do not tell them already
+//   content                     <->  content; absent in the flat form if it is the default text
+//   status, error, explanation  <->  `_meta` of the same names, unless they follow from `isError` and `content`
 //   everything else             <->  the same
 //
-// A result that it cannot bring back (it uses one of the other side's names for something else, say) travels whole
-// inside `_meta`, under one of these keys.
+// If it would not be reversible (for example, if an extra field has the name of a field of the other type), the
+// complete result is put into `_meta`, under one of these keys.
 
-/// In MCP's `_meta`: the flat result that this one stands for.
+/// In MCP's `_meta`: the original flat result.
 const FLAT: &str = "toolResult";
-/// In a flat `_meta`: MCP's result that this one stands for.
+/// In a flat `_meta`: the original MCP result.
 const MCP: &str = "callToolResult";
 
 impl From<ToolResult> for CallToolResult {
@@ -167,7 +168,7 @@ impl From<CallToolResult> for ToolResult {
     }
 }
 
-/// Whether nothing in the result uses a name that the conversion gives another meaning.
+/// Whether no key of the result has a name that the plain conversion uses for something else.
 fn is_plain(flat: &ToolResult) -> bool {
     let meta_is_free = |key: &String| !matches!(key.as_str(), "status" | "error" | "explanation" | FLAT | MCP);
     let extra_is_free = |key: &String| !FIELDS.contains(&key.as_str());
@@ -204,7 +205,7 @@ fn from_plain(mut flat: ToolResult) -> CallToolResult {
     CallToolResult { content, structured_content: flat.data, is_error, meta, extra: flat.extra }
 }
 
-/// The inverse of [`from_plain`], where there may be one.
+/// The inverse of [`from_plain`]; `None` if there is none.
 fn to_plain(mcp: CallToolResult) -> Option<ToolResult> {
     let CallToolResult { content, structured_content: data, is_error, mut meta, extra } = mcp;
     if data.as_ref().is_some_and(|data| !data.is_object()) {
@@ -246,7 +247,7 @@ fn status_of(is_error: bool) -> Status {
     if is_error { Status::Failure } else { Status::Success }
 }
 
-/// What the model is shown where the tool does not say: the error, the data (as many bytes of it), or the explanation.
+/// The content if the tool does not set it: the error, the data (up to `limit` bytes), or the explanation.
 fn default_content(flat: &ToolResult, limit: usize) -> Vec<Content> {
     let text = match flat {
         ToolResult { error: Some(error), .. } if flat.is_failure() => Some(error_text(error)),
@@ -264,7 +265,7 @@ fn default_content(flat: &ToolResult, limit: usize) -> Vec<Content> {
     text.map(Content::text).into_iter().collect()
 }
 
-/// A text that repeats the structured content: the whole, or its start and where the whole is.
+/// The text that repeats the structured content. A long one is truncated, with a note.
 pub fn repeated(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -281,9 +282,9 @@ fn error_text(error: &ErrorDetail) -> String {
     format!("{error_type}: {error_message}{}", details_text(error_message, error_details.as_ref()))
 }
 
-/// The details of an error behind its message; nothing where the message has told them.
+/// The details of an error, which follow its message in the text; empty if the message includes them.
 fn details_text(message: &str, details: Option<&Value>) -> String {
-    // With any other id, the message could not be told from the details behind it.
+    // With other characters in the ID, `message_from_text` could not separate the message from the details.
     let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let is_in_message = |id: &Value| id.as_str().is_some_and(|id| is_plain(id) && message.ends_with(id));
     match details {
@@ -299,7 +300,7 @@ fn details_text(message: &str, details: Option<&Value>) -> String {
     }
 }
 
-/// The message of an error whose other fields are known, from the text that [`error_text`] made of it.
+/// Extracts the message from the text that [`error_text`] created, given the other fields of the error.
 fn message_from_text(content: &[Content], error: &JsonObject) -> Option<String> {
     let [Content::Text { text, .. }] = content else { return None };
     let error_type = error.get("error_type")?.as_str()?;
@@ -307,7 +308,7 @@ fn message_from_text(content: &[Content], error: &JsonObject) -> Option<String> 
     message.strip_suffix(&details_text(message, error.get("error_details"))).map(str::to_owned)
 }
 
-/// The error that a failed result tells by its texts alone.
+/// Creates the error of a failed result from its text blocks.
 pub(super) fn error_from_text(content: &[Content]) -> ErrorDetail {
     let texts: Vec<&str> = content.iter().filter_map(Content::as_text).collect();
     let message = if texts.is_empty() { "the tool failed and did not say why".to_owned() } else { texts.join("\n") };

@@ -94,8 +94,8 @@ impl<'a> Incoming<'a> {
 }
 
 impl ToolCall {
-    /// Reads the `params` of `tools/call` and `call_tool`: the name as `name` or `tool_name`, the arguments as
-    /// `arguments` or `args`, and `{}` where there are none. Other members, such as `_meta`, are kept.
+    /// Reads the `params` of `tools/call` and `call_tool`: the name from `name` or `tool_name`, the arguments from
+    /// `arguments` or `args` (default: `{}`). Other members, such as `_meta`, are kept.
     ///
     /// ```
     /// use mcp_core::ToolCall;
@@ -114,7 +114,7 @@ impl ToolCall {
             None => json!({}),
         };
         if let Value::Object(params) = &mut params {
-            // Absent and null mean the same to JSON-RPC clients.
+            // Some JSON-RPC clients send null for an absent value.
             params.retain(|key, value| !(value.is_null() && matches!(key.as_str(), "arguments" | "args")));
             if !params.contains_key("args") {
                 params.entry("arguments").or_insert_with(|| json!({}));
@@ -142,8 +142,9 @@ impl ToolCall {
 }
 
 impl ToolResult {
-    /// The result as the JSON-RPC answer to a call. MCP's is a [`CallToolResult`]; the legacy one is the bare data, or
-    /// an error whose message is the standard phrase for its code, with the sentence in `data.details`. [`Dialect::Flat`] has none: the result itself is the message.
+    /// Converts the result to the JSON-RPC response to a call. In MCP, that is a [`CallToolResult`]; in the legacy
+    /// dialect, the bare data, or an error that has the standard phrase for its code as the message, and the original
+    /// message in `data.details`. `None` for [`Dialect::Flat`], in which the result itself is the message.
     pub fn to_response<'a>(
         &self,
         id: impl Into<Id<'a>>,

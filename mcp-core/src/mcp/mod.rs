@@ -1,4 +1,4 @@
-//! MCP's own form of a result, the dialects of a call and the versions of the protocol.
+//! MCP's form of a result, the dialects of a call and the versions of the protocol.
 
 mod call_result;
 mod dialect;

@@ -1,9 +1,10 @@
 //! The supported versions of MCP.
 
-use crate::util::text::shown_as;
+use crate::util::text::display_as;
 
-/// A version of MCP. Up to 2025-11-25 a connection begins with `initialize`; from 2026-07-28 on each request carries its
-/// version. Versions are ordered by date: `version >= ProtocolVersion::V2025_06_18` asks for what that version introduced.
+/// A version of MCP. Up to 2025-11-25, a connection begins with `initialize`; since 2026-07-28, each request carries
+/// its version. Versions are ordered by date: compare `version >= ProtocolVersion::V2025_06_18` to find out whether the
+/// features of 2025-06-18 are available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
@@ -11,7 +12,7 @@ pub enum ProtocolVersion {
     V2024_11_05,
     /// 2025-03-26: tool annotations, audio, batches.
     V2025_03_26,
-    /// 2025-06-18: structured content and output schemas, titles, links to resources; no batches any more.
+    /// 2025-06-18: structured content and output schemas, titles, links to resources; batches were removed.
     V2025_06_18,
     /// 2025-11-25.
     V2025_11_25,
@@ -24,7 +25,7 @@ impl ProtocolVersion {
     pub const ALL: [Self; 5] =
         [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
 
-    /// Returns the version as it is on the wire.
+    /// Returns the version on the wire, such as `2025-06-18`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -46,4 +47,4 @@ impl ProtocolVersion {
     }
 }
 
-shown_as!(ProtocolVersion, as_str);
+display_as!(ProtocolVersion, as_str);

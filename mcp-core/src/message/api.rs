@@ -1,17 +1,17 @@
 //! Methods that all messages have.
 
-/// The reading and writing side of a message. The module brings the names that stand here without a path, `FIELDS` and
-/// `DEPTH`; the type brings `Serialize` and `fn read(Entries, Strictness) -> Result<Self, ValidationError>`.
+/// Methods that parse and serialize a message. The module has to define `FIELDS` and `DEPTH`; the type has to implement
+/// `Serialize` and `fn read(Entries, Strictness) -> Result<Self, ValidationError>`.
 macro_rules! message_api {
     ($message:ident, $what:literal) => {
         impl $message {
-            #[doc = concat!("Reads ", $what, " from JSON text or bytes, keeping fields that it does not know.")]
+            #[doc = concat!("Parses ", $what, " from JSON text or bytes. Unknown fields are kept.")]
             pub fn parse(json: impl AsRef<[u8]>) -> Result<Self, ValidationError> {
                 let entries = $crate::message::parse_entries(json.as_ref(), &FIELDS, DEPTH)?;
                 Self::read(entries, Strictness::Lenient)
             }
 
-            #[doc = concat!("Reads ", $what, " from a JSON value, keeping fields that it does not know.")]
+            #[doc = concat!("Reads ", $what, " from a JSON value. Unknown fields are kept.")]
             pub fn from_value(value: Value) -> Result<Self, ValidationError> {
                 Self::read($crate::message::entries_of(value)?, Strictness::Lenient)
             }
@@ -57,9 +57,9 @@ macro_rules! message_api {
     };
 }
 
-/// The rules of a flat message. The type brings
-/// `fn read_fields(Entries, Strictness, &mut Violations) -> Self`, which takes the fields by type, and
-/// `fn check(&self, Strictness, &mut Violations)`, which looks at what they say.
+/// Methods that validate a flat message. The type has to implement
+/// `fn read_fields(Entries, Strictness, &mut Violations) -> Self`, which checks the types of the fields, and
+/// `fn check(&self, Strictness, &mut Violations)`, which checks their values.
 macro_rules! message_rules {
     ($message:ident) => {
         impl $message {

@@ -92,15 +92,15 @@ fn take_either(
     strictness: Strictness,
     violations: &mut Violations,
 ) -> Option<Value> {
-    let (own, other) = (take(entries, canonical), take(entries, alias));
-    if other.is_some() && strictness == Strictness::Strict {
+    let (value, aliased) = (take(entries, canonical), take(entries, alias));
+    if aliased.is_some() && strictness == Strictness::Strict {
         violations.add(alias, Rule::Alias { canonical });
     }
-    match (own, other) {
-        (Some(own), Some(other)) if own != other => {
+    match (value, aliased) {
+        (Some(value), Some(aliased)) if value != aliased => {
             violations.add(alias, Rule::Ambiguous { other: canonical });
-            Some(own)
+            Some(value)
         }
-        (own, other) => own.or(other),
+        (value, aliased) => value.or(aliased),
     }
 }

@@ -27,7 +27,7 @@ const RESOURCE_FIELDS: [&str; 3] = ["uri", "text", "blob"];
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
-    /// A text.
+    /// Text.
     Text {
         /// The text.
         text: String,
@@ -68,7 +68,7 @@ pub enum Content {
         /// Further fields of the block.
         extra: JsonObject,
     },
-    /// A block of a type that this version does not know, kept as it came.
+    /// A block of an unknown type, which is kept unchanged.
     Other {
         /// Its type.
         kind: String,
@@ -77,55 +77,55 @@ pub enum Content {
     },
 }
 
-/// A resource that is sent along.
+/// An embedded resource.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Resource {
-    /// Where it is from.
+    /// The URI.
     pub uri: String,
-    /// What is in it.
+    /// The contents.
     pub body: ResourceBody,
-    /// What else it says, such as `mimeType`.
+    /// Further fields, such as `mimeType`.
     pub extra: JsonObject,
 }
 
-/// What is in a resource.
+/// The contents of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceBody {
-    /// A text.
+    /// Text.
     Text(String),
     /// Bytes, in base64.
     Blob(String),
 }
 
 impl Content {
-    /// A text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), extra: JsonObject::new() }
     }
 
-    /// An image, from its bytes.
+    /// Creates an image block from the bytes of the image.
     pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::Image { data: BASE64.encode(bytes), mime_type: mime_type.into(), extra: JsonObject::new() }
     }
 
-    /// A sound, from its bytes.
+    /// Creates an audio block from the bytes of the audio.
     pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::Audio { data: BASE64.encode(bytes), mime_type: mime_type.into(), extra: JsonObject::new() }
     }
 
-    /// A link to a resource.
+    /// Creates a link to a resource.
     pub fn link(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self::ResourceLink { uri: uri.into(), name: name.into(), extra: JsonObject::new() }
     }
 
-    /// A resource that is a text.
+    /// Creates a resource block with text.
     pub fn resource(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Self {
         Self::embedded(uri.into(), mime_type.into(), ResourceBody::Text(text.into()))
     }
 
-    /// A resource of bytes.
+    /// Creates a resource block with bytes.
     pub fn resource_bytes(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         Self::embedded(uri.into(), mime_type.into(), ResourceBody::Blob(BASE64.encode(bytes)))
     }
@@ -148,7 +148,7 @@ impl Content {
         self
     }
 
-    /// The block's `type`.
+    /// Returns the `type` of the block.
     pub fn kind(&self) -> &str {
         match self {
             Self::Text { .. } => "text",
@@ -160,7 +160,7 @@ impl Content {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text, .. } => Some(text),
@@ -168,7 +168,7 @@ impl Content {
         }
     }
 
-    /// The bytes of an image, a sound or a resource of bytes; none for other blocks, or if they are not base64.
+    /// Returns the bytes of an image, audio or a resource with bytes; `None` for other blocks and for invalid base64.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         match self {
             Self::Image { data, .. } | Self::Audio { data, .. } => BASE64.decode(data).ok(),
@@ -179,7 +179,7 @@ impl Content {
         }
     }
 
-    /// Further fields of the block.
+    /// Returns further fields of the block.
     pub fn extra(&self) -> &JsonObject {
         match self {
             Self::Text { extra, .. }
@@ -191,7 +191,7 @@ impl Content {
         }
     }
 
-    /// The fields that the type of the block has of its own.
+    /// The fields that are defined for the type of the block.
     fn fields(&self) -> &'static [&'static str] {
         match self {
             Self::Text { .. } => &["type", "text"],
@@ -202,7 +202,7 @@ impl Content {
         }
     }
 
-    /// Checks what was put together by hand.
+    /// Checks a block, which may have been built by hand.
     pub(crate) fn check(&self, path: &str, violations: &mut Violations) {
         let mut extra = |path: &str, fields, extra: &JsonObject| {
             check_extra(path, "the block", fields, extra.keys(), Strictness::Lenient, violations);
@@ -257,7 +257,7 @@ impl Content {
 }
 
 impl Resource {
-    /// A resource.
+    /// Creates a resource.
     pub fn new(uri: impl Into<String>, body: ResourceBody) -> Self {
         Self { uri: uri.into(), body, extra: JsonObject::new() }
     }
@@ -282,21 +282,21 @@ impl Resource {
     }
 }
 
-/// Reads an array of blocks; every bad block is noted.
+/// Reads an array of blocks, and reports every invalid one.
 pub(crate) fn read_blocks(value: Value, path: &str, violations: &mut Violations) -> Option<Vec<Content>> {
     let blocks = expect::array(value, path, violations)?;
     let read =
         blocks.into_iter().enumerate().map(|(i, block)| Content::read(block, &format!("{path}[{i}]"), violations));
-    // All of them, also behind a bad one.
+    // Collected twice, so that blocks after an invalid one are read as well.
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
-/// A value as the `data` of a result: an object as it is, anything else as `{"result": value}`.
+/// Converts a value to the `data` of a result: an object is unchanged, any other value becomes `{"result": value}`.
 pub(crate) fn wrapped(value: Value) -> Value {
     if value.is_object() { value } else { json!({ "result": value }) }
 }
 
-/// The value in `{"result": value}`, if it is one that [`wrapped`] wraps.
+/// The value in `{"result": value}`, if [`wrapped`] created it.
 pub(crate) fn unwrapped(data: &Value) -> Option<&Value> {
     let object = data.as_object().filter(|object| object.len() == 1)?;
     object.get("result").filter(|value| !value.is_object())

@@ -26,19 +26,19 @@ pub use crate::util::JsonObject;
 /// The version of the message format that [`ToolCall`], [`ToolResult`] and [`ErrorDetail`] follow.
 pub const MESSAGE_FORMAT_VERSION: &str = "1.0.0";
 
-/// The specification's name of [`ToolCall`].
+/// The specification's name for [`ToolCall`].
 pub type MCPToolCall = ToolCall;
-/// The specification's name of [`ToolResult`].
+/// The specification's name for [`ToolResult`].
 pub type MCPToolResult = ToolResult;
-/// The specification's name of [`ErrorDetail`].
+/// The specification's name for [`ErrorDetail`].
 pub type MCPErrorDetail = ErrorDetail;
 
 /// How a message is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Strictness {
-    /// Unknown fields are kept; other statuses and every legal tool name are taken. The default.
+    /// Unknown fields are kept; custom statuses and every valid tool name are accepted. This is the default.
     #[default]
     Lenient,
-    /// Exactly the specified form: no further field, one of the four statuses, `module.tool` in lower case.
+    /// Only the specified form is accepted: no unknown field, one of the four statuses, `module.tool` in lower case.
     Strict,
 }

@@ -1,4 +1,4 @@
-//! Reading JSON with the rules that serde leaves out: no key twice, bounded depth, the path in the error.
+//! Reads JSON with rules that serde does not enforce: no duplicate keys, a maximum depth, a path in each error.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -14,20 +14,20 @@ use super::{JsonObject, Strictness};
 use crate::error::{MAX_DEPTH, Rule, ValidationError, Violation, Violations, join};
 use crate::util::text::{Text, shown};
 
-/// The fields of a message, each once, in the order in which they came.
+/// The fields of a message, without duplicates, in their original order.
 pub(crate) type Entries = Vec<(Cow<'static, str>, Value)>;
 
-/// Reads one JSON text.
+/// Parses JSON text.
 pub(crate) fn parse(input: &[u8]) -> Result<Value, ValidationError> {
     parse_with(utf8(input)?, MAX_DEPTH, |root, json| root.deserialize(json))
 }
 
-/// Reads the arguments of a call: every key once, as deep as the parser goes.
+/// Parses the arguments of a call. Duplicate keys are rejected; only the parser limits the depth.
 pub fn parse_arguments(text: &str) -> Result<Value, ValidationError> {
     parse_with(text, usize::MAX, |root, json| root.deserialize(json))
 }
 
-/// Reads the JSON text of one message. The names of its own `fields` are not copied, and nothing is hashed.
+/// Parses the JSON text of a message. The names of its `fields` are not copied, and the keys are not hashed.
 pub(crate) fn parse_entries(
     input: &[u8],
     fields: &'static [&'static str],
@@ -65,11 +65,11 @@ pub(crate) fn owned_entries(object: JsonObject) -> Entries {
 
 /// Takes the value of a field out of a message.
 pub(crate) fn take(entries: &mut Entries, field: &str) -> Option<Value> {
-    let place = entries.iter().position(|(key, _)| key == field)?;
-    Some(entries.remove(place).1)
+    let index = entries.iter().position(|(key, _)| key == field)?;
+    Some(entries.remove(index).1)
 }
 
-/// The fields of a message that nobody took.
+/// The remaining fields of a message.
 pub(crate) fn rest(entries: Entries) -> JsonObject {
     entries.into_iter().map(|(key, value)| (key.into_owned(), value)).collect()
 }
@@ -86,7 +86,7 @@ pub(crate) fn utf8(input: &[u8]) -> Result<&str, ValidationError> {
     std::str::from_utf8(input).map_err(|error| ValidationError::Encoding { offset: error.valid_up_to() })
 }
 
-/// The parser's complaint in our words.
+/// Converts an error of the parser.
 pub(crate) fn syntax(error: &serde_json::Error) -> ValidationError {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
@@ -94,10 +94,10 @@ pub(crate) fn syntax(error: &serde_json::Error) -> ValidationError {
     ValidationError::Syntax { reason, line, column }
 }
 
-/// What `serde_json` calls a number if any crate of the program turns its feature `arbitrary_precision` on.
+/// The key that `serde_json` uses for a number if any crate of the program enables its feature `arbitrary_precision`.
 const ARBITRARY_PRECISION: &str = "$serde_json::private::Number";
 
-/// A `Value` in the making. What it refuses it also notes in `violation`, since serde's errors are only text.
+/// Deserializes a `Value`. Stores what it rejects in `violation`, since serde's errors are only text.
 #[derive(Clone, Copy)]
 struct Node<'a> {
     depth: usize,
@@ -106,14 +106,14 @@ struct Node<'a> {
 }
 
 impl Node<'_> {
-    fn refuse<E: serde::de::Error>(self, path: &str, rule: Rule) -> E {
+    fn reject<E: serde::de::Error>(self, path: &str, rule: Rule) -> E {
         let violation = Violation { path: join(path, ""), rule };
         let error = E::custom(&violation);
         *self.violation.borrow_mut() = Some(violation);
         error
     }
 
-    /// Puts the step that led to a violation before its path.
+    /// Adds a step to the front of the path of a violation.
     fn located<E>(self, step: impl FnOnce() -> String) -> impl FnOnce(E) -> E {
         move |error| {
             if let Some(violation) = &mut *self.violation.borrow_mut() {
@@ -125,7 +125,7 @@ impl Node<'_> {
 
     fn child<E: serde::de::Error>(self) -> Result<Self, E> {
         if self.depth == self.limit {
-            Err(self.refuse("", Rule::Depth))
+            Err(self.reject("", Rule::Depth))
         } else {
             Ok(Self { depth: self.depth + 1, ..self })
         }
@@ -203,14 +203,14 @@ impl<'de> Visitor<'de> for Node<'_> {
             let value = entries.next_value_seed(child).map_err(self.located(|| key.clone()))?;
             match object.entry(key) {
                 serde_json::map::Entry::Vacant(entry) => _ = entry.insert(value),
-                serde_json::map::Entry::Occupied(entry) => return Err(self.refuse(entry.key(), Rule::Duplicate)),
+                serde_json::map::Entry::Occupied(entry) => return Err(self.reject(entry.key(), Rule::Duplicate)),
             }
         }
         Ok(Value::Object(object))
     }
 }
 
-/// The message itself: its fields are not put into a map.
+/// Deserializes the message itself, whose fields are not put into a map.
 struct Root<'a> {
     root: Node<'a>,
     fields: &'static [&'static str],
@@ -234,13 +234,13 @@ impl<'de> Visitor<'de> for Root<'_> {
             entries.push((key, value));
         }
         match duplicate_key(&entries) {
-            Some(key) => Err(root.refuse(key, Rule::Duplicate)),
+            Some(key) => Err(root.reject(key, Rule::Duplicate)),
             None => Ok(entries),
         }
     }
 }
 
-/// A duplicate key. Messages have few, so that comparing beats hashing.
+/// Finds a duplicate key. Most messages have few keys, for which comparing is faster than hashing.
 fn duplicate_key(entries: &Entries) -> Option<&str> {
     let keys = || entries.iter().map(|(key, _)| &**key);
     if entries.len() <= 16 {
@@ -251,7 +251,7 @@ fn duplicate_key(entries: &Entries) -> Option<&str> {
     }
 }
 
-/// What a value is, for errors.
+/// The type of a value, for errors.
 pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -263,7 +263,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Takes a field of one type out of a value, or notes what is wrong with it.
+/// Converts a value to the expected type, or reports a violation.
 pub(crate) mod expect {
     use super::{JsonObject, Rule, Value, Violations, kind_of};
 
@@ -299,8 +299,8 @@ pub(crate) mod expect {
     }
 }
 
-/// Writes the extra fields of a message after its own. One that has the name of a field, which `validate` refuses, would
-/// make a second key: it is left out.
+/// Writes the extra fields of a message after its other fields. One that has the name of another field is omitted,
+/// since the key would be duplicate; `validate` rejects it.
 pub(crate) fn serialize_with_extra<M: SerializeMap>(
     mut map: M,
     fields: &[&str],
@@ -312,7 +312,7 @@ pub(crate) fn serialize_with_extra<M: SerializeMap>(
     map.end()
 }
 
-/// Checks the extra fields of a message: none may have the name of a field, and strict mode takes none.
+/// Checks the extra fields of a message: none may have the name of another field, and strict mode accepts none at all.
 pub(crate) fn check_extra<'a>(
     path: &str,
     message: &'static str,

@@ -37,10 +37,9 @@ pub struct ToolResult {
     pub error: Option<ErrorDetail>,
     /// An explanation for people.
     pub explanation: Option<String>,
-    /// What the model sees, if that is not the data as JSON: a text, images, resources. The extra field `content` of the
-    /// message.
+    /// What the model sees instead of the data as JSON: text, images, resources. An extra field, `content`.
     pub content: Option<Vec<Content>>,
-    /// Metadata for programs: the extra field `_meta` of the message, which is omitted if this is empty.
+    /// Metadata for programs. An extra field, `_meta`, which is omitted if this is empty.
     pub meta: JsonObject,
     /// Unknown fields, which are kept.
     pub extra: JsonObject,

@@ -41,7 +41,7 @@ pub fn tool_call(strictness: Strictness) -> Value {
         schema["properties"]["name"] = tool_name;
         schema["properties"]["args"] = arguments;
         schema["additionalProperties"] = json!(true);
-        let either = |own, other| json!({ "anyOf": [{ "required": [own] }, { "required": [other] }] });
+        let either = |name, alias| json!({ "anyOf": [{ "required": [name] }, { "required": [alias] }] });
         schema["required"] = json!([]);
         schema["allOf"] = json!([either("tool_name", "name"), either("arguments", "args")]);
     }
@@ -137,7 +137,7 @@ fn error_object(strictness: Strictness) -> Value {
     })
 }
 
-/// A content block: what each known type needs; a type that is not known may say anything.
+/// The schema of a content block: the required fields of each known type. A block of another type may have any field.
 fn content() -> Value {
     let text = json!({ "type": "string" });
     let case = |kind: &str, fields: &[&str]| {

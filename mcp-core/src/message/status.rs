@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use serde::Deserialize;
 
-use crate::util::text::same_as;
+use crate::util::text::string_like;
 
 /// The status of a result. Two statuses with the same text are equal.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -82,4 +82,4 @@ impl Hash for Status {
     }
 }
 
-same_as!(Status, as_str);
+string_like!(Status, as_str);

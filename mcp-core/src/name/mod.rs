@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 pub use self::version::{Version, VersionError};
-use crate::util::text::{same_as, shown};
+use crate::util::text::{shown, string_like};
 
 /// The maximum length of a canonical name, in characters.
 pub const MAX_NAME_LENGTH: usize = 128;
@@ -18,7 +18,7 @@ pub const MAX_WIRE_NAME_LENGTH: usize = 64;
 
 /// The canonical name of a tool, such as `file_utility.read_file_content`.
 ///
-/// A name has 1 to 128 characters, each one of `A-Z a-z 0-9 _ - .`. The dots separate segments, which are not empty.
+/// A name has 1 to 128 characters, each one of `A-Z a-z 0-9 _ - .`. Dots separate segments, which must not be empty.
 ///
 /// ```
 /// use mcp_core::NamePolicy;
@@ -81,14 +81,14 @@ pub enum NameError {
         name: String,
     },
     /// The name does not have the strict form: two or more segments of `a-z 0-9 _`.
-    #[error("`{name}` is not of the strict form; write `module.tool` in lower case letters, digits and `_`")]
+    #[error("`{name}` does not have the strict form; write `module.tool` in lower case letters, digits and `_`")]
     NotStrict {
         /// The name.
         name: String,
     },
     /// The name on the wire would have more than [`MAX_WIRE_NAME_LENGTH`] characters.
     #[error(
-        "`{name}` is published as `{wire}`, which has {length} characters; hosts take at most {MAX_WIRE_NAME_LENGTH}: shorten it"
+        "`{name}` is published as `{wire}`, which has {length} characters; hosts accept at most {MAX_WIRE_NAME_LENGTH}: shorten it"
     )]
     WireTooLong {
         /// The canonical name.
@@ -147,7 +147,7 @@ impl ToolName {
     }
 }
 
-/// Checks whether a text is a valid [`ToolName`], without creating one.
+/// Checks whether a string is a valid [`ToolName`], without creating one.
 pub(crate) fn check(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);
@@ -169,8 +169,12 @@ pub(crate) fn check(name: &str) -> Result<(), NameError> {
 /// Checks the strict grammar, `^[a-z0-9_]+(\.[a-z0-9_]+)+$`.
 pub(crate) fn check_strict(name: &str) -> Result<(), NameError> {
     check(name)?;
-    let plain = name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'));
-    if plain && name.contains('.') { Ok(()) } else { Err(NameError::NotStrict { name: name.to_owned() }) }
+    let has_strict_characters = name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.'));
+    if has_strict_characters && name.contains('.') {
+        Ok(())
+    } else {
+        Err(NameError::NotStrict { name: name.to_owned() })
+    }
 }
 
 impl TryFrom<String> for ToolName {
@@ -202,4 +206,4 @@ impl FromStr for ToolName {
     }
 }
 
-same_as!(ToolName, canonical);
+string_like!(ToolName, canonical);

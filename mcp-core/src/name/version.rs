@@ -20,7 +20,7 @@ use crate::util::text::shown;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(semver::Version);
 
-/// Why a text is not a version.
+/// Why a string is not a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a version ({reason}); write `major.minor.patch`, such as `1.0.0`")]
 pub struct VersionError {

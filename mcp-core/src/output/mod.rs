@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::error::BoxError;
 use crate::message::{Content, ToolResult};
 
-/// The maximum size of most results as JSON.
+/// The size of most results as JSON, at most.
 #[doc(hidden)]
 pub const TYPICAL_RESULT_BYTES: usize = 128;
 
@@ -37,7 +37,7 @@ pub struct OutputSchema {
 }
 
 impl OutputSchema {
-    /// Creates an explicit schema, which describes the data as it is.
+    /// Creates an explicit schema, for data that is not wrapped.
     pub fn explicit(schema: impl Into<Value>) -> Self {
         Self { schema: schema.into(), wraps: false }
     }
@@ -74,7 +74,7 @@ impl<T: Serialize + JsonSchema> ToolOutput for T {}
 #[diagnostic::on_unimplemented(
     message = "`Json<{Self}>` cannot be returned by a tool",
     label = "`{Self}` needs `Serialize`",
-    note = "`#[derive(serde::Serialize)]` on the type"
+    note = "add `#[derive(serde::Serialize)]` to the type"
 )]
 pub trait JsonOutput: Serialize {}
 
@@ -85,7 +85,7 @@ impl<T: Serialize> JsonOutput for T {}
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "is neither `Into<ToolError>` nor an error that is `Send` and `Sync`",
-    note = "for a type of your own: implement `std::error::Error` for it, or `From` it for `ToolError`; `String` and `ToolError` are fine too",
+    note = "for a type of your own: implement `std::error::Error` for it, or `From<YourError> for ToolError`; or return a `String` or a `ToolError`",
     note = "for `Box<dyn Error>`: write `Box<dyn Error + Send + Sync>`, or return `mcp_registry::Result<T>`"
 )]
 pub trait ToolFailure: Into<BoxError> {}

@@ -1,10 +1,10 @@
-//! How the expansion finds out what a function returns: the types decide, not their spelling.
+//! Selects how a function's return value is written, by its type. Aliases of types work, too.
 
 #![allow(
     clippy::unused_self,
     clippy::unnecessary_wraps,
     clippy::needless_pass_by_value,
-    reason = "the compiler chooses among methods of one shape"
+    reason = "the methods that the compiler chooses from have the same signature"
 )]
 
 use std::future::Future;
@@ -17,10 +17,10 @@ use crate::error::{CallError, SerializationError, ToolError};
 use crate::message::{Content, ToolResult};
 use crate::schema::{self, Shape, output_shape};
 
-// The types decide by what the compiler finds first: an inherent method before one of a trait. Each step is taken in the
-// expansion, where the types are known.
+// The compiler prefers an inherent method to a trait method, so the traits here are fallbacks. The expansion calls the
+// methods, since the types are known there.
 
-/// Tells a `Result` from any other value.
+/// Distinguishes a `Result` from any other return type.
 pub struct Outcome<T>(PhantomData<T>);
 
 /// A `Result`.
@@ -32,18 +32,18 @@ pub struct IsValue<T>(PhantomData<T>);
 impl<T> Outcome<T> {
     const NEW: Self = Self(PhantomData);
 
-    /// For the type of a value.
+    /// Creates it for the type of a value.
     pub const fn of(_: &T) -> Self {
         Self::NEW
     }
 
-    /// For what a function returns. It is not called.
+    /// Creates it for the return type of a function, which is not called.
     #[inline]
     pub fn by(_: impl FnOnce() -> T) -> Self {
         Self::NEW
     }
 
-    /// For what an `async` function returns. It is not called.
+    /// Creates it for the output of an `async` function, which is not called.
     #[inline]
     pub fn by_future<F: Future<Output = T>>(_: impl FnOnce() -> F) -> Self {
         Self::NEW
@@ -51,15 +51,15 @@ impl<T> Outcome<T> {
 }
 
 impl<T, E> Outcome<Result<T, E>> {
-    /// What it is.
+    /// The type is a `Result`.
     pub const fn kind(&self) -> IsResult<T, E> {
         IsResult(PhantomData)
     }
 }
 
-/// Everything that is not a `Result`.
+/// The fallback for types that are not a `Result`.
 pub trait AnyOutcome<T> {
-    /// What it is.
+    /// The type is not a `Result`.
     fn kind(&self) -> IsValue<T>;
 }
 
@@ -70,34 +70,34 @@ impl<T> AnyOutcome<T> for Outcome<T> {
 }
 
 impl<T> IsValue<T> {
-    /// It never fails: every value is a success.
+    /// Returns a function that separates success and error: every value is a success.
     pub fn failure(&self) -> fn(T) -> Result<T, ToolError> {
         Ok
     }
 
-    /// The type of the value.
+    /// Returns the type of a success.
     pub fn success(&self) -> Success<T> {
         Success(PhantomData)
     }
 }
 
 impl<T, E> IsResult<T, E> {
-    /// The type of the value.
+    /// Returns the type of a success.
     pub fn success(&self) -> Success<T> {
         Success(PhantomData)
     }
 }
 
 impl<T, E: Into<ToolError>> IsResult<T, E> {
-    /// The error as it was made.
+    /// Returns a function that converts the error with `Into`.
     pub fn failure(&self) -> fn(Result<T, E>) -> Result<T, ToolError> {
         |value| value.map_err(Into::into)
     }
 }
 
-/// Every error that is not made into a tool error by its author.
+/// The fallback for errors that are not `Into<ToolError>`.
 pub trait AnyFailure<T, E> {
-    /// The error as a tool error.
+    /// Returns a function that converts the error with [`ToolError::from_error`].
     fn failure(&self) -> fn(Result<T, E>) -> Result<T, ToolError>
     where
         E: ToolFailure;
@@ -112,7 +112,7 @@ impl<T, E> AnyFailure<T, E> for IsResult<T, E> {
     }
 }
 
-/// What a tool returns when all goes well.
+/// The type that a tool returns on success.
 pub struct Success<T>(PhantomData<T>);
 
 impl<T> Clone for Success<T> {
@@ -128,20 +128,20 @@ type Write<T> = fn(T, &mut Vec<u8>) -> Written;
 
 type OutputSchemaOf = fn(&Shape) -> Option<OutputSchema>;
 
-/// What the compiler knows about a return type.
+/// Returns the shape of a return type and, on request, its schema.
 pub fn output(with_schema: bool, shape: fn() -> Shape, schema: OutputSchemaOf) -> (Shape, Option<OutputSchema>) {
     let shape = shape();
     let schema = if with_schema { schema(&shape) } else { None };
     (shape, schema)
 }
 
-/// Writes what a tool returned.
+/// Writes a return value to `out`.
 #[inline]
 pub fn write<R, T>(returned: R, split: fn(R) -> Result<T, ToolError>, write: Write<T>, out: &mut Vec<u8>) -> Written {
     write(split(returned)?, out)
 }
 
-/// Writes what an `async` tool returned, into a buffer of its own.
+/// Writes the return value of an `async` tool to a new buffer.
 pub fn write_async<R, T>(
     returned: R,
     split: fn(R) -> Result<T, ToolError>,
@@ -152,12 +152,12 @@ pub fn write_async<R, T>(
     Ok((returned, out))
 }
 
-/// A type with a form of its own in a result, and so without a schema.
+/// A type with a special form in a result, and without a schema.
 pub trait SpecialForm {
-    /// What of it becomes JSON.
+    /// The part that is serialized.
     type Json;
 
-    /// Puts the value into a result.
+    /// Writes the value in its special form.
     fn write(self, out: &mut Vec<u8>) -> Written
     where
         Self::Json: JsonOutput;
@@ -206,9 +206,9 @@ impl<T> SpecialForm for Json<T> {
     }
 }
 
-// One impl for all of them: with several, the compiler calls a misspelt return type ambiguous.
+// A single impl: with several, the compiler would report a misspelt return type as ambiguous.
 impl<T: SpecialForm> Success<T> {
-    /// Writes the value in its own form.
+    /// Returns a function that writes the value in its special form.
     pub fn writer(&self) -> Write<T>
     where
         T::Json: JsonOutput,
@@ -216,15 +216,15 @@ impl<T: SpecialForm> Success<T> {
         T::write
     }
 
-    /// None.
+    /// There is no schema.
     pub fn schema(self) -> OutputSchemaOf {
         |_| None
     }
 }
 
-/// Every other type.
+/// The fallback for every other type.
 pub trait AnySuccess<T> {
-    /// Writes the value as JSON.
+    /// Returns a function that writes the value as JSON.
     fn writer(&self) -> Write<T>
     where
         T: ToolOutput;
@@ -239,9 +239,9 @@ impl<T> AnySuccess<T> for Success<T> {
     }
 }
 
-/// Every other type that has a schema. (One that has none is refused where it is written; see [`AnySuccess`].)
+/// The fallback for other types that have a schema. ([`AnySuccess::writer`] rejects those without.)
 pub trait SchemaSuccess<T> {
-    /// The schema of the type.
+    /// Returns a function that generates the schema.
     fn schema(self) -> OutputSchemaOf;
 }
 
@@ -251,9 +251,9 @@ impl<T: ToolOutput> SchemaSuccess<T> for Success<T> {
     }
 }
 
-/// The rest.
+/// The fallback for types without a schema.
 pub trait NoSchema<T> {
-    /// None.
+    /// There is no schema.
     fn schema(&self) -> OutputSchemaOf {
         |_| None
     }
@@ -261,9 +261,9 @@ pub trait NoSchema<T> {
 
 impl<T> NoSchema<T> for Success<T> {}
 
-/// Every type that can also be read, which is how serde tells about it.
+/// Types that are also `Deserialize`, which makes it possible to inspect them.
 pub trait DeserializableSuccess<T> {
-    /// What serde knows about the type.
+    /// Returns a function that inspects the type.
     fn shape(self) -> fn() -> Shape;
 }
 
@@ -273,9 +273,9 @@ impl<T: Deserialize<'static>> DeserializableSuccess<T> for Success<T> {
     }
 }
 
-/// The rest.
+/// The fallback for types that are not `Deserialize`.
 pub trait NoShape<T> {
-    /// Nothing.
+    /// Nothing is known about the type.
     fn shape(&self) -> fn() -> Shape {
         Shape::default
     }

@@ -27,7 +27,7 @@ pub struct RpcError {
 }
 
 impl Error {
-    /// As a JSON-RPC error; its `data` carries the `error_type` and the details.
+    /// Converts the error to a JSON-RPC error, whose `data` has the `error_type` and the details.
     pub fn to_rpc(&self, profile: CodeProfile) -> RpcError {
         let mut error = RpcError::from_detail(&self.to_detail(), profile);
         error.code = self.code(profile);
@@ -48,8 +48,8 @@ impl RpcError {
         self
     }
 
-    /// The error for a failed result: the code by its `error_type`, which also stands in `data`, beside the `details`
-    /// and the extra fields.
+    /// Creates the error for a failed result. The `error_type` determines the code; `data` has the `error_type`, the
+    /// `details` and the extra fields.
     pub fn from_detail(detail: &ErrorDetail, profile: CodeProfile) -> Self {
         let mut data = detail.extra.clone();
         data.insert("error_type".to_owned(), detail.error_type.as_str().into());
@@ -59,8 +59,8 @@ impl RpcError {
         Self::new(ErrorKind::from_error_type(&detail.error_type).code(profile), &detail.error_message).data(data)
     }
 
-    /// The error in the form of the legacy dialect: the message is the standard phrase for the code, `data.details` the
-    /// sentence, and `data.error_details` what was in `data.details`.
+    /// Converts the error to the form of the legacy dialect: the message becomes the standard phrase for the code, the
+    /// original message moves to `data.details`, and the original `data.details` to `data.error_details`.
     ///
     /// ```
     /// use mcp_core::rpc::{RpcError, code};
@@ -77,19 +77,19 @@ impl RpcError {
             None => JsonObject::new(),
             Some(other) => JsonObject::from_iter([("details".to_owned(), other)]),
         };
-        let sentence = std::mem::replace(&mut self.message, phrase.to_owned());
-        if let Some(details) = data.insert("details".to_owned(), sentence.into()) {
+        let message = std::mem::replace(&mut self.message, phrase.to_owned());
+        if let Some(details) = data.insert("details".to_owned(), message.into()) {
             data.insert("error_details".to_owned(), details);
         }
         self.data(data)
     }
 
-    /// The error before [`into_legacy`](Self::into_legacy); itself if it does not have that form.
-    fn without_phrase(&self) -> Cow<'_, Self> {
+    /// The inverse of [`into_legacy`](Self::into_legacy). An error without the legacy form is unchanged.
+    fn undo_legacy(&self) -> Cow<'_, Self> {
         let (Some(Value::Object(data)), Some(phrase)) = (&self.data, code::phrase(self.code)) else {
             return Cow::Borrowed(self);
         };
-        let (Some(Value::String(sentence)), true) = (data.get("details"), self.message == phrase) else {
+        let (Some(Value::String(message)), true) = (data.get("details"), self.message == phrase) else {
             return Cow::Borrowed(self);
         };
         let mut data = data.clone();
@@ -97,12 +97,12 @@ impl RpcError {
         if let Some(details) = data.shift_remove("error_details") {
             data.insert("details".to_owned(), details);
         }
-        Cow::Owned(Self { code: self.code, message: sentence.clone(), data: Some(data.into()) })
+        Cow::Owned(Self { code: self.code, message: message.clone(), data: Some(data.into()) })
     }
 
-    /// The error of a result that this one tells of, in either form.
+    /// Converts the error, with or without the legacy form, to that of a flat result.
     pub fn to_detail(&self) -> ErrorDetail {
-        self.without_phrase().read_detail()
+        self.undo_legacy().read_detail()
     }
 
     fn read_detail(&self) -> ErrorDetail {
@@ -131,7 +131,7 @@ impl RpcError {
     }
 }
 
-/// The rejection of a message whose id could not be read.
+/// Rejects a message whose ID could not be read.
 impl From<RpcError> for Box<RpcRejection> {
     fn from(error: RpcError) -> Self {
         Self::new(RpcRejection { id: None, error, is_notification: false })

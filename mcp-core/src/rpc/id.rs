@@ -41,12 +41,12 @@ impl<'a> Id<'a> {
 /// The error for a value that is not an ID.
 pub(super) fn wrong_id(raw: &RawValue) -> RpcError {
     match raw.get() {
-        text if text.starts_with('"') => invalid("`id` is not a legal string; escape it as JSON asks for"),
+        text if text.starts_with('"') => invalid("`id` is not a valid JSON string; correct its escapes"),
         text => invalid(format!("`id` must be a string or an integer, not `{}`", shown(text))),
     }
 }
 
-/// Whether JSON writers agree on the integer: it is an `i64` or a `u64`.
+/// Whether the integer is an `i64` or a `u64`, which serializers support.
 fn in_range(id: i128) -> bool {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&id)
 }
@@ -54,7 +54,7 @@ fn in_range(id: i128) -> bool {
 impl fmt::Display for Id<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The longer type is slow to write, and hardly ever needed.
+            // Formatting an `i128` is slow and rarely needed.
             Self::Int(id) => match i64::try_from(*id) {
                 Ok(id) => id.fmt(f),
                 Err(_) => id.fmt(f),

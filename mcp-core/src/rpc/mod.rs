@@ -40,7 +40,7 @@ pub enum RpcMessage<'a> {
 /// assert_eq!((request.id, &*request.method), (1.into(), "tools/call"));
 /// # Ok::<(), Box<mcp_core::rpc::RpcRejection>>(())
 /// ```
-// The tag is how serde writes `"jsonrpc": "2.0"` before the fields.
+// The tag makes serde write `"jsonrpc": "2.0"` before the fields.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "jsonrpc", rename = "2.0")]
 #[non_exhaustive]
@@ -134,7 +134,7 @@ impl<'a> RpcRequest<'a> {
         Self { id: id.into(), method: method.into(), params: None }
     }
 
-    /// Sets the parameters, which have to serialize to an object.
+    /// Sets the parameters, which must serialize to an object.
     pub fn params(mut self, params: impl Serialize) -> Result<Self, SerializationError> {
         self.params = Some(to_params(&params)?);
         Ok(self)
@@ -158,7 +158,7 @@ impl<'a> RpcNotification<'a> {
         Self { method: method.into(), params: None }
     }
 
-    /// Sets the parameters, which have to serialize to an object.
+    /// Sets the parameters, which must serialize to an object.
     pub fn params(mut self, params: impl Serialize) -> Result<Self, SerializationError> {
         self.params = Some(to_params(&params)?);
         Ok(self)

@@ -1,4 +1,4 @@
-//! Reading a message in one pass, and saying what is wrong with it.
+//! Reads a message in one pass, and reports what is wrong with it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,10 +16,10 @@ use crate::error::ValidationError;
 use crate::message::{ErrorType, syntax, utf8};
 pub use crate::util::text::Text;
 
-/// A member of a message, or the value in its place if that could not be read.
+/// A member of a message; the raw value if it could not be read.
 type Member<'a, T> = Option<Result<T, &'a RawValue>>;
 
-/// The members of a message, before anything is made of them. The parameters are read as a `P`.
+/// The members of a message, before they are interpreted. The parameters are read as a `P`.
 #[derive(Default)]
 pub struct Members<'a, P> {
     jsonrpc: Member<'a, Text<'a>>,
@@ -29,24 +29,24 @@ pub struct Members<'a, P> {
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     tool_name: Member<'a, Text<'a>>,
-    twice: Option<&'static str>,
+    duplicate: Option<&'static str>,
 }
 
-/// What the members of a message make up.
+/// An interpreted message.
 pub enum Message<'m, 'a, P> {
-    /// A request: its id, its method and its parameters.
+    /// A request: its ID, its method and its parameters.
     Request(&'m Id<'a>, &'m Cow<'a, str>, RpcParams<'m, 'a, P>),
     /// A notification: its method and its parameters.
     Notification(&'m Cow<'a, str>, RpcParams<'m, 'a, P>),
-    /// A response: the id of the request, and the result or the error.
+    /// A response: the ID of the request, and the result or the error.
     Response(Option<&'m Id<'a>>, Result<&'a RawValue, Box<RpcError>>),
 }
 
-/// The parameters of a message, or the object that was not read as such, if there is one.
+/// The parameters of a message, or the raw object if it was not read as a `P`; `None` if there are none.
 pub type RpcParams<'m, 'a, P> = Result<&'m P, Option<&'a RawValue>>;
 
 impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
-    /// Reads a message in one pass. One with a value of the wrong type is read again, to find out what is wrong.
+    /// Reads a message in one pass. If a value has the wrong type, the message is read again to find out what is wrong.
     pub fn read(&mut self, message: &'a [u8]) -> Result<&Self, Box<RpcRejection>> {
         if !std::str::from_utf8(message).is_ok_and(|text| self.read_text::<false>(text).is_ok()) {
             *self = Self::parse_raw(message)?;
@@ -54,7 +54,7 @@ impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
         Ok(self)
     }
 
-    /// Reads a message in one pass, without looking into `params`.
+    /// Reads a message in one pass, without parsing `params`.
     pub(crate) fn parse_raw(message: &'a [u8]) -> Result<Self, Box<RpcRejection>> {
         let text = utf8(message).map_err(|error| not_json(&error))?;
         let json = |error: serde_json::Error| not_json(&syntax(&error));
@@ -73,31 +73,31 @@ impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
 
     fn read_text<const RAW: bool>(&mut self, text: &'a str) -> Result<(), serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        deserializer.deserialize_map(InOrder::<P, RAW>(self))?;
+        deserializer.deserialize_map(MembersVisitor::<P, RAW>(self))?;
         deserializer.end()
     }
 
-    /// Whether the message says that it is JSON-RPC. Otherwise, it is a flat call.
+    /// Returns whether the message is JSON-RPC: it has `jsonrpc`. Otherwise, it is a flat call.
     pub fn is_rpc(&self) -> bool {
         self.jsonrpc.is_some()
     }
 
-    /// The name of the tool in a flat call; empty if there is none.
+    /// Returns the name of the tool in a flat call; empty if there is none.
     pub fn tool_name(&self) -> &str {
         self.tool_name.as_ref().and_then(|name| name.as_ref().ok()).map_or("", |name| &name.0)
     }
 
-    /// The message that the members make up.
+    /// Validates the members, and returns the message.
     pub fn interpret(&self) -> Result<Message<'_, 'a, P>, Box<RpcRejection>> {
         self.check().map_err(|error| {
-            let id = self.id.as_ref().and_then(|id| id.as_ref().ok()).filter(|_| self.twice != Some("id"));
+            let id = self.id.as_ref().and_then(|id| id.as_ref().ok()).filter(|_| self.duplicate != Some("id"));
             let is_notification = self.id.is_none() && self.method.is_some();
             Box::new(RpcRejection { id: id.cloned().map(Id::into_owned), error, is_notification })
         })
     }
 
     fn check(&self) -> Result<Message<'_, 'a, P>, RpcError> {
-        if let Some(name) = self.twice {
+        if let Some(name) = self.duplicate {
             return Err(invalid(format!("`{name}` is a duplicate key; keep one of the two")));
         }
         match &self.jsonrpc {
@@ -107,7 +107,7 @@ impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
         }
         let id = match &self.id {
             Some(Ok(id)) => Some(id),
-            // A response to a message that could not be read has the id null.
+            // The response to a message that could not be read has the ID null.
             Some(Err(raw)) if raw.get() != "null" || self.error.is_none() => return Err(wrong_id(raw)),
             _ => None,
         };
@@ -128,7 +128,7 @@ impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
         let params = match &self.params {
             Some(Ok(params)) => Ok(&params.0),
             Some(Err(raw)) if raw.get().starts_with('{') => Err(Some(*raw)),
-            // Some clients write what they leave out as null.
+            // Some clients send null for absent parameters.
             Some(Err(raw)) if raw.get() != "null" => {
                 return Err(malformed(code::INVALID_PARAMS, "`params` must be an object; send one"));
             }
@@ -141,11 +141,11 @@ impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
     }
 }
 
-/// Reads the members of a message in the order in which they come. A value of the wrong type is an error; if `RAW`, it is
-/// kept, and so are the parameters.
-struct InOrder<'m, 'a, P, const RAW: bool>(&'m mut Members<'a, P>);
+/// Reads the members of a message. A value of the wrong type is an error, unless `RAW`: then it is kept as raw JSON, as
+/// are the parameters.
+struct MembersVisitor<'m, 'a, P, const RAW: bool>(&'m mut Members<'a, P>);
 
-/// Reads a member. True if the message had it already.
+/// Reads a member. Returns whether it is a duplicate.
 fn read<'de, const RAW: bool, T: Deserialize<'de>, A: MapAccess<'de>>(
     map: &mut A,
     member: &mut Member<'de, T>,
@@ -160,7 +160,7 @@ fn read<'de, const RAW: bool, T: Deserialize<'de>, A: MapAccess<'de>>(
     Ok(is_duplicate)
 }
 
-impl<'de, P: Deserialize<'de>, const RAW: bool> Visitor<'de> for InOrder<'_, 'de, P, RAW> {
+impl<'de, P: Deserialize<'de>, const RAW: bool> Visitor<'de> for MembersVisitor<'_, 'de, P, RAW> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -183,7 +183,7 @@ impl<'de, P: Deserialize<'de>, const RAW: bool> Visitor<'de> for InOrder<'_, 'de
                 Key::Other => ("", map.next_value::<IgnoredAny>().map(|_| false)?),
             };
             if is_duplicate {
-                members.twice = Some(name);
+                members.duplicate = Some(name);
             }
         }
         Ok(())
@@ -205,14 +205,14 @@ enum Key {
     Other,
 }
 
-/// An object, and nothing else that serde accepts for a struct.
+/// A JSON object. For a struct alone, serde would also accept an array.
 struct Object<P>(P);
 
 impl<'de, P: Deserialize<'de>> Deserialize<'de> for Object<P> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfMap<P>(PhantomData<P>);
+        struct ObjectVisitor<P>(PhantomData<P>);
 
-        impl<'de, P: Deserialize<'de>> Visitor<'de> for OfMap<P> {
+        impl<'de, P: Deserialize<'de>> Visitor<'de> for ObjectVisitor<P> {
             type Value = Object<P>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -224,7 +224,7 @@ impl<'de, P: Deserialize<'de>> Deserialize<'de> for Object<P> {
             }
         }
 
-        deserializer.deserialize_map(OfMap(PhantomData))
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
     }
 }
 

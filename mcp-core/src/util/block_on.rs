@@ -1,4 +1,4 @@
-//! Waits for a future without a runtime.
+//! Blocks on a future without a runtime.
 
 use std::future::Future;
 use std::pin::pin;
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-/// Waits for a future on this thread.
+/// Blocks this thread until the future completes.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    /// Remembers that it was woken: whoever blocks inside of the future may take the thread's token away.
+    /// Records that it was woken: code inside the future that parks the thread may consume its unpark token.
     struct Unpark {
         thread: Thread,
         woken: AtomicBool,
@@ -27,7 +27,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 
     let mut future = pin!(future);
-    // What is there at once costs no waker.
+    // A future that is ready on the first poll needs no waker.
     if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
@@ -57,16 +57,16 @@ mod tests {
     use super::block_on;
 
     #[test]
-    fn who_blocks_inside_takes_no_wakeup_away() {
+    fn a_nested_block_on_does_not_consume_a_wakeup() {
         let (send, done) = channel();
         thread::spawn(move || {
             let mut polls = 0;
             block_on(poll_fn(|outer| {
                 polls += 1;
-                // The first poll has a waker that does nothing; in the second the thread waits for something else.
+                // The first poll has a no-op waker; the second one blocks on another future.
                 if polls == 2 {
                     outer.waker().wake_by_ref();
-                    wait_elsewhere();
+                    block_on_another_future();
                 }
                 if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
             }));
@@ -75,16 +75,16 @@ mod tests {
         done.recv_timeout(Duration::from_secs(5)).expect("the wakeup was lost");
     }
 
-    fn wait_elsewhere() {
-        let is_over = Arc::new(AtomicBool::new(false));
+    fn block_on_another_future() {
+        let is_done = Arc::new(AtomicBool::new(false));
         block_on(poll_fn(|inner| {
-            if is_over.load(Ordering::SeqCst) {
+            if is_done.load(Ordering::SeqCst) {
                 return Poll::Ready(());
             }
-            let (is_over, waker) = (Arc::clone(&is_over), inner.waker().clone());
+            let (is_done, waker) = (Arc::clone(&is_done), inner.waker().clone());
             thread::spawn(move || {
                 thread::sleep(Duration::from_millis(50));
-                is_over.store(true, Ordering::SeqCst);
+                is_done.store(true, Ordering::SeqCst);
                 waker.wake();
             });
             Poll::Pending

@@ -1,12 +1,12 @@
-//! Doc comments that are known to the compiler alone, such as `#[doc = include_str!("…")]`, taken apart while it
-//! compiles. Those that are written out are taken apart by the attribute.
+//! Splits doc comments at compile time if only the compiler knows their text, as in `#[doc = include_str!("…")]`.
+//! The attribute splits literal ones itself.
 
-/// The text without the white space around it.
+/// Returns the text without surrounding whitespace.
 pub const fn trimmed(text: &'static str) -> &'static str {
     part(text, 0, text.len())
 }
 
-/// What stands before the first heading.
+/// Returns the text before the first heading.
 pub const fn description(text: &'static str) -> &'static str {
     let end = match heading(text, 0) {
         Some(heading) => heading.line,
@@ -15,7 +15,7 @@ pub const fn description(text: &'static str) -> &'static str {
     part(text, 0, end)
 }
 
-/// How many sections there are, without the list of arguments.
+/// Returns the number of sections, without the list of arguments.
 pub const fn count(text: &'static str) -> usize {
     let (mut count, mut at) = (0, 0);
     while let Some(heading) = heading(text, at) {
@@ -27,14 +27,14 @@ pub const fn count(text: &'static str) -> usize {
     count
 }
 
-/// The sections by heading, without the list of arguments.
+/// Returns the sections by heading, without the list of arguments.
 pub const fn sections<const N: usize>(text: &'static str) -> [(&'static str, &'static str); N] {
     let mut sections = [("", ""); N];
     let (mut index, mut at) = (0, 0);
     while let Some(heading) = heading(text, at) {
         if !heading.lists_arguments(text) {
             sections[index] =
-                (part(text, heading.words, heading.end), part(text, heading.end, heading.section_end(text)));
+                (part(text, heading.title, heading.end), part(text, heading.end, heading.section_end(text)));
             index += 1;
         }
         at = heading.end;
@@ -42,7 +42,7 @@ pub const fn sections<const N: usize>(text: &'static str) -> [(&'static str, &'s
     sections
 }
 
-/// What the list of arguments says about one of them.
+/// Returns the description of an argument from the list of arguments; empty if there is none.
 pub const fn argument(text: &'static str, name: &str) -> &'static str {
     let mut at = 0;
     while let Some(heading) = heading(text, at) {
@@ -55,18 +55,18 @@ pub const fn argument(text: &'static str, name: &str) -> &'static str {
 }
 
 struct Heading {
-    /// Where its line begins.
+    /// Where its line starts.
     line: usize,
-    /// Where its words begin.
-    words: usize,
+    /// Where its title starts.
+    title: usize,
     /// Where its line ends.
     end: usize,
 }
 
 impl Heading {
     const fn lists_arguments(&self, text: &'static str) -> bool {
-        let words = part(text, self.words, self.end).as_bytes();
-        same(words, b"Arguments") || same(words, b"Parameters")
+        let title = part(text, self.title, self.end).as_bytes();
+        equal(title, b"Arguments") || equal(title, b"Parameters")
     }
 
     const fn section_end(&self, text: &str) -> usize {
@@ -77,7 +77,7 @@ impl Heading {
     }
 }
 
-/// The first heading after a place, which is not in code.
+/// Returns the first heading from a position on that is not in a code block.
 const fn heading(text: &str, mut at: usize) -> Option<Heading> {
     let bytes = text.as_bytes();
     let mut in_code = false;
@@ -87,38 +87,38 @@ const fn heading(text: &str, mut at: usize) -> Option<Heading> {
         if starts_with(bytes, start, b"```") {
             in_code = !in_code;
         }
-        let mut words = start;
-        while words < end && bytes[words] == b'#' {
-            words += 1;
+        let mut title = start;
+        while title < end && bytes[title] == b'#' {
+            title += 1;
         }
-        // The space after `///` may still be there.
-        if !in_code && start <= at + 1 && words > start && words < end && bytes[words] == b' ' {
-            return Some(Heading { line: at, words, end });
+        // The line may still start with the space after `///`.
+        if !in_code && start <= at + 1 && title > start && title < end && bytes[title] == b' ' {
+            return Some(Heading { line: at, title, end });
         }
         at = end + 1;
     }
     None
 }
 
-/// The item of a list that is about a name: ``- `name`: text``, `* name - text`, with lines that go on.
+/// Returns the text of the list item for a name: ``- `name`: text``, `* name - text`, with its continuation lines.
 const fn item(text: &'static str, start: usize, end: usize, name: &str) -> &'static str {
     let bytes = text.as_bytes();
     let (mut found, mut at) = (end, start);
     while at < end {
-        let words = after_spaces(bytes, at);
-        if words <= at + 1 && (starts_with(bytes, words, b"- ") || starts_with(bytes, words, b"* ")) {
+        let bullet = after_spaces(bytes, at);
+        if bullet <= at + 1 && (starts_with(bytes, bullet, b"- ") || starts_with(bytes, bullet, b"* ")) {
             if found < end {
                 return part(text, found, at);
             }
-            found = described(bytes, words + 2, end, name.as_bytes());
+            found = description_start(bytes, bullet + 2, end, name.as_bytes());
         }
         at = line_end(bytes, at) + 1;
     }
     part(text, found, end)
 }
 
-/// Where the words about a name begin, or the end.
-const fn described(bytes: &[u8], mut at: usize, end: usize, name: &[u8]) -> usize {
+/// Returns where the description in an item starts, or `end` if the item has another name.
+const fn description_start(bytes: &[u8], mut at: usize, end: usize, name: &[u8]) -> usize {
     while at < end && bytes[at] == b'`' {
         at += 1;
     }
@@ -146,7 +146,7 @@ const fn part(text: &'static str, start: usize, end: usize) -> &'static str {
     let (_, part) = before.split_at(start);
     match std::str::from_utf8(part.trim_ascii()) {
         Ok(part) => part,
-        Err(_) => panic!("a part of a doc comment begins and ends with a character"),
+        Err(_) => panic!("doc comments are split at character boundaries"),
     }
 }
 
@@ -175,7 +175,7 @@ const fn starts_with(bytes: &[u8], at: usize, expected: &[u8]) -> bool {
     true
 }
 
-const fn same(bytes: &[u8], expected: &[u8]) -> bool {
+const fn equal(bytes: &[u8], expected: &[u8]) -> bool {
     bytes.len() == expected.len() && starts_with(bytes, 0, expected)
 }
 
@@ -184,7 +184,7 @@ mod tests {
     use super::{argument, count, description, sections, trimmed};
 
     #[test]
-    fn what_has_no_heading_is_a_description() {
+    fn text_without_a_heading_is_the_description() {
         for text in ["", "\n", "Reads.", " Reads.\n#no heading\n    # code\n"] {
             assert_eq!((description(text), count(text)), (text.trim(), 0));
             assert_eq!(argument(text, "a"), "");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_the_list_is_found_by_its_name() {
+    fn arguments_are_found_by_name() {
         let text = "A.\n# Parameters\n- `ab`: of two\n  lines\n\n* a – of one\n- c\n# More\n- d: no";
         let found = ["ab", "a", "c", "d", "b"].map(|name| argument(text, name));
         assert_eq!(found, ["of two\n  lines", "of one", "", "", ""]);

@@ -1,9 +1,9 @@
-//! What several folders need and no crate provides: text, panics, waiting for a future, doc comments.
+//! Helpers for several modules: text, panics, blocking on a future, doc comments.
 
 pub(crate) mod block_on;
 pub(crate) mod docs;
 pub(crate) mod panics;
 pub(crate) mod text;
 
-/// A JSON object; its keys stay in the order in which they came.
+/// A JSON object. Its keys keep their order.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -1,19 +1,18 @@
-//! Dropping what may panic.
+//! Drops values whose destructors may panic.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How often a payload may panic when it is dropped, with another payload each time.
-const ROUNDS: usize = 3;
+/// How many payloads are dropped if each one panics with another when it is dropped.
+const MAX_PAYLOADS: usize = 3;
 
-/// Drops a value whose destructor may panic.
+/// Drops a value and catches the panic of its destructor.
 ///
-/// What it panics with is dropped too. A text, which nearly every payload is, is dropped as it is; the destructor of
-/// another type may panic again, and is given a few tries. Only a payload that panics with another one each time is left
-/// behind, since nothing can free it but its destructor.
+/// The payload of the panic is dropped too. If that panics with another payload, and so on, the last one is leaked
+/// after a few rounds.
 pub fn discard<T>(value: T) {
     let mut dropped = catch_unwind(AssertUnwindSafe(|| drop(value)));
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_PAYLOADS {
         let Err(payload) = dropped else { return };
         dropped = drop_payload(payload);
     }
@@ -24,7 +23,7 @@ pub fn discard<T>(value: T) {
 
 fn drop_payload(payload: Box<dyn Any + Send>) -> Result<(), Box<dyn Any + Send>> {
     if payload.is::<&'static str>() || payload.is::<String>() {
-        // No code of anyone else runs.
+        // Dropping a string does not panic.
         return Ok(());
     }
     catch_unwind(AssertUnwindSafe(|| drop(payload)))
@@ -37,8 +36,8 @@ mod tests {
 
     use super::discard;
 
-    /// Panics with the next one when it is dropped, so many times.
-    struct Chain(usize, #[allow(dead_code, reason = "it is counted")] Arc<()>);
+    /// Panics this many times when it is dropped, each time with another `Chain`.
+    struct Chain(usize, #[allow(dead_code, reason = "its references are counted")] Arc<()>);
 
     impl Drop for Chain {
         fn drop(&mut self) {
@@ -49,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_panics_when_it_is_dropped_is_dropped_all_the_same() {
+    fn values_whose_destructors_panic_are_freed() {
         let alive = Arc::new(());
         for panics in 0..=3 {
             discard(Chain(panics, Arc::clone(&alive)));
@@ -58,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_panics_without_end_is_left_behind() {
+    fn a_payload_that_always_panics_is_leaked() {
         struct Bomb;
 
         impl Drop for Bomb {

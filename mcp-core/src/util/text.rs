@@ -1,12 +1,12 @@
-//! Showing what came in: errors quote the sender's text, but never more of it than a line, and nothing that moves a cursor.
+//! Quotes input in error messages: on one line, truncated, with control characters escaped.
 
 use std::borrow::Cow;
 use std::ops::Deref;
 
 use serde::Deserialize;
 
-/// Shows a type as its name, which is what a method of it returns.
-macro_rules! shown_as {
+/// Implements `Display` through a method that returns the text.
+macro_rules! display_as {
     ($type:ident, $name:ident) => {
         impl ::std::fmt::Display for $type {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -15,12 +15,12 @@ macro_rules! shown_as {
         }
     };
 }
-pub(crate) use shown_as;
+pub(crate) use display_as;
 
-/// Shows, writes and compares a type as its name, which is what a method of it returns.
-macro_rules! same_as {
+/// Implements `Display`, `Serialize` and comparison with `str` through a method that returns the text.
+macro_rules! string_like {
     ($type:ident, $name:ident) => {
-        $crate::util::text::shown_as!($type, $name);
+        $crate::util::text::display_as!($type, $name);
 
         impl PartialEq<str> for $type {
             fn eq(&self, other: &str) -> bool {
@@ -41,12 +41,12 @@ macro_rules! same_as {
         }
     };
 }
-pub(crate) use same_as;
+pub(crate) use string_like;
 
-/// The most bytes of foreign text that an error shows.
-const SHOWN: usize = 64;
+/// The maximum number of bytes of input that an error quotes.
+const MAX_QUOTED: usize = 64;
 
-/// A string, borrowed unless it has escapes.
+/// A string that is borrowed unless it has escapes.
 #[derive(Clone, Deserialize, PartialEq)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -58,19 +58,19 @@ impl Deref for Text<'_> {
     }
 }
 
-/// The text on one line, or its beginning and its size if it is long.
+/// Returns the text on one line; if it is long, its start and its size.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
-    cut(text, SHOWN)
+    cut(text, MAX_QUOTED)
 }
 
-/// The text on one line, or its first `limit` bytes and its size.
+/// Returns the text on one line; if it is longer than `limit`, its start and its size.
 pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     let start = prefix(text, limit);
-    let line = plain(start);
+    let line = escape_control(start);
     if start.len() == text.len() { line } else { Cow::Owned(format!("{line}… ({} bytes)", text.len())) }
 }
 
-/// The text, or its first `limit` bytes and a note.
+/// Truncates the text to `limit` bytes, and adds a note.
 pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
@@ -78,26 +78,26 @@ pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}… (shortened from {} bytes)", prefix(text, limit), text.len()))
 }
 
-/// The first `limit` bytes of the text, or less: characters stay whole.
+/// Returns at most the first `limit` bytes of the text, without splitting a character.
 pub fn prefix(text: &str, limit: usize) -> &str {
     let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     &text[..end]
 }
 
-/// The text with control characters escaped.
-fn plain(text: &str) -> Cow<'_, str> {
+/// Escapes control characters.
+fn escape_control(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
     let escaped = text.chars().flat_map(|c| {
         let escape = c.is_control().then(|| c.escape_default());
-        let same = (!c.is_control()).then_some(c);
-        escape.into_iter().flatten().chain(same)
+        let unescaped = (!c.is_control()).then_some(c);
+        escape.into_iter().flatten().chain(unescaped)
     });
     Cow::Owned(escaped.collect())
 }
 
-/// What belongs to the known names that are most like one that is unknown, the most similar first.
+/// Returns the items whose names are similar to an unknown name, the most similar first.
 pub fn nearest<'a, T>(unknown: &str, known: impl IntoIterator<Item = (&'a str, T)>) -> Vec<T> {
     let scored = known.into_iter().filter_map(|(name, item)| Some((similarity(name, unknown)?, item)));
     let mut scored: Vec<(f64, T)> = scored.collect();
@@ -105,22 +105,22 @@ pub fn nearest<'a, T>(unknown: &str, known: impl IntoIterator<Item = (&'a str, T
     scored.into_iter().map(|(_, item)| item).collect()
 }
 
-/// How much alike two names are, if they are.
+/// Returns how similar two names are; `None` if they are not.
 fn similarity(known: &str, name: &str) -> Option<f64> {
     let (short, long) = (known.len().min(name.len()), known.len().max(name.len()));
     if long - short > 3.max(long / 3) {
         return None;
     }
-    let alike = strsim::jaro_winkler(known, name);
-    let slips = match long {
+    let similarity = strsim::jaro_winkler(known, name);
+    let max_typos = match long {
         0..3 => 0,
         3..6 => 1,
         _ => 2,
     };
-    (alike > 0.85 || strsim::osa_distance(known, name) <= slips).then_some(alike)
+    (similarity > 0.85 || strsim::osa_distance(known, name) <= max_typos).then_some(similarity)
 }
 
-/// A step of a JSON Pointer.
+/// Escapes a step of a JSON Pointer.
 pub fn escaped(step: &str) -> String {
     step.replace('~', "~0").replace('/', "~1")
 }
@@ -130,13 +130,13 @@ mod tests {
     use super::{cut, shown};
 
     #[test]
-    fn short_text_is_shown_as_it_is() {
+    fn short_text_is_shown_unchanged() {
         assert_eq!(shown("zwölf"), "zwölf");
         assert_eq!(shown(&"n".repeat(64)), "n".repeat(64));
     }
 
     #[test]
-    fn long_text_is_cut_between_characters() {
+    fn long_text_is_truncated_between_characters() {
         assert_eq!(shown(&format!("{}éé", "n".repeat(63))), format!("{}… (67 bytes)", "n".repeat(63)));
         assert_eq!(cut("éa", 1), "… (3 bytes)");
     }

@@ -393,8 +393,8 @@ mod without_the_feature {
         let text = error.to_string();
         assert!(
             text.contains(
-                "the input schema of `need.ranged` says `minimum` at `/ranged/count`, which nothing checks; turn on the \
-                 feature `validate` of mcp-registry, or say `.allow_unchecked(\"need.ranged\")` in the builder\n    at "
+                "the input schema of `need.ranged` has `minimum` at `/ranged/count`, which nothing checks; enable the \
+                 feature `validate` of mcp-registry, or call `.allow_unchecked(\"need.ranged\")` on the builder\n    at "
             ),
             "{text}"
         );
@@ -419,7 +419,7 @@ mod without_the_feature {
         let registry = Registry::builder_of([]).allow_empty().build().unwrap();
         let error = registry.register(tool.clone()).unwrap_err().to_string();
         assert!(
-            error.contains("add it to the builder with `.tool(…)` and say `.allow_unchecked(\"made.tool\")`"),
+            error.contains("add it to the builder with `.tool(…)` and call `.allow_unchecked(\"made.tool\")`"),
             "{error}"
         );
         assert!(Registry::builder_of([]).tool(tool).allow_unchecked("made.tool").build().is_ok());

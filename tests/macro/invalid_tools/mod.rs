@@ -146,7 +146,7 @@ fn a_default_or_an_example_that_cannot_become_json_is_refused() {
 fn two_tools_of_one_name_in_one_package_are_not_for_the_builder() {
     let twice = tools![twice, twice_more];
     let error = Registry::builder_of(twice).build().unwrap_err().to_string();
-    assert!(error.contains("they are of one package, so that the builder cannot tell them apart"), "{error}");
+    assert!(error.contains("they are in the same package, so the builder cannot tell them apart"), "{error}");
     let error = Registry::builder_of(twice).exclude("mcp-tests", "broken.twice").allow_empty().build().unwrap_err();
     let [RegistrationProblem::Edit { reason, .. }] = error.problems() else { panic!("{error}") };
     assert!(

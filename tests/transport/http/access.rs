@@ -214,7 +214,7 @@ fn refused(address: &str, set: impl FnOnce(Http) -> Http) -> Option<String> {
 #[test]
 fn d3_what_others_can_reach_is_served_only_to_those_who_are_known() {
     let message = refused("0.0.0.0:0", |http| http).unwrap();
-    assert!(message.contains("0.0.0.0:") && message.contains("give it a token"), "{message}");
+    assert!(message.contains("0.0.0.0:") && message.contains("set a token"), "{message}");
     assert_eq!(refused("0.0.0.0:0", |http| http.token("s3cret")), None);
     assert_eq!(refused("0.0.0.0:0", Http::external_auth), None);
     assert_eq!(refused("127.0.0.1:0", |http| http), None);
