@@ -204,7 +204,7 @@ fn constraint_checks(arg: &Arg) -> impl Iterator<Item = TokenStream> {
 
 fn param(arg: &Arg, docs: &Docs) -> TokenStream {
     let (name, slot) = (&arg.name, &arg.ty.slot);
-    let param = quote_spanned!(arg.span=> __mcp::Param::of::<#slot>(#name));
+    let param = quote_spanned!(arg.span=> __mcp::Param::of::<#slot>(#name).plain(__mcp::KindOf::<#slot>::PLAIN));
     let aliases = list_setter("aliases", arg.keys.all("alias").filter_map(Setting::value::<LitStr>));
     let description = match (&arg.description, &docs.description) {
         (Text::Written(text), Text::Macro(_)) if text.is_empty() => {

@@ -8,11 +8,13 @@ use serde_json::Value;
 use crate::context::{BoxFuture, CallOptions, Extensions, StateType, ToolContext};
 use crate::error::{CallError, Fault, Origin};
 use crate::output::{OutputSchema, Returned};
-use crate::param::Param;
 use crate::param::read::{Fields, read_arguments};
-use crate::param::schema::{input_schema, type_schemas};
+use crate::param::schema::{InputSchema, Signature, type_schemas};
 use crate::param::slot::Slot;
+use crate::param::{Param, plain};
 use crate::schema::Shape;
+use crate::schema::model::Model;
+use crate::schema::read::ReadError;
 
 /// The definition of a tool: data and one function pointer.
 ///
@@ -226,10 +228,42 @@ impl ToolEntry {
 impl ToolEntry {
     /// Generates the input schema: the explicit one, or one from the parameters. It is not checked.
     pub fn generate_input_schema(&self) -> Value {
-        match self.input_schema {
-            Some(explicit) => explicit(),
-            None => input_schema(self.params, self.flatten, self.allow_unknown_arguments),
+        if let Some(explicit) = self.input_schema {
+            return explicit();
         }
+        let mut json = Vec::new();
+        self.write_input_schema(&mut json);
+        serde_json::from_slice(&json).unwrap_or_default()
+    }
+
+    /// Appends the input schema as JSON.
+    #[doc(hidden)]
+    pub fn write_input_schema(&self, out: &mut Vec<u8>) {
+        if let Some(explicit) = self.input_schema {
+            out.extend_from_slice(explicit().to_string().as_bytes());
+            return;
+        }
+        if !self.flatten && plain::write_schema(self.params, self.allow_unknown_arguments, out) {
+            return;
+        }
+        match InputSchema::new(self.signature()) {
+            Ok(schema) => schema.write(out),
+            // What cannot be read as a schema is not registered.
+            Err(_) => out.extend_from_slice(br#"{"type":"object","properties":{}}"#),
+        }
+    }
+
+    /// Generates the model that decides which arguments fit.
+    #[doc(hidden)]
+    pub fn generate_input_model(&self) -> Result<Model, ReadError> {
+        match self.input_schema {
+            Some(explicit) => Model::read(&explicit(), true),
+            None => InputSchema::new(self.signature()).map(|schema| schema.model),
+        }
+    }
+
+    fn signature(&self) -> Signature<'_> {
+        Signature { params: self.params, flatten: self.flatten, allow_unknown: self.allow_unknown_arguments }
     }
 
     /// Generates the output schema: the explicit one, or that of the return type.

@@ -2,12 +2,15 @@
 
 pub(crate) mod probe;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::BoxError;
 use crate::message::{Content, ToolResult};
+use crate::schema::{self, Shape};
 
 /// The size of most results as JSON, at most.
 #[doc(hidden)]
@@ -26,20 +29,38 @@ pub enum Returned {
     Result(Box<ToolResult>),
 }
 
-/// The output schema of a tool.
+/// The output schema of a tool; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct OutputSchema {
-    /// The schema of the data.
-    pub schema: Value,
-    /// Whether the return value is wrapped as `{"result": …}`.
-    pub wraps: bool,
+    json: Arc<str>,
+    wraps: bool,
 }
 
 impl OutputSchema {
-    /// Creates an explicit schema, for data that is not wrapped.
+    /// Creates an explicit schema, which describes the data as it is.
     pub fn explicit(schema: impl Into<Value>) -> Self {
-        Self { schema: schema.into(), wraps: false }
+        Self { json: schema.into().to_string().into(), wraps: false }
+    }
+
+    /// The schema of a return type.
+    pub(crate) fn of<T: JsonSchema>(shape: &Shape) -> Self {
+        let (json, wraps) = schema::output_of::<T>(shape);
+        Self { json, wraps }
+    }
+
+    /// Returns the schema of the data, as JSON.
+    pub fn json(&self) -> &Arc<str> {
+        &self.json
+    }
+
+    /// Returns the schema of the data.
+    pub fn to_value(&self) -> Value {
+        serde_json::from_str(&self.json).unwrap_or_default()
+    }
+
+    /// Returns whether the return value is wrapped as `{"result": …}`.
+    pub fn wraps(&self) -> bool {
+        self.wraps
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{Json, JsonOutput, OutputSchema, Returned, TYPICAL_RESULT_BYTES, ToolFailure, ToolOutput};
 use crate::error::{CallError, SerializationError, ToolError};
 use crate::message::{Content, ToolResult};
-use crate::schema::{self, Shape, output_shape};
+use crate::schema::{Shape, output_shape};
 
 // The compiler prefers an inherent method to a trait method, so the traits here are fallbacks. The expansion calls the
 // methods, since the types are known there.
@@ -247,7 +247,7 @@ pub trait SchemaSuccess<T> {
 
 impl<T: ToolOutput> SchemaSuccess<T> for Success<T> {
     fn schema(self) -> OutputSchemaOf {
-        |shape| Some(OutputSchema { schema: schema::output_of::<T>(shape), wraps: schema::wraps::<T>() })
+        |shape| Some(OutputSchema::of::<T>(shape))
     }
 }
 

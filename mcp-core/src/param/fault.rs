@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::location::{Location, bounded, locate, offset};
-use super::{Param, read};
+use super::Param;
 use crate::error::Fault;
 use crate::util::text::{cut, escaped, shown};
 
@@ -109,152 +108,60 @@ fn demanded(name: &str, expected: &str, got: Option<&str>) -> String {
     format!("`{name}` must be {expected}{not}; correct the value")
 }
 
+/// The type of a parameter rejects a value. What the type says is shown as it is: a schema explains more.
 pub(super) fn mistyped(param: &Param, json: &str, error: &serde_json::Error) -> Fault {
-    let reason = reason(error);
-    let name = shown(param.name);
-    if param.secret {
-        let expected = secret_expected(&reason);
-        return fault(path(param.name), &expected, None, demanded(&name, &expected, None));
-    }
-    // How deep is too deep is no place.
-    let offset = offset(json, error).filter(|_| !is_too_deep(&reason));
-    let Location { path: nested, start, key } = offset.map(|offset| locate(json, offset)).unwrap_or_default();
-    let json = &json[start..];
-    let got = read::value(json).unwrap_or(json);
-    let name = if nested.is_empty() { name } else { Cow::Owned(format!("{name}{}", shown(&nested))) };
-    let nested = path(param.name) + &nested;
-    if let Some(fault) = key.and_then(|key| invalid_key_fault(&nested, &name, key, &reason)) {
-        return fault;
-    }
-    let (expected, message) = explained(&name, &reason, Some(got));
-    fault(nested, &expected, Some(got), message)
+    let (expected, message) = rejected(&shown(param.name), error, param.secret);
+    fault(path(param.name), &expected, (!param.secret).then_some(json), message)
 }
 
-/// The fault of a key of a map; none where the key is the name of a field.
-fn invalid_key_fault(map: &str, name: &str, json: &str, reason: &str) -> Option<Fault> {
-    if ["unknown field ", "duplicate field ", "missing field "].iter().any(|start| reason.starts_with(start)) {
-        return None;
+/// The type of a struct that is all arguments rejects them.
+pub(crate) fn flattened_fault(error: &serde_json::Error, secret: bool) -> Fault {
+    if !error.is_data() {
+        return malformed("JSON", error.column().saturating_sub(1), None);
     }
-    let key = serde_json::from_str::<String>(json).ok()?;
-    // serde_json's words for a key that should be a number.
-    let numeric = ["invalid value: expected key to be a number", "invalid number", "expected `\"`"];
-    let expected = match reason.rsplit_once(", expected ") {
-        Some((_, expected)) => plainly(expected),
-        None if numeric.iter().any(|start| reason.starts_with(start)) => "a number in quotes".into(),
-        None => "another key".into(),
-    };
-    let rule = match &*expected {
-        "another key" => format!("is refused: {}", cut(reason, WORDS)),
-        expected => format!("must be {expected}"),
-    };
-    let message = format!("`{name}` has the key `{}`, which {rule}; rename it", shown(&key));
-    let place = format!("{map}{}", path(&key));
-    Some(fault(bounded(&place).to_owned(), &expected, Some(json), message))
+    let (expected, message) = rejected(ARGUMENTS.name, error, secret);
+    fault(String::new(), &expected, None, message)
 }
 
-fn is_too_deep(reason: &str) -> bool {
-    reason.starts_with("recursion limit")
+/// What is expected where only a type knows better than the schema.
+const BY_TYPE: &str = "a value that its type accepts";
+
+fn rejected(name: &str, error: &serde_json::Error, secret: bool) -> (String, String) {
+    // What a type says may quote the value.
+    let reason = if secret { String::new() } else { format!(": {}", cut(&error.to_string(), WORDS)) };
+    (BY_TYPE.to_owned(), format!("`{name}` is rejected by its type{reason}; change it"))
 }
 
-/// What belongs where several schemas fit.
+/// The longest path that is shown; what lies deeper is blamed on what contains it.
+const LONGEST: usize = 160;
+
+/// The path, or the part of it that is shown.
+fn bounded(path: &str) -> &str {
+    let end = path.find(char::is_control).unwrap_or(path.len());
+    if end == path.len() && end <= LONGEST {
+        return path;
+    }
+    let steps = path.match_indices('/').map(|(start, _)| start);
+    steps.take_while(|start| *start <= end.min(LONGEST)).last().map_or("", |start| &path[..start])
+}
+
+/// What is expected where several schemas could fit.
 pub const ALTERNATIVES: &str = "one of the alternatives of its schema";
 
 fn without_field(name: &str, field: &str) -> (String, String) {
     (format!("the field `{field}`"), format!("`{name}` has no field `{field}`; add it"))
 }
 
-/// What belongs there, and the sentence.
-fn explained(name: &str, reason: &str, got: Option<&str>) -> (String, String) {
-    let (what, expected) = reason.rsplit_once(", expected ").unwrap_or((reason, ""));
-    let expected = plainly(expected);
-    let quoted = |start: &str| what.strip_prefix(start).map(|field| shown(field.trim_matches('`')));
-    if let Some(field) = quoted("missing field ") {
-        return without_field(name, &field);
-    }
-    if let Some(field) = quoted("duplicate field ") {
-        return ("one value".into(), format!("`{name}` has the field `{field}` twice; keep one of the two"));
-    }
-    if let Some(field) = quoted("unknown field ") {
-        let or = if expected.is_empty() { String::new() } else { format!(", or use {expected}") };
-        return ("known fields".into(), format!("`{name}` has no field `{field}`; remove it{or}"));
-    }
-    if what == "trailing characters" {
-        return ("fewer items".into(), format!("`{name}` is one too many; remove it"));
-    }
-    if is_too_deep(reason) {
-        return ("fewer levels".into(), format!("`{name}` is nested too deep; flatten it"));
-    }
-    if what.starts_with("data did not match any variant") {
-        return (ALTERNATIVES.into(), demanded(name, ALTERNATIVES, got));
-    }
-    if expected.is_empty() {
-        return ("another value".into(), format!("`{name}` is refused: {}; change it", cut(reason, WORDS)));
-    }
-    let message = demanded(name, &expected, got);
-    (expected.into_owned(), message)
-}
+#[cfg(test)]
+mod tests {
+    use super::bounded;
 
-/// What belongs there, without a word that could come from the value.
-fn secret_expected(reason: &str) -> Cow<'_, str> {
-    let of_serde = ["invalid type: ", "invalid value: ", "invalid length "];
-    let expected = reason.rsplit_once(", expected ").filter(|_| of_serde.iter().any(|start| reason.starts_with(start)));
-    expected.map_or("another value".into(), |(_, expected)| plainly(expected))
-}
-
-/// serde's word for a type, as one says it in JSON.
-fn plainly(expected: &str) -> Cow<'_, str> {
-    let bounds = |from: i64, to: i64| Cow::Owned(format!("an integer from {from} to {to}"));
-    match expected {
-        "i8" => bounds(i8::MIN.into(), i8::MAX.into()),
-        "i16" => bounds(i16::MIN.into(), i16::MAX.into()),
-        "i32" => bounds(i32::MIN.into(), i32::MAX.into()),
-        "u8" => bounds(0, u8::MAX.into()),
-        "u16" => bounds(0, u16::MAX.into()),
-        "u32" => bounds(0, u32::MAX.into()),
-        "u64" | "u128" | "usize" => "an integer from 0 on".into(),
-        "i64" | "i128" | "isize" => "an integer".into(),
-        "f32" | "f64" => "a number".into(),
-        "a character" => "a text of one character".into(),
-        "path string" => "a string".into(),
-        "unit" => "null".into(),
-        "a map" => "an object".into(),
-        "a sequence" => "a list".into(),
-        _ if expected.starts_with("struct ") && !expected.contains(" with ") => "an object".into(),
-        _ => cut(expected, WORDS),
+    #[test]
+    fn a_long_path_ends_at_a_step() {
+        assert_eq!(bounded("/a/b"), "/a/b");
+        assert_eq!(bounded(&format!("/a/{}", "b".repeat(200))), "/a");
+        assert_eq!(bounded(&format!("/{}", "b".repeat(200))), "");
+        assert_eq!(bounded("/a/b\nc/d"), "/a");
+        assert_eq!(bounded(""), "");
     }
-}
-
-fn reason(error: &serde_json::Error) -> String {
-    let mut reason = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    if reason.ends_with(&place) {
-        reason.truncate(reason.len() - place.len());
-    }
-    reason
-}
-
-/// The fault of arguments that are read as one struct.
-pub(crate) fn flattened_fault(json: &str, error: &serde_json::Error, secret: bool) -> Fault {
-    if !error.is_data() {
-        return malformed("JSON", error.column().saturating_sub(1), None);
-    }
-    let reason = reason(error);
-    let place = offset(json, error).map(|offset| locate(json, offset)).unwrap_or_default();
-    let Location { path: mut place, start, key } = place;
-    if secret {
-        // Names inside of an argument are part of its value.
-        place.truncate(place.match_indices('/').nth(1).map_or(place.len(), |(inner, _)| inner));
-    }
-    let got = read::value(&json[start..]).filter(|_| !secret && !place.is_empty());
-    let name = ARGUMENTS.called(&place).into_owned();
-    if secret {
-        let expected = secret_expected(&reason);
-        let message = demanded(&name, &expected, None);
-        return fault(place, &expected, None, message);
-    }
-    if let Some(fault) = key.and_then(|key| invalid_key_fault(&place, &name, key, &reason)) {
-        return fault;
-    }
-    let (expected, message) = explained(&name, &reason, got);
-    fault(place, &expected, got, message)
 }

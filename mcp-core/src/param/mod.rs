@@ -3,7 +3,7 @@
 pub(crate) mod borrow;
 pub(crate) mod check;
 pub(crate) mod fault;
-mod location;
+pub(crate) mod plain;
 pub(crate) mod read;
 pub(crate) mod schema;
 pub(crate) mod slot;
@@ -16,6 +16,7 @@ use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
+use self::plain::Plain;
 use crate::schema::{Shape, input_shape};
 use crate::util::panics::discard;
 
@@ -45,6 +46,8 @@ pub struct Param {
     pub secret: bool,
     /// The explicit schema, if there is one.
     pub explicit_schema: Option<fn() -> Value>,
+    /// The constant schema of a type that enforces everything that the schema says.
+    pub(crate) plain: Option<&'static Plain>,
 }
 
 /// The type of a parameter.
@@ -130,6 +133,7 @@ impl Param {
             header: None,
             secret: false,
             explicit_schema: None,
+            plain: None,
         }
     }
 
@@ -160,6 +164,7 @@ param_setters! {
     header(header: &'static str) => header = Some(header);
     secret(secret: bool) => secret = secret;
     schema(schema: fn() -> Value) => explicit_schema = Some(schema);
+    plain(plain: Option<&'static Plain>) => plain = plain;
 }
 
 /// The value of a type for an absent argument: that of an `Option` is `None`; most types have none.

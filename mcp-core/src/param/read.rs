@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde::de::IgnoredAny;
 
-use super::schema::fields_of;
+use super::schema::{InputSchema, Signature};
 use super::slot::Slot;
 use super::{Param, fault};
 use crate::error::Fault;
@@ -76,16 +76,13 @@ impl Fields {
     ) -> Result<(), Vec<Fault>> {
         let (param, slot) = (&params[0], &mut slots[0]);
         let read = slot.read_all(json);
-        let fields = self.0.get_or_init(|| fields_of(param)).as_deref();
+        let signature = Signature { params, flatten: true, allow_unknown };
+        let fields = self.0.get_or_init(|| InputSchema::new(signature).ok()?.fields()).as_deref();
         let unknown = fields.filter(|_| !allow_unknown).map(|fields| unknown_arguments(json, fields));
         let mut faults = unknown.unwrap_or_default();
-        if let Err(error) = read {
-            // A struct that refuses unknown fields by itself says so in these words, of the first of them.
-            let is_reported = !faults.is_empty() && error.to_string().starts_with("unknown field ");
-            let fault = fault::flattened_fault(json, &error, param.secret);
-            if !is_reported && faults.iter().all(|other| other.path != fault.path) {
-                faults.insert(0, fault);
-            }
+        // A struct that rejects unknown fields itself says so a second time.
+        if let (Err(error), true) = (read, faults.is_empty()) {
+            faults.push(fault::flattened_fault(&error, param.secret));
         }
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
@@ -223,9 +220,4 @@ fn value_length(json: &str) -> Result<usize, Malformed<'_>> {
         Some(Ok(_)) => Ok(stream.byte_offset()),
         _ => Err(Malformed { expected: "a JSON value", rest: json }),
     }
-}
-
-/// The value at the beginning of the text.
-pub(super) fn value(json: &str) -> Option<&str> {
-    value_length(json).ok().map(|length| &json[..length])
 }

@@ -246,7 +246,8 @@ impl<'a> Digits<'a> {
 
     /// The integer in digits, if the number is one, is not written like one, and is not too long.
     pub fn as_plain_integer(&self, text: &str) -> Option<String> {
-        if !self.is_integer() || !text.contains(['.', 'e', 'E']) || self.exponent > LONGEST_INTEGER {
+        let is_plain = text != "-0" && !text.contains(['.', 'e', 'E']);
+        if !self.is_integer() || is_plain || self.exponent > LONGEST_INTEGER {
             return None;
         }
         if self.is_zero() {
@@ -362,6 +363,7 @@ mod tests {
         assert_eq!(plain("-12.50e2").as_deref(), Some("-1250"));
         assert_eq!(plain("-0.0").as_deref(), Some("0"));
         assert_eq!(plain("1e3").as_deref(), Some("1000"));
+        assert_eq!(plain("-0").as_deref(), Some("0"), "which is no integer for serde");
         assert_eq!(plain("1000"), None, "it is written like one");
         assert_eq!(plain("1e1000000"), None, "it is too long");
         assert_eq!(plain("2.5"), None);

@@ -1,108 +1,102 @@
-//! The schemas of tools, in a form that most hosts and model providers take.
+//! The schemas of tools: one model, which is read from JSON Schema, brought into a form that most hosts and model providers
+//! accept, and written as bytes.
 //!
-//! Subschemas stand where they are used, without `$ref`; what may be left out is not required and has no null type;
-//! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`; other enums are an `anyOf` whose
-//! tags are an `enum` of one name.
+//! In that form, subschemas are written where they are used; what may be left out is not required and has no null type;
+//! numbers have bounds and no format; any JSON is `{}`; an enum of names is an `enum`; other enums are an `anyOf` whose tags
+//! are an `enum` of one name.
 
 pub(crate) mod decimal;
-pub(crate) mod flat;
 pub(crate) mod model;
 mod normalise;
 pub(crate) mod profile;
 pub(crate) mod read;
-pub(crate) mod refs;
 mod shape;
+mod write;
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-#[doc(hidden)]
-pub use self::profile::each_subschema;
-use self::profile::{Profile, Side, host_safe};
+use self::model::{Model, Node, ObjectRules, Property, Types};
+use self::profile::Side;
+use self::read::ReadError;
 #[doc(hidden)]
 pub use self::shape::{KeyFault, Shape, input_shape, output_shape};
-use crate::util::JsonObject;
 
-/// The schema of a return type: an object, or `{"result": …}`.
-pub fn output_of<T: JsonSchema>(shape: &Shape) -> Value {
-    let profile = Profile { side: Side::Output, enums: &shape.enums, explicit: &[], written: false };
-    refs::inlined_if_small(|inline| {
-        let mut generator = settings(inline).for_serialize().into_generator();
-        let mut schema = refs::resolved(generator.subschema_for::<T>().to_value(), generator.definitions());
-        let wraps = !is_object(&schema, generator.definitions(), 0);
-        host_safe(&mut schema, profile);
-        let root = match schema {
-            Value::Object(object) if !wraps => object,
-            schema => object([("properties", json!({ "result": schema })), ("required", json!(["result"]))]),
+/// The schema of a return type as JSON: that of an object, or of `{"result": …}`.
+pub(crate) fn output_of<T: JsonSchema>(shape: &Shape) -> (Arc<str>, bool) {
+    // Functions that share an address make the same schema.
+    let key = output_model::<T> as *const () as usize;
+    let output = OUTPUTS.get(key, || {
+        let Ok((model, wraps)) = output_model::<T>(shape) else {
+            // What cannot be read as a schema promises nothing but an object.
+            return (r#"{"type":"object"}"#.into(), wraps::<T>());
         };
-        finish(root, generator, profile)
-    })
+        let mut json = Vec::new();
+        model.write(model.root(), Side::Output, &mut json);
+        (String::from_utf8_lossy(&json).into(), wraps)
+    });
+    (Arc::clone(&output.0), output.1)
 }
 
-/// Whether a value of the type is no object and stands in a result as `{"result": …}`.
+fn output_model<T: JsonSchema>(shape: &Shape) -> Result<(Model, bool), ReadError> {
+    let mut model = typed::<T>()?;
+    model.make_host_safe(Side::Output, &shape.enums);
+    let root = model.root();
+    let wraps = !model.is_object(root);
+    if wraps {
+        let object = ObjectRules { properties: vec![Property::new("result", root, true)], ..ObjectRules::default() };
+        model.root = model.add(Node { object: Some(Box::new(object)), ..Node::of(Types::OBJECT) });
+    } else {
+        // The root is the type itself, not a reference to it, and every host expects its type.
+        let mut node = model[model.resolved(root)].clone();
+        (node.types, node.notes.title) = (Types::OBJECT, None);
+        model[root] = node;
+    }
+    Ok((model, wraps))
+}
+
+/// The schema of a type that is serialized.
+fn typed<T: JsonSchema>() -> Result<Model, ReadError> {
+    let mut generator = settings().for_serialize().into_generator();
+    let mut schema = generator.subschema_for::<T>().to_value();
+    if let Value::Object(object) = &mut schema {
+        object.insert("$defs".to_owned(), generator.take_definitions(true).into());
+    }
+    Model::read(&schema, false)
+}
+
+/// Whether a value of the type is no object, and is returned as `{"result": …}`.
 pub fn wraps<T: JsonSchema>() -> bool {
-    let mut generator = settings(false).for_serialize().into_generator();
-    let schema = generator.subschema_for::<T>().to_value();
-    !is_object(&schema, generator.definitions(), 0)
+    typed::<T>().map_or(true, |model| !model.is_object(model.root()))
 }
 
-pub(crate) fn settings(inline: bool) -> SchemaSettings {
-    SchemaSettings::draft2020_12().with(|settings| {
-        settings.meta_schema = None;
-        settings.inline_subschemas = inline;
-    })
+pub(crate) fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
 }
 
-pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> JsonObject {
-    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
-}
+/// A value for each type, made once.
+pub(crate) struct Cache<T>(Mutex<Option<HashMap<usize, Arc<T>>>>);
 
-/// The root as an object, with what it refers to.
-pub(crate) fn finish(mut root: JsonObject, generator: SchemaGenerator, profile: Profile<'_>) -> Value {
-    root.shift_remove("title");
-    if !root.contains_key("type") {
-        root.shift_insert(0, "type".into(), "object".into());
+impl<T> Cache<T> {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(None))
     }
-    with_definitions(root, generator, profile)
+
+    /// The value for a key. It is made without holding the lock: the schema of a user's type may panic.
+    pub(crate) fn get(&self, key: usize, make: impl FnOnce() -> T) -> Arc<T> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().as_ref().and_then(|known| known.get(&key)) {
+            return Arc::clone(known);
+        }
+        let value = Arc::new(make());
+        lock().get_or_insert_default().entry(key).or_insert_with(|| Arc::clone(&value));
+        value
+    }
 }
 
-/// The root with the definitions that it refers to.
-pub(crate) fn with_definitions(root: JsonObject, mut generator: SchemaGenerator, profile: Profile<'_>) -> Value {
-    let mut definitions = host_safe_definitions(generator.take_definitions(true), profile);
-    let mut root = Value::Object(root);
-    refs::keep_used(&root, &mut definitions);
-    if !definitions.is_empty() {
-        root["$defs"] = definitions.into();
-    }
-    root
-}
-
-/// The definitions of types, and those of the schemas that authors wrote for parameters.
-pub(crate) fn host_safe_definitions(mut definitions: JsonObject, profile: Profile<'_>) -> JsonObject {
-    for (name, schema) in &mut definitions {
-        let written = profile.explicit.iter().any(|schema| schema["$defs"].get(name).is_some());
-        host_safe(schema, Profile { written, ..profile });
-    }
-    definitions
-}
-
-/// How deep alternatives are looked at; a type can be an alternative of itself.
-const ALTERNATIVES: usize = 16;
-
-/// Whether every value that the schema accepts is an object.
-fn is_object(schema: &Value, definitions: &JsonObject, depth: usize) -> bool {
-    if depth > ALTERNATIVES {
-        return false;
-    }
-    if let Some(referred) = refs::target(schema, definitions) {
-        return is_object(referred, definitions, depth + 1);
-    }
-    let alternatives = |key: &str| {
-        let schemas = schema.get(key).and_then(Value::as_array);
-        schemas.is_some_and(|schemas| {
-            !schemas.is_empty() && schemas.iter().all(|schema| is_object(schema, definitions, depth + 1))
-        })
-    };
-    schema.get("type").is_some_and(|kind| kind == "object") || alternatives("oneOf") || alternatives("anyOf")
-}
+/// The output schemas of types, and whether their values are wrapped.
+static OUTPUTS: Cache<(Arc<str>, bool)> = Cache::new();

@@ -20,6 +20,8 @@ pub struct Model {
     pub(crate) root: NodeId,
     /// The regular expressions of all nodes, each once.
     pub(crate) patterns: Vec<String>,
+    /// The definitions of schemas that are published as their authors wrote them.
+    pub(crate) definitions: JsonObject,
 }
 
 /// The position of a node in its model.
@@ -64,6 +66,8 @@ pub struct Node {
     pub notes: Notes,
     /// The name of the definition that the node is.
     pub name: Option<String>,
+    /// The schema as its author wrote it, which is published in place of the parts.
+    pub(crate) verbatim: Option<Value>,
 }
 
 /// The types of JSON Schema, as a set. An integer is a number without a fraction, however it is written.
@@ -208,7 +212,7 @@ pub struct Notes {
 impl Model {
     /// A model of one node.
     pub fn new(root: Node) -> Self {
-        Self { nodes: vec![root], root: NodeId(0), patterns: Vec::new() }
+        Self { nodes: vec![root], root: NodeId(0), patterns: Vec::new(), definitions: JsonObject::new() }
     }
 
     /// The schema of the whole value.
@@ -235,6 +239,21 @@ impl Model {
     pub fn add(&mut self, node: Node) -> NodeId {
         self.nodes.push(node);
         NodeId(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Adds the nodes of another model, and returns its root.
+    pub(crate) fn import(&mut self, other: Self) -> NodeId {
+        let offset = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        let patterns: Vec<PatternId> = other.patterns.iter().map(|pattern| self.add_pattern(pattern)).collect();
+        for mut node in other.nodes {
+            node.map_children(&mut |id| NodeId(id.0 + offset));
+            node.string.patterns.iter_mut().for_each(|id| *id = patterns[id.index()]);
+            if let Some(object) = &mut node.object {
+                object.pattern_properties.iter_mut().for_each(|(id, _)| *id = patterns[id.index()]);
+            }
+            self.nodes.push(node);
+        }
+        NodeId(other.root.0 + offset)
     }
 
     /// Adds a regular expression, unless it is there.
@@ -355,7 +374,6 @@ impl Node {
     }
 
     /// Changes every reference to another node.
-    #[allow(dead_code, reason = "used by the writer")]
     pub(crate) fn map_children(&mut self, map: &mut impl FnMut(NodeId) -> NodeId) {
         let mut each = |id: &mut NodeId| *id = map(*id);
         self.reference.iter_mut().for_each(&mut each);

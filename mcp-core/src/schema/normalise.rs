@@ -7,12 +7,12 @@ impl Model {
     /// Merges `allOf`, writes "or null" in one way, and turns exclusive unions whose alternatives exclude each other into
     /// plain ones. The same values fit as before.
     pub(crate) fn normalise(&mut self) {
+        self.nodes.iter_mut().for_each(restrict_types);
         for index in 0..self.nodes.len() {
             let id = NodeId(u32::try_from(index).unwrap_or(u32::MAX));
             let mut node = std::mem::take(&mut self[id]);
-            restrict_types(&mut node);
             self.merge_all_of(&mut node);
-            hoist_null(&mut node);
+            self.hoist_null(&mut node);
             self[id] = node;
         }
         for index in 0..self.nodes.len() {
@@ -45,6 +45,25 @@ impl Model {
         }
     }
 
+    /// Writes "or null" in one way, if the types of the node say it.
+    fn hoist_null(&self, node: &mut Node) {
+        let excludes_null = |id: &NodeId| !self[*id].nullable && !self[*id].types.contains(Types::NULL);
+        let has_applicators = Node { not: Vec::new(), ..node.clone() }.has_applicators();
+        if node.types == Types::NULL
+            || node.types == Types::ALL
+            || !node.types.contains(Types::NULL)
+            || has_applicators
+            || !node.not.iter().all(excludes_null)
+        {
+            return;
+        }
+        node.types = node.types & !Types::NULL;
+        node.nullable = true;
+        if let Some(values) = &mut node.values {
+            values.retain(|value| !value.is_null());
+        }
+    }
+
     /// A union of a schema and null is the schema, or null.
     fn hoist_null_of_union(&self, node: &mut Node) {
         let is_only = node.types == Types::ALL
@@ -71,7 +90,7 @@ impl Model {
         union.retain(|id| !is_null(id));
         node.nullable = true;
         if let [only] = union[..] {
-            node.reference = Some(only);
+            node.reference = Some(self.resolved(only));
             node.any_of.clear();
             node.one_of.clear();
         }
@@ -161,24 +180,8 @@ fn restrict_types(node: &mut Node) {
     }
 }
 
-/// Writes "or null" in one way, if the types of the node say it.
-fn hoist_null(node: &mut Node) {
-    if node.types == Types::NULL
-        || !node.types.contains(Types::NULL)
-        || node.types == Types::ALL
-        || node.has_applicators()
-    {
-        return;
-    }
-    node.types = node.types & !Types::NULL;
-    node.nullable = true;
-    if let Some(values) = &mut node.values {
-        values.retain(|value| !value.is_null());
-    }
-}
-
 /// Merges another schema into a node, if the result is the same as both of them.
-fn merge(node: &mut Node, other: &Node) -> bool {
+pub(super) fn merge(node: &mut Node, other: &Node) -> bool {
     let is_open = |object: &ObjectRules| {
         object.additional.is_none()
             && object.unevaluated.is_none()
@@ -187,7 +190,9 @@ fn merge(node: &mut Node, other: &Node) -> bool {
     };
     let is_plain =
         |node: &Node| !node.nullable && node.name.is_none() && node.reference.is_none() && node.all_of.is_empty();
-    if !is_plain(other) || node.nullable || other.string.format.is_some() || other.array.is_some() {
+    let has_both = (node.string.format.is_some() && other.string.format.is_some())
+        || (node.array.is_some() && other.array.is_some());
+    if !is_plain(other) || node.nullable || has_both {
         return false;
     }
     let objects = match (&node.object, &other.object) {
@@ -229,6 +234,13 @@ fn merge(node: &mut Node, other: &Node) -> bool {
         if !node.string.patterns.contains(pattern) {
             node.string.patterns.push(*pattern);
         }
+    }
+    if other.string.format.is_some() {
+        node.string.format.clone_from(&other.string.format);
+        node.string.checks_format = other.string.checks_format;
+    }
+    if other.array.is_some() {
+        node.array.clone_from(&other.array);
     }
     match (&mut node.object, &other.object) {
         (_, None) => {}

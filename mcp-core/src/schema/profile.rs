@@ -1,270 +1,286 @@
-//! From what schemars makes of a type to what most hosts take.
+//! The form of schemas that most hosts and model providers accept.
 
 use serde_json::{Value, json};
 
-use crate::util::JsonObject;
+use super::model::{Limit, Model, Node, NodeId, ObjectRules, Property, Types};
+use super::read::equal;
+use crate::schema::decimal::Decimal;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Whether a schema is of arguments or of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Input,
     Output,
 }
 
-/// What a schema is for, and what is known about its types.
-#[derive(Clone, Copy)]
-pub(crate) struct Profile<'a> {
-    pub(crate) side: Side,
-    /// The variants of the enums, as they are declared.
-    pub(crate) enums: &'a [&'static [&'static str]],
-    /// The schemas that authors wrote for parameters.
-    pub(crate) explicit: &'a [Value],
-    /// The schema was written by hand: its unions and constants stay as they are.
-    pub(crate) written: bool,
+impl Model {
+    /// Brings what schemars made of types into the form that most hosts accept. `enums` are the variants of the enums in the
+    /// order of their declaration.
+    pub(crate) fn make_host_safe(&mut self, side: Side, enums: &[&[&str]]) {
+        for index in 0..self.nodes.len() {
+            let id = NodeId(u32::try_from(index).unwrap_or(u32::MAX));
+            let mut node = std::mem::take(&mut self[id]);
+            plain_format(&mut node);
+            self.fold_constants(&mut node, enums);
+            self.plain_variants(&mut node);
+            let notes = &mut node.notes;
+            notes.other.retain(|key, _| !matches!(key.as_str(), "$schema" | "$id"));
+            if side == Side::Input {
+                notes.default = notes.default.take().map(without_nulls).filter(|default| !default.is_null());
+                notes.examples.iter_mut().for_each(|example| *example = without_nulls(example.take()));
+            }
+            if let Some(object) = &mut node.object {
+                if object.unevaluated.is_some_and(|schema| self[schema].is_any()) {
+                    object.unevaluated = None;
+                }
+            }
+            self[id] = node;
+        }
+    }
+
+    /// A union of constants, which is what documented variants become, is an `enum` that its description explains.
+    fn fold_constants(&self, node: &mut Node, enums: &[&[&str]]) {
+        let unions = [&node.one_of[..], &node.any_of[..]].concat();
+        let [alternatives] = &unions[..] else { return };
+        let mut folded: Vec<(Value, Option<String>)> = Vec::new();
+        for alternative in alternatives {
+            let alternative = &self[*alternative];
+            let Some(values) = alternative.values.as_ref().filter(|_| !alternative.nullable) else { return };
+            let document = if let [value] = &values[..] { document(value, alternative) } else { None };
+            folded.extend(values.iter().map(|value| (value.clone(), document.clone())));
+        }
+        // schemars puts the variants without documentation before the others.
+        if let Some(order) = declared(&folded, enums) {
+            folded.sort_by_key(|(value, _)| order.iter().position(|name| value == name));
+        }
+        let (constants, documents): (Vec<Value>, Vec<Option<String>>) = folded.into_iter().unzip();
+        let documents: Vec<String> = documents.into_iter().flatten().collect();
+        node.one_of.clear();
+        node.any_of.clear();
+        node.types = constants.iter().fold(Types::NONE, |types, value| types | Types::of(value));
+        node.values = Some(constants);
+        if !documents.is_empty() {
+            let lines: Vec<String> = node.notes.description.take().into_iter().chain(documents).collect();
+            node.notes.description = Some(lines.join("\n"));
+        }
+    }
+
+    /// An exclusive union of variants is a plain one: serde accepts the name of a variant or an object of one member, such
+    /// as `Ok` or `Err`, whatever else the schema says.
+    fn plain_variants(&self, node: &mut Node) {
+        let is_only = node.types == Types::ALL
+            && node.one_of.len() == 1
+            && Node { one_of: Vec::new(), ..node.clone() }.is_any()
+            && !node.nullable;
+        if !is_only {
+            return;
+        }
+        let name_of = |id: &NodeId| {
+            let alternative = &self[self.resolved(*id)];
+            match (&alternative.values, &alternative.object) {
+                (Some(values), _) if alternative.types == Types::STRING => Some(json!(values).to_string()),
+                (None, Some(object)) if alternative.types == Types::OBJECT => match &object.properties[..] {
+                    [only] if only.required && object.required.is_empty() => Some(only.name.clone()),
+                    _ => None,
+                },
+                _ => None,
+            }
+        };
+        let names: Option<Vec<String>> = node.one_of[0].iter().map(name_of).collect();
+        let is_distinct = |names: Vec<String>| names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
+        if names.is_some_and(is_distinct) {
+            node.any_of = std::mem::take(&mut node.one_of);
+        }
+    }
+
+    /// Whether every value that fits is an object.
+    pub(crate) fn is_object(&self, id: NodeId) -> bool {
+        self.is_object_within(id, 16)
+    }
+
+    fn is_object_within(&self, id: NodeId, depth: usize) -> bool {
+        let node = &self[id];
+        let is_object = |id: &NodeId| self.is_object_within(*id, depth - 1);
+        let is_union = |union: &Vec<NodeId>| union.iter().all(is_object);
+        depth > 0
+            && !node.nullable
+            && (node.types == Types::OBJECT
+                || node.reference.iter().any(is_object)
+                || node.any_of.iter().chain(&node.one_of).any(is_union))
+    }
+
+    /// Adds a schema with the properties of all alternatives of another one: alternatives at the root of an input schema
+    /// make providers reject the tool, or all tools. It says less than the alternatives do, but calls are checked against
+    /// those.
+    pub(crate) fn add_without_alternatives(&mut self, root: NodeId) -> NodeId {
+        let node = &self[root];
+        if !node.has_applicators() {
+            return root;
+        }
+        let (notes, name) = (node.notes.clone(), node.name.clone());
+        let Flat { properties, required, open } = self.flat(root, 16);
+        let mut object = ObjectRules::default();
+        for (name, schemas) in properties {
+            let schema = self.either(schemas);
+            object.properties.push(Property::new(name.clone(), schema, required.contains(&name)));
+        }
+        if open {
+            object.additional = Some(self.add(Node::any()));
+        }
+        self.add(Node { object: Some(Box::new(object)), notes, name, ..Node::of(Types::OBJECT) })
+    }
+
+    fn flat(&self, id: NodeId, depth: usize) -> Flat {
+        let mut merged = Flat::default();
+        let Some(depth) = depth.checked_sub(1) else { return merged };
+        let node = &self[id];
+        if let Some(object) = &node.object {
+            let is_open = |schema: Option<NodeId>| schema.is_some_and(|schema| !self[schema].is_never());
+            merged.open = is_open(object.additional) || !object.pattern_properties.is_empty();
+            merged.required = object.required_names().map(str::to_owned).collect();
+            for property in &object.properties {
+                merged.add(&property.name, (property.schema, None));
+            }
+        }
+        for part in node.all_of.iter().chain(&node.reference) {
+            let part = self.flat(*part, depth);
+            merged.required.extend(part.required.iter().cloned());
+            merged.merge(part);
+        }
+        for alternatives in node.any_of.iter().chain(&node.one_of) {
+            let parts: Vec<Flat> = alternatives.iter().map(|alternative| self.flat(*alternative, depth)).collect();
+            let is_tag = |name: &str| {
+                let is_constant = |schema: NodeId| matches!(self[schema].values.as_deref(), Some([_]));
+                parts
+                    .iter()
+                    .all(|part| part.schemas(name).is_some_and(|all| all.iter().all(|(id, _)| is_constant(*id))))
+            };
+            let tags: Vec<String> = parts.iter().flat_map(Flat::names).filter(|name| is_tag(name)).cloned().collect();
+            let common = |name: &&String| parts.iter().all(|part| part.required.contains(name));
+            let common: Vec<String> =
+                parts.first().into_iter().flat_map(|part| &part.required).filter(common).cloned().collect();
+            merged.required.extend(common);
+            for (mut part, alternative) in parts.into_iter().zip(alternatives) {
+                for (name, schemas) in &mut part.properties {
+                    for (_, tag_of) in schemas.iter_mut().filter(|_| tags.contains(name)) {
+                        *tag_of = Some(*alternative);
+                    }
+                }
+                merged.merge(part);
+            }
+        }
+        merged
+    }
+
+    /// A schema for what fits one of several.
+    fn either(&mut self, schemas: Vec<FlatSchema>) -> NodeId {
+        let text = |model: &Self, id: NodeId| {
+            let mut out = Vec::new();
+            model.write(id, Side::Input, &mut out);
+            out
+        };
+        let is_constant = |model: &Self, id: NodeId| model[id].values.is_some();
+        if schemas.iter().all(|(id, _)| is_constant(self, *id)) {
+            let (mut values, mut lines) = (Vec::new(), Vec::new());
+            for (id, alternative) in &schemas {
+                for value in self[*id].values.iter().flatten() {
+                    if !values.iter().any(|known| equal(known, value)) {
+                        values.push(value.clone());
+                        let line = alternative.and_then(|alternative| document(value, &self[alternative]));
+                        lines.extend(self[*id].notes.description.clone().or(line));
+                    }
+                }
+            }
+            let types = values.iter().fold(Types::NONE, |types, value| types | Types::of(value));
+            let mut node = Node { values: Some(values), ..Node::of(types) };
+            node.notes.description = (!lines.is_empty()).then(|| lines.join("\n"));
+            return self.add(node);
+        }
+        let mut distinct: Vec<(NodeId, Vec<u8>)> = Vec::new();
+        for (id, _) in schemas {
+            let text = text(self, id);
+            if distinct.iter().all(|(_, known)| *known != text) {
+                distinct.push((id, text));
+            }
+        }
+        if let [(only, _)] = distinct[..] {
+            return only;
+        }
+        let union = distinct.into_iter().map(|(id, _)| id).collect();
+        self.add(Node { any_of: vec![union], ..Node::any() })
+    }
 }
 
-/// The keywords under which one schema stands.
-const ONE: [&str; 9] = [
-    "items",
-    "additionalProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "propertyNames",
-    "unevaluatedProperties",
-];
-/// The keywords under which a list of schemas stands.
-const LIST: [&str; 4] = ["prefixItems", "oneOf", "anyOf", "allOf"];
-/// The keywords under which schemas stand by name.
-const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "dependentSchemas"];
-/// The keywords that say something and demand nothing.
-const NOTES: [&str; 7] = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
+/// The schema of a property in one alternative, and the alternative if the property is its tag.
+type FlatSchema = (NodeId, Option<NodeId>);
 
-/// Brings a schema into the form that most hosts take.
-pub(crate) fn host_safe(schema: &mut Value, profile: Profile<'_>) {
-    match schema {
-        Value::Bool(true) => *schema = json!({}),
-        Value::Bool(false) => *schema = json!({ "not": {} }),
-        _ => {}
+/// The properties of all alternatives of a schema.
+#[derive(Default)]
+struct Flat {
+    properties: Vec<(String, Vec<FlatSchema>)>,
+    required: Vec<String>,
+    open: bool,
+}
+
+impl Flat {
+    fn schemas(&self, name: &str) -> Option<&Vec<FlatSchema>> {
+        self.properties.iter().find(|(known, _)| known == name).map(|(_, schemas)| schemas)
     }
-    let Value::Object(object) = schema else { return };
-    inner(object, profile);
-    object.shift_remove("$schema");
-    if profile.side == Side::Input {
-        drop_null(object);
-        for key in ["default", "examples"] {
-            if let Some(value) = object.get_mut(key) {
-                *value = without_nulls(value.take());
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.properties.iter().map(|(name, _)| name)
+    }
+
+    fn add(&mut self, name: &str, schema: FlatSchema) {
+        match self.properties.iter_mut().find(|(known, _)| known == name) {
+            Some((_, schemas)) => schemas.push(schema),
+            None => self.properties.push((name.to_owned(), vec![schema])),
+        }
+    }
+
+    fn merge(&mut self, part: Self) {
+        self.open |= part.open;
+        for (name, schemas) in part.properties {
+            for schema in schemas {
+                self.add(&name, schema);
             }
         }
     }
-    plain_format(object);
-    if !profile.written {
-        plain_constant(object);
-        fold_constants(object, profile.enums);
-        plain_union(object);
-    }
 }
 
-/// Turns `const` into an `enum` of one value: several converters drop a `const`, and with it the tag of a union.
-fn plain_constant(object: &mut JsonObject) {
-    // Both at once are not what a type becomes, and mean what both say.
-    let Some(place) = object.keys().position(|key| key == "const").filter(|_| !object.contains_key("enum")) else {
-        return;
-    };
-    let Some(value) = object.shift_remove("const") else { return };
-    if let (Some(kind), false) = (kind_of(std::slice::from_ref(&value)), object.contains_key("type")) {
-        object.shift_insert(place, "type".into(), kind.into());
-    }
-    object.insert("enum".into(), json!([value]));
-}
-
-/// Turns `oneOf` into `anyOf` where that means the same: several converters drop a `oneOf`.
-fn plain_union(object: &mut JsonObject) {
-    let is_plain = |alternatives: &[Value]| excludes_itself(alternatives) || is_variants(object, alternatives);
-    if !object.get("oneOf").and_then(Value::as_array).is_some_and(|alternatives| is_plain(alternatives)) {
-        return;
-    }
-    let Some(place) = object.keys().position(|key| key == "oneOf") else { return };
-    let Some(alternatives) = object.shift_remove("oneOf") else { return };
-    if !object.contains_key("anyOf") {
-        object.shift_insert(place, "anyOf".into(), alternatives);
-    } else if let Value::Array(parts) = object.entry("allOf").or_insert_with(|| json!([])) {
-        parts.push(json!({ "anyOf": alternatives }));
-    }
-}
-
-/// Whether no value fits two of the alternatives.
-fn excludes_itself(alternatives: &[Value]) -> bool {
-    let others = |position: usize| alternatives[position + 1..].iter();
-    alternatives.iter().enumerate().all(|(position, one)| others(position).all(|other| are_disjoint(one, other)))
-}
-
-/// Whether it is plain that no value fits both schemas.
-fn are_disjoint(one: &Value, other: &Value) -> bool {
-    if let (Some(one), Some(other)) = (one["type"].as_str(), other["type"].as_str()) {
-        let is_number = |kind: &str| matches!(kind, "integer" | "number");
-        if one != other && !(is_number(one) && is_number(other)) {
-            return true;
-        }
-    }
-    if let (Some(one), Some(other)) = (one["enum"].as_array(), other["enum"].as_array()) {
-        return !one.iter().any(|value| other.contains(value));
-    }
-    let lacks = |schema: &Value, name: &str| {
-        schema["additionalProperties"] == false
-            && schema.get("patternProperties").is_none()
-            && schema["properties"].get(name).is_none()
-    };
-    let differ = |name: &str| are_disjoint(&one["properties"][name], &other["properties"][name]);
-    let is_other_required = |name: &str| required(other).any(|required| required == name);
-    let are_objects = one["type"] == "object" && other["type"] == "object";
-    are_objects
-        && (required(one).any(|name| lacks(other, name) || is_other_required(name) && differ(name))
-            || required(other).any(|name| lacks(one, name)))
-}
-
-fn required(schema: &Value) -> impl Iterator<Item = &str> {
-    schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
-}
-
-/// Whether the alternatives are all that the schema says, and each is the name of a variant or an object of one member, such
-/// as `Ok` and `Err`: serde takes one member and no more, whatever the schema says.
-fn is_variants(object: &JsonObject, alternatives: &[Value]) -> bool {
-    let is_note = |key: &String| matches!(key.as_str(), "oneOf" | "title" | "description" | "default" | "examples");
-    let name_of = |alternative: &Value| match alternative["type"].as_str()? {
-        "string" => Some(alternative["enum"].to_string()),
-        "object" => {
-            let properties = alternative["properties"].as_object().filter(|properties| properties.len() == 1)?;
-            let name = properties.keys().next()?;
-            (alternative["required"] == json!([name])).then(|| name.clone())
-        }
-        _ => None,
-    };
-    let names: Option<Vec<String>> = alternatives.iter().map(name_of).collect();
-    let is_distinct = |names: &Vec<String>| names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
-    object.keys().all(is_note) && names.is_some_and(|names| is_distinct(&names))
-}
-
-fn inner(object: &mut JsonObject, profile: Profile<'_>) {
-    // That anything may follow goes without saying.
-    if object.get("unevaluatedProperties") == Some(&Value::Bool(true)) {
-        object.shift_remove("unevaluatedProperties");
-    }
-    each_subschema(object, &mut |key, inner| {
-        // As a boolean it means the same to every reader.
-        if !(key == "additionalProperties" && inner.is_boolean()) {
-            host_safe(inner, profile);
-        }
-    });
-}
-
-/// Every schema that stands in a schema, with the keyword under which it stands.
-pub fn each_subschema(object: &mut JsonObject, see: &mut impl FnMut(&str, &mut Value)) {
-    for key in ONE {
-        if let Some(inner) = object.get_mut(key) {
-            see(key, inner);
-        }
-    }
-    for key in LIST {
-        let list = object.get_mut(key).and_then(Value::as_array_mut);
-        list.into_iter().flatten().for_each(|inner| see(key, inner));
-    }
-    for key in NAMED {
-        let named = object.get_mut(key).and_then(Value::as_object_mut);
-        named.into_iter().flat_map(JsonObject::values_mut).for_each(|inner| see(key, inner));
-    }
-}
-
-/// `format: int32` and its like are bounds that few readers know, and other formats are known to schemars alone.
-fn plain_format(object: &mut JsonObject) {
-    let Some(format) = object.get("format").and_then(Value::as_str) else { return };
-    let bounds = match format {
+/// Replaces formats that only schemars knows: those of numbers by bounds, others by words.
+fn plain_format(node: &mut Node) {
+    let Some(format) = node.string.format.as_deref() else { return };
+    let bounds: (Option<i128>, Option<i128>) = match format {
         "int8" => (Some(i8::MIN.into()), Some(i8::MAX.into())),
         "int16" => (Some(i16::MIN.into()), Some(i16::MAX.into())),
         "int32" => (Some(i32::MIN.into()), Some(i32::MAX.into())),
         "uint8" => (Some(0), Some(u8::MAX.into())),
         "uint16" => (Some(0), Some(u16::MAX.into())),
-        "uint32" => (Some(0), Some(i64::from(u32::MAX))),
+        "uint32" => (Some(0), Some(u32::MAX.into())),
         "uint" | "uint64" | "uint128" => (Some(0), None),
         "int" | "int64" | "int128" | "float" | "double" => (None, None),
-        "ip" => return in_words(object, "An IPv4 or IPv6 address."),
-        "partial-date-time" => return in_words(object, "A date and time without a zone, such as 2001-12-31T23:59:59."),
-        "partial-time" => return in_words(object, "A time of day, such as 23:59:59."),
+        "ip" => return in_words(node, "An IPv4 or IPv6 address."),
+        "partial-date-time" => return in_words(node, "A date and time without a zone, such as 2001-12-31T23:59:59."),
+        "partial-time" => return in_words(node, "A time of day, such as 23:59:59."),
         _ => return,
     };
-    object.shift_remove("format");
-    for (key, bound) in [("minimum", bounds.0), ("maximum", bounds.1)] {
-        if let Some(bound) = bound {
-            object.entry(key).or_insert_with(|| bound.into());
-        }
+    node.string.format = None;
+    let limit = |bound: i128| Limit { value: Decimal::from(bound), exclusive: false };
+    if let Some(min) = bounds.0 {
+        node.number.restrict_min(limit(min));
+    }
+    if let Some(max) = bounds.1 {
+        node.number.restrict_max(limit(max));
     }
 }
 
-fn in_words(object: &mut JsonObject, format: &str) {
-    object.shift_remove("format");
-    object.entry("description").or_insert_with(|| format.into());
+fn in_words(node: &mut Node, format: &str) {
+    node.string.format = None;
+    node.notes.description.get_or_insert_with(|| format.to_owned());
 }
 
-fn is_null(schema: &Value) -> bool {
-    schema.get("type").is_some_and(|kind| kind == "null")
-        || schema.get("const").is_some_and(Value::is_null)
-        || schema.get("enum").is_some_and(|values| *values == json!([null]))
-}
-
-/// What may be null may as well be left out.
-fn drop_null(object: &mut JsonObject) {
-    match object.get_mut("type") {
-        Some(Value::Array(kinds)) => {
-            kinds.retain(|kind| kind != "null");
-            if let [only] = kinds.as_slice() {
-                let only = only.clone();
-                object.insert("type".into(), only);
-            }
-        }
-        // Where nothing but null fits, it is a constant like any other.
-        Some(Value::String(kind)) if kind == "null" => {
-            object.shift_remove("type");
-            object.insert("const".into(), Value::Null);
-        }
-        _ => {}
-    }
-    if let Some(Value::Array(values)) = object.get_mut("enum") {
-        if values.len() > 1 {
-            values.retain(|value| !value.is_null());
-        }
-    }
-    for key in ["anyOf", "oneOf"] {
-        let Some(Value::Array(schemas)) = object.get_mut(key) else { continue };
-        if schemas.len() > 1 && schemas.iter().any(is_null) && !schemas.iter().all(is_null) {
-            schemas.retain(|schema| !is_null(schema));
-            hoist_only(object, key);
-        }
-    }
-    if object.get("default") == Some(&Value::Null) {
-        object.shift_remove("default");
-    }
-}
-
-/// A single alternative is no alternative.
-fn hoist_only(object: &mut JsonObject, key: &str) {
-    let Some([Value::Object(only)]) = object.get(key).and_then(Value::as_array).map(Vec::as_slice) else { return };
-    let contradicts = |own: &String| own != key && !NOTES.contains(&own.as_str()) && only.contains_key(own);
-    if object.keys().any(contradicts) {
-        return;
-    }
-    let mut hoisted = only.clone();
-    object.shift_remove(key);
-    let description = object.shift_remove("description");
-    hoisted.extend(std::mem::take(object));
-    *object = hoisted;
-    if let Some(Value::String(description)) = description {
-        describe(object, &description);
-    }
-}
-
-/// The value without the members that are null, which are left out where they are optional.
+/// The value without the members that are null, which can be left out.
 pub(crate) fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(object) => {
@@ -273,44 +289,6 @@ pub(crate) fn without_nulls(value: Value) -> Value {
         }
         Value::Array(values) => values.into_iter().map(without_nulls).collect(),
         other => other,
-    }
-}
-
-/// `oneOf` of constants, which is what documented variants become, is an `enum` with the documents in its description.
-fn fold_constants(object: &mut JsonObject, enums: &[&[&str]]) {
-    let Some(alternatives) = object.get("oneOf").and_then(Value::as_array) else { return };
-    let mut folded = Vec::new();
-    for alternative in alternatives {
-        let Some(Value::Array(values)) = alternative.get("enum") else { return };
-        let document = if let [value] = values.as_slice() { document(value, alternative) } else { None };
-        folded.extend(values.iter().map(|value| (value.clone(), document.clone())));
-    }
-    // schemars puts the variants without words before the others.
-    if let Some(order) = declared(&folded, enums) {
-        folded.sort_by_key(|(value, _)| order.iter().position(|name| value == name));
-    }
-    let (constants, documents): (Vec<Value>, Vec<Option<String>>) = folded.into_iter().unzip();
-    let documents: Vec<String> = documents.into_iter().flatten().collect();
-    object.shift_remove("oneOf");
-    if let Some(kind) = kind_of(&constants) {
-        object.insert("type".into(), kind.into());
-    }
-    object.insert("enum".into(), constants.into());
-    if !documents.is_empty() {
-        let own = object.get("description").and_then(Value::as_str).map(str::to_owned);
-        let lines: Vec<String> = own.into_iter().chain(documents).collect();
-        object.insert("description".into(), lines.join("\n").into());
-    }
-}
-
-/// The type of all the constants, where it is one that schemas of enums name.
-fn kind_of(constants: &[Value]) -> Option<&'static str> {
-    if constants.iter().all(Value::is_string) {
-        Some("string")
-    } else if constants.iter().all(|constant| constant.is_i64() || constant.is_u64()) {
-        Some("integer")
-    } else {
-        None
     }
 }
 
@@ -327,20 +305,15 @@ fn declared<'a>(constants: &[(Value, Option<String>)], enums: &[&'a [&'a str]]) 
 const DOCUMENT: &str = "- `";
 
 /// The line that describes one constant.
-pub(crate) fn document(value: &Value, alternative: &Value) -> Option<String> {
-    let words: Vec<&str> = alternative.get("description")?.as_str()?.split_whitespace().collect();
+fn document(value: &Value, alternative: &Node) -> Option<String> {
+    let words: Vec<&str> = alternative.notes.description.as_deref()?.split_whitespace().collect();
     let name = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Some(format!("{DOCUMENT}{name}`: {}", words.join(" ")))
 }
 
-/// Describes what has a description already: what was said of an enum's constants stays.
-pub(crate) fn describe(object: &mut JsonObject, description: &str) {
-    let own = object.get("description").and_then(Value::as_str).filter(|_| object.contains_key("enum"));
-    let documents = own.into_iter().flat_map(str::lines).filter(|line| line.starts_with(DOCUMENT));
-    let lines: Vec<&str> = std::iter::once(description).chain(documents).collect();
-    let text = lines.join("\n");
-    object.shift_remove("description");
-    // Where a reader looks for it: behind the type.
-    let place = object.keys().position(|key| key == "type").map_or(0, |place| place + 1);
-    object.shift_insert(place, "description".into(), text.into());
+/// A description for a schema that has one already: the lines about an enum's constants stay.
+pub(crate) fn described(node: &Node, description: &str) -> String {
+    let known = node.notes.description.as_deref().filter(|_| node.values.is_some());
+    let documents = known.into_iter().flat_map(str::lines).filter(|line| line.starts_with(DOCUMENT));
+    std::iter::once(description).chain(documents).collect::<Vec<_>>().join("\n")
 }

@@ -75,7 +75,7 @@ impl Model {
             document: schema,
             draft7,
             checks_formats,
-            model: Self { nodes: Vec::new(), root: NodeId(0), patterns: Vec::new() },
+            model: Self { nodes: Vec::new(), root: NodeId(0), patterns: Vec::new(), definitions: JsonObject::new() },
             nodes: HashMap::new(),
             anchors: HashMap::new(),
             references: Vec::new(),
