@@ -326,7 +326,7 @@ impl Server {
         })
     }
 
-    /// Forwards the notifications in a message or batch to other connections, since they may refer to their requests.
+    /// Forwards the notifications in a message or batch to other connections: they may refer to requests there.
     #[cfg(feature = "http")]
     pub(crate) fn forward_notifications(message: &[u8], from: &Peer, to: &[Peer]) {
         let forward = |message: &[u8]| {

@@ -44,10 +44,10 @@ const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 /// - **Arguments are not logged**, only a keyed hash of them, which is equal for equal arguments. Error messages are
 ///   not logged either, because they may quote arguments; another [`Observer`], `tracing` or stderr has them under the
 ///   `correlation_id`.
-/// - **Requests that a server rejects are logged**, such as those with a wrong token: a line `{"time": …, "rejected":
-///   "wrong_token", "client": "192.0.2.7:4711"}`, with a `count` if it is about several requests. The token is not
-///   logged. [`rejections`](Self::rejections) returns the last 1,024.
-/// - Dropping the last handle writes the queued records, and waits for that at most two seconds. Before
+/// - **Requests that a server rejects are logged**, such as those with a wrong token: a line
+///   `{"time": …, "rejected": "wrong_token", "client": "192.0.2.7:4711"}`, with a `count` if it covers several
+///   requests. The token is not logged. [`rejections`](Self::rejections) returns the last 1,024.
+/// - Dropping the last handle writes the queued records, and waits at most two seconds for that. Before
 ///   [`std::process::exit`], which drops nothing, call [`flush`](Self::flush).
 ///
 /// ```
