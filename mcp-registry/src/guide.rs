@@ -15,8 +15,8 @@
 //! - [Troubleshooting](troubleshooting): every error message, its cause and the fix.
 //! - [Migrating from rmcp](migrating_from_rmcp), and [from FastMCP](migrating_from_fastmcp).
 
-/// Publishes each page with links to the others. A page defines its links as files, for those who read it as a file; the
-/// first definition of a link counts, and here that is the module.
+/// Publishes each page as a module. A page links to the files of other pages; the definitions inserted before it take
+/// precedence, and link to the modules.
 macro_rules! pages {
     ($($page:ident: $path:literal $(, $anchor:literal)*;)*) => {
         pages! {

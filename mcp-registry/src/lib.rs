@@ -17,19 +17,19 @@
 //! # Ok::<(), mcp_registry::RegistrationError>(())
 //! ```
 //!
-//! - [`Catalog`] is every tool, sorted and free of conflicts: lists and schemas. It needs no state.
-//! - [`Registry`] adds the application's state and calls tools; tools come and go at run time.
-//! - [`Server`] answers the messages of MCP; `serve_stdio` (feature `stdio`) serves them to the program that started this,
-//!   `serve_http` and `router` (feature `http`) to the network.
-//! - [`link_tools!`] names the crates whose tools must be there.
-//! - `rmcp::merge` and `rmcp::Handler` (feature `rmcp`) put the tools into an rmcp server.
-//! - `cli::main` (feature `cli`) makes a program of them: a command line for people, an MCP server for hosts.
+//! - [`Catalog`] holds every tool and its schemas, sorted by name and without conflicts. It needs no state.
+//! - [`Registry`] adds the application's state and calls tools; tools can be added and removed at run time.
+//! - [`Server`] answers MCP messages: `serve_stdio` (feature `stdio`) serves it over stdin and stdout, `serve_http` and
+//!   `router` (feature `http`) over the network.
+//! - [`link_tools!`] links crates of tools, and requires that each of them has a tool.
+//! - `rmcp::merge` and `rmcp::Handler` (feature `rmcp`) add the tools to an rmcp server.
+//! - `cli::main` (feature `cli`) turns the tools into a program: a command line for people, an MCP server for hosts.
 //!
-//! Tools are gathered by program. Doctests of one crate share a program since edition 2024; a doctest that defines tools
-//! wants to be marked `standalone_crate`.
+//! Tools are collected per program. Since edition 2024, the doctests of a crate share one program: mark a doctest that
+//! defines tools as `standalone_crate`.
 //!
-//! The names at the root are those that nearly every program uses; the modules have the rest. All of `mcp-core` is exported
-//! here too, so that a program may depend on this crate alone.
+//! The root exports the names that nearly every program uses; the modules export all others. `mcp-core` is re-exported,
+//! so that a program can depend on this crate alone.
 //!
 //! # Features
 //!
@@ -43,7 +43,7 @@
 //! | `rmcp` | the tools inside an rmcp server: `rmcp::merge`, `rmcp::Handler`; needs Rust 1.88 |
 //! | `tracing` | a span for each call and an event for each outcome |
 //!
-//! Types of `chrono`, `uuid`, `url` and other crates as parameters and results are features of `mcp-core`.
+//! To use types of `chrono`, `uuid`, `url` and other crates as parameters and results, enable features of `mcp-core`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -59,7 +59,7 @@ pub mod registry;
 pub mod rmcp;
 pub mod runtime;
 pub mod testing;
-// Its items are shown with the feature of the module that exports them, not with this condition as well.
+// The docs show each item with the feature of the module that exports it, without this condition.
 #[cfg_attr(docsrs, doc(auto_cfg = false))]
 #[cfg(any(feature = "stdio", feature = "http"))]
 mod transport;
@@ -106,17 +106,17 @@ pub use self::registry::{Registry, RegistryBuilder};
 #[doc(inline)]
 pub use self::stdio::serve_stdio;
 
-/// The programs of the crate's own README, compiled as tests.
+/// Compiles the programs in the README of this crate as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct CrateReadme;
 
-/// The programs for coding agents, compiled as tests.
+/// Compiles the programs in AGENTS.md as tests.
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../../AGENTS.md")]
 struct Agents;
 
-/// The README's program, compiled as a test.
+/// Compiles the program in the README of the repository as a test.
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

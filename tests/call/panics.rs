@@ -143,7 +143,7 @@ fn s3_43_a_panic_is_the_tools_failure() {
 fn a_panic_need_not_be_a_text_and_may_be_in_drop() {
     let registry = build(with_tools(tools![with_a_bomb, in_drop, in_drop_at_the_deadline]));
     let result = call(&registry, "panics.with_a_bomb", json!({}));
-    assert!(failure(&result).1.contains("panicked: with a value that is no text;"), "{}", result.to_json());
+    assert!(failure(&result).1.contains("panicked: with a value that is not text;"), "{}", result.to_json());
     assert!(failure(&call(&registry, "panics.in_drop", json!({}))).1.contains("panicked"));
     assert_eq!(failure(&call(&registry, "panics.in_drop_at_the_deadline", json!({}))).0, "TimeoutError");
 }

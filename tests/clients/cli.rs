@@ -477,5 +477,8 @@ fn a_token_that_cannot_be_read_is_not_left_out() {
     let token = std::ffi::OsStr::from_bytes(b"\xff");
     let output = command.env("MCP_TOKEN", token).stdin(Stdio::null()).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(1) && err.contains("`MCP_TOKEN` is no text; set one"), "{err}");
+    assert!(
+        output.status.code() == Some(1) && err.contains("`MCP_TOKEN` is not valid UTF-8; set another token"),
+        "{err}"
+    );
 }

@@ -1,4 +1,4 @@
-//! An async lock, granted in the order of the requests.
+//! A fair async lock: waiters acquire it in order.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -8,25 +8,24 @@ use std::task::{Context, Poll, Waker};
 
 use crate::util::lock::lock;
 
-/// Held by one at a time; cheap to clone, and shared by its clones.
+/// A mutual exclusion lock. Clones share the lock.
 #[derive(Clone, Default)]
 pub(crate) struct AsyncLock(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     is_held: bool,
-    /// Whoever waits, by ticket, in order.
+    /// The waiters, by ticket, in order.
     waiting: BTreeMap<u64, Waker>,
     next: u64,
 }
 
 impl AsyncLock {
-    /// Waits for the lock.
     pub(crate) fn acquire(&self) -> Acquire {
         Acquire { lock: self.clone(), ticket: None }
     }
 
-    /// Wakes the first in the queue, unless the lock is held.
+    /// Wakes the first waiter, unless the lock is held.
     fn wake_first(state: MutexGuard<'_, State>) {
         let first = state.waiting.values().next().filter(|_| !state.is_held).cloned();
         drop(state);
@@ -78,7 +77,7 @@ impl Drop for Acquire {
         let Some(ticket) = self.ticket else { return };
         let mut state = lock(&self.lock.0);
         state.waiting.remove(&ticket);
-        // It may have been woken for nothing.
+        // If this waiter was already woken, wake the next one instead.
         AsyncLock::wake_first(state);
     }
 }
@@ -115,12 +114,15 @@ mod tests {
         assert!(third.as_mut().poll(&mut Context::from_waker(&wakers[1])).is_pending());
         drop(guard);
         assert_eq!((one.0.load(Ordering::Relaxed), two.0.load(Ordering::Relaxed)), (1, 0));
-        assert!(third.as_mut().poll(&mut Context::from_waker(&wakers[1])).is_pending(), "it is not the first");
+        assert!(
+            third.as_mut().poll(&mut Context::from_waker(&wakers[1])).is_pending(),
+            "the second waiter comes first"
+        );
         assert!(second.as_mut().poll(&mut Context::from_waker(&wakers[0])).is_ready());
     }
 
     #[test]
-    fn whoever_leaves_the_queue_passes_the_lock_on() {
+    fn a_dropped_waiter_passes_the_lock_on() {
         let lock = AsyncLock::default();
         let count = Arc::new(Count::default());
         let waker = Waker::from(count.clone());
@@ -130,7 +132,7 @@ mod tests {
         let Poll::Ready(guard) = first.as_mut().poll(&mut Context::from_waker(Waker::noop())) else { panic!() };
         assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         assert!(third.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        // The second one was woken, and leaves.
+        // The second waiter is woken, and then dropped.
         drop(guard);
         drop(second);
         assert_eq!(count.0.load(Ordering::Relaxed), 1);

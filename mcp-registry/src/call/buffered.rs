@@ -1,4 +1,4 @@
-//! Several futures at a time on one task.
+//! Runs several futures concurrently on one task.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -25,7 +25,7 @@ pub(crate) async fn buffered<F: Future + Unpin>(mut futures: impl Iterator<Item 
             });
             match running.len() {
                 0 if before == 0 => return Poll::Ready(()),
-                // There is room for the next.
+                // There is room for the next future.
                 now if now < before => {}
                 _ => return Poll::Pending,
             }
@@ -45,7 +45,7 @@ mod tests {
 
     use super::buffered;
 
-    /// Is ready after so many polls.
+    /// Becomes ready after this number of polls.
     fn after(polls: usize, running: &Cell<usize>, most: &Cell<usize>, output: usize) -> impl Future<Output = usize> {
         let mut left = polls;
         poll_fn(move |context| {

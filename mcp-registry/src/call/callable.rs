@@ -1,4 +1,4 @@
-//! A tool, and what its calls share.
+//! A tool that can be called, with the state that its calls share.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,13 +17,13 @@ use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
 use crate::validate::{Checks, slow_type};
 
-/// How long the first poll of a quick future takes, at most.
+/// The maximum duration of the first poll of a quick future.
 const QUICK_POLL: Duration = Duration::from_micros(200);
 
-/// How long a quick job on the pool takes, at most.
+/// The maximum duration of a quick job on the pool.
 const QUICK_JOB: Duration = Duration::from_micros(100);
 
-/// A tool, and what its calls share; cheap to clone.
+/// A tool that can be called, with the state that its calls share; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Callable(Arc<Inner>);
 
@@ -35,25 +35,25 @@ struct Inner {
     limit: Option<Bucket>,
     meter: OnceLock<Box<Meter>>,
     plan: OnceLock<Plan>,
-    /// Whether it was quick the last time.
+    /// Whether the last call was quick.
     is_quick: AtomicBool,
-    /// Held while arguments are read, if that may take more than linear time.
+    /// Held while arguments are parsed, if that may take more than linear time.
     read_lock: OnceLock<Option<AsyncLock>>,
 }
 
-/// What the calls of a tool need to know, found out once.
+/// Facts that every call of a tool needs, computed once.
 #[allow(clippy::struct_excessive_bools, reason = "each skips another step")]
 pub(crate) struct Plan {
     pub(crate) wraps: bool,
-    /// Whether the validator may have to check the arguments.
+    /// Whether some arguments must be checked by the validator.
     pub(crate) may_need_check: bool,
     /// Whether results are checked against the output schema.
     pub(crate) checks_output: bool,
-    /// Whether it takes the context, or something from it.
+    /// Whether the tool uses its context.
     pub(crate) uses_context: bool,
-    /// Whether it promises to be quick, and runs on the caller's thread.
+    /// Whether the tool is `inline`, and runs on the caller's thread.
     pub(crate) is_inline: bool,
-    /// The most bytes of JSON that it may return.
+    /// The maximum number of bytes of JSON that the tool may return.
     pub(crate) max_result: usize,
 }
 
@@ -88,21 +88,21 @@ impl Callable {
         self.0.meter.get_or_init(Box::default)
     }
 
-    /// Whether the tool was quick the last time: up to its first `await`, or on the pool.
+    /// Whether the last call was quick: up to its first `await`, or on the pool.
     ///
-    /// If it was, its future is polled for the first time where the call begins, such as on the thread that reads messages;
-    /// and a caller that waits for the pool yields a few times before it creates a timer and a waker. A tool that blocks or
-    /// computes for long would keep other messages from being read.
+    /// If so, the call polls the future for the first time on its own thread, such as the one that reads messages, and
+    /// a caller that waits for the pool yields a few times before it creates a timer and a waker. For a tool that
+    /// blocks or computes for a long time, that would delay other messages.
     pub(crate) fn is_quick(&self) -> bool {
         self.0.is_quick.load(Ordering::Relaxed)
     }
 
-    /// Remembers how long a poll took.
+    /// Records the duration of a poll.
     pub(crate) fn record_poll(&self, time: Duration) {
         self.set_quick(time <= QUICK_POLL);
     }
 
-    /// Remembers how long a run on the pool took.
+    /// Records the duration of a job on the pool.
     pub(crate) fn record_job(&self, time: Duration) {
         self.set_quick(time <= QUICK_JOB);
     }
@@ -113,7 +113,7 @@ impl Callable {
         }
     }
 
-    /// Held while arguments are read, if their types may take more than linear time.
+    /// The lock to hold while arguments are parsed, if their types may take more than linear time.
     pub(crate) fn read_lock(&self) -> Option<&AsyncLock> {
         let lock = self.0.read_lock.get_or_init(|| {
             // A schema that panics fails where it is used.
@@ -138,7 +138,7 @@ impl Callable {
         deprecated.into_iter().chain(alias).collect()
     }
 
-    /// What its calls need to know. The settings are those of its registry.
+    /// The plan for its calls. The settings are those of its registry.
     pub(crate) fn plan(&self, settings: &Settings) -> &Plan {
         self.0.plan.get_or_init(|| {
             let definition = self.definition();

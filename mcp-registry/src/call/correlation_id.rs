@@ -1,11 +1,11 @@
-//! IDs that connect what a caller sees of a failure with what is logged.
+//! IDs that connect an error that a caller sees with its log entry.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An ID that cannot be guessed from another.
+/// An ID that cannot be guessed from other IDs.
 pub(crate) fn correlation_id() -> String {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,4 +1,4 @@
-//! Gates: who may call which tool. A gate is asked before each call.
+//! Gates decide who may call which tool. A gate is asked before each call.
 
 use std::future::Future;
 use std::{fmt, io};
@@ -11,7 +11,7 @@ use crate::call::request::CalledTool;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::Panicked;
 
-/// Decides whether a call may be made, by the caller, by the arguments or by asking a person.
+/// Decides whether a call may be made: based on the caller, on the arguments, or by asking a person.
 ///
 /// The default is [`LevelGate`]. A refused call ends in a `PermissionError`, and is reported to the observers.
 ///
@@ -31,7 +31,7 @@ use crate::util::panic::Panicked;
 /// }
 /// ```
 pub trait Gate: Send + Sync + 'static {
-    /// Whether the call may be made. It may take its time; a panic is a refusal.
+    /// Whether the call may be made. The gate has no time limit; if it panics, the call is refused.
     fn check(&self, call: &GateCall<'_>) -> impl Future<Output = Decision> + Send;
 }
 
@@ -43,11 +43,11 @@ pub struct GateCall<'a> {
     pub tool: &'a RegisteredTool,
     /// The arguments, not yet checked.
     pub arguments: &'a Value,
-    /// The caller, its trust level, and the rest of the call's context.
+    /// The context of the call, with the caller and its trust level.
     pub cx: &'a ToolContext,
 }
 
-/// Leaves the arguments out: some are secret, and debug output ends up in logs.
+/// Omits the arguments: some are secret, and debug output ends up in logs.
 impl fmt::Debug for GateCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GateCall").field("tool", self.tool).field("cx", self.cx).finish_non_exhaustive()
@@ -60,7 +60,7 @@ impl fmt::Debug for GateCall<'_> {
 pub enum Decision {
     /// The call may be made.
     Allow,
-    /// The call is refused, for a reason that the model reads.
+    /// The call is refused. The model sees the reason.
     Deny(String),
 }
 
@@ -74,12 +74,11 @@ impl Decision {
 /// The default gate: a `destructive` tool needs the trust level
 /// [`TrustLevel::Trusted`](mcp_core::TrustLevel::Trusted).
 ///
-/// Allow it for one tool with
-/// [`RegistryBuilder::trust_tool`](crate::registry::builder::RegistryBuilder::trust_tool), for all tools with
-/// [`RegistryBuilder::trust`](crate::registry::builder::RegistryBuilder::trust), or for one request with
-/// [`CallOptions::trust`](mcp_core::CallOptions::trust).
-/// The error tells the caller to ask the operator of the server; its [`source`](std::error::Error::source), observers and
-/// `tracing` say which of these setters allows the call.
+/// Allow it for one tool with [`RegistryBuilder::trust_tool`](crate::registry::builder::RegistryBuilder::trust_tool),
+/// for all tools with [`RegistryBuilder::trust`](crate::registry::builder::RegistryBuilder::trust), or for one request
+/// with [`CallOptions::trust`](mcp_core::CallOptions::trust). The error tells the caller to ask the operator of the
+/// server; its [`source`](std::error::Error::source), observers and `tracing` say which of these setters allows the
+/// call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LevelGate;
 
@@ -100,7 +99,7 @@ pub(crate) fn decide_by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decis
     ))
 }
 
-/// The error of a call that the gate refused. How to allow it is the error's source, for observers and not for callers.
+/// The error of a call that the gate refused. Its source says how to allow the call: observers see it, callers do not.
 pub(crate) fn refusal(CalledTool { tool, name }: CalledTool<'_>, trust: TrustLevel, reason: &str) -> ToolError {
     let message = format!("`{name}` may not be called: {reason}");
     let details = json!({ "tool": name, "trust": trust.as_str() });
@@ -114,7 +113,7 @@ pub(crate) fn refusal(CalledTool { tool, name }: CalledTool<'_>, trust: TrustLev
     ))
 }
 
-/// The error of a call whose gate panicked. The panic's message is not written for the model, and may be masked.
+/// The error of a call whose gate panicked. The panic message was not written for a model, and may be masked.
 pub(crate) fn gate_panicked(name: &str, panicked: &Panicked) -> ToolError {
     let message = format!(
         "`{name}` may not be called: the gate panicked: {}; tell the operator of the server",

@@ -1,4 +1,4 @@
-//! Layers around each call, such as a cache, a quota or a mock.
+//! Layers wrap each call, for example with a cache, a quota or a mock.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::call::run::Run;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
 
-/// Wraps the calls of a registry. The arguments have been checked before it runs.
+/// Wraps the calls of a registry. The arguments are checked before the layer runs.
 ///
 /// ```standalone_crate
 /// use std::collections::HashMap;
@@ -64,7 +64,7 @@ pub trait Layer: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolResult, Error>> + Send;
 }
 
-/// The inner layers and the tool. It can be run again, for a retry.
+/// The inner layers and the tool. It can be run more than once, such as for a retry.
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     pub(crate) settings: &'a Arc<Settings>,

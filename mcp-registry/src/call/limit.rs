@@ -13,7 +13,7 @@ const MINUTE: u64 = 60 * SECOND;
 
 /// How often a tool, or all tools together, may be called: a sustained rate and a burst size.
 ///
-/// After a pause, a burst of calls passes at once; further calls pass evenly spaced.
+/// After a pause, a burst of calls is let through at once; further calls are let through evenly spaced.
 ///
 /// ```
 /// use mcp_registry::RateLimit;
@@ -58,12 +58,12 @@ impl RateLimit {
     }
 }
 
-/// Enforces a limit: a token bucket in one number, without a lock (GCRA).
+/// Enforces a limit: a lock-free token bucket in one number (GCRA).
 pub(crate) struct Bucket {
     interval: Option<u64>,
     /// How far ahead of the clock `next` may be.
     tolerance: u64,
-    /// When the next call would be due if all came evenly spaced, in nanoseconds since `created`.
+    /// When the next call is due if calls are evenly spaced, in nanoseconds since `created`.
     next: AtomicU64,
     created: Instant,
 }
@@ -71,12 +71,12 @@ pub(crate) struct Bucket {
 impl Bucket {
     pub(crate) fn new(limit: RateLimit) -> Self {
         let interval = limit.interval.unwrap_or(0);
-        // Three centuries' worth of calls is as good as more, and leaves room to count.
+        // About three centuries are enough, and leave room for `next`.
         let tolerance = interval.saturating_mul(u64::from(limit.burst) - 1).min(u64::MAX / 2);
         Self { interval: limit.interval, tolerance, next: AtomicU64::new(0), created: Instant::now() }
     }
 
-    /// Lets a call through, or returns how long to wait; [`Duration::MAX`] is for ever.
+    /// Lets a call through, or returns how long to wait; [`Duration::MAX`] means for ever.
     pub(crate) fn take(&self) -> Result<(), Duration> {
         self.take_at(nanos(self.created.elapsed()))
     }
@@ -98,7 +98,7 @@ impl Bucket {
         if taken { Ok(()) } else { Err(Duration::from_nanos(wait)) }
     }
 
-    /// Relaxed: the number guards nothing but itself.
+    /// Relaxed ordering is enough, because the number guards no other memory.
     fn change(&self, change: impl FnMut(u64) -> Option<u64>) -> bool {
         self.next.fetch_update(Relaxed, Relaxed, change).is_ok()
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_wait_is_enough() {
+    fn waiting_for_the_returned_time_is_enough() {
         let bucket = Bucket::new(RateLimit::per_second(7).burst(2));
         let mut now = 12_345;
         for _ in 0..50 {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_burst_is_a_second_or_ten() {
+    fn the_default_burst_is_one_second_or_ten_seconds_of_calls() {
         let burst = |limit| taken_at(&Bucket::new(limit), 0);
         assert_eq!(burst(RateLimit::per_second(5)), 5);
         assert_eq!(burst(RateLimit::per_second(1)), 1);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_zero_lets_nothing_through() {
+    fn a_rate_of_zero_lets_no_call_through() {
         for limit in [RateLimit::per_second(0), RateLimit::per_minute(0).burst(9)] {
             let bucket = Bucket::new(limit);
             assert_eq!(bucket.take(), Err(Duration::MAX));
@@ -193,12 +193,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_back_can_be_taken_again() {
+    fn a_refunded_call_can_be_taken_again() {
         let bucket = Bucket::new(RateLimit::per_second(1).burst(2));
         assert_eq!(taken_at(&bucket, 0), 2);
         bucket.refund();
         assert_eq!(taken_at(&bucket, 0), 1);
-        // Nothing is kept beyond the burst.
+        // Refunds do not increase the burst.
         (0..9).for_each(|_| bucket.refund());
         assert_eq!(taken_at(&bucket, 5 * SECOND), 2);
     }
@@ -211,14 +211,14 @@ mod tests {
                 assert_eq!(bucket.take_at(now), Ok(()));
             }
         }
-        // The burst is cut where the clock's numbers end, and holds there.
+        // The burst is capped at half of the clock's range.
         let bucket = Bucket::new(RateLimit::per_minute(1).burst(u32::MAX));
         bucket.next.store(u64::MAX / 2 + 1, Relaxed);
         assert_eq!(bucket.take_at(0), Err(Duration::from_nanos(1)));
     }
 
     #[test]
-    fn a_clock_that_threads_read_out_of_order_gives_nothing_away() {
+    fn reading_the_clock_out_of_order_does_not_exceed_the_limit() {
         let bucket = Bucket::new(RateLimit::per_second(1).burst(2));
         assert_eq!(taken_at(&bucket, 10 * SECOND), 2);
         assert_eq!(bucket.take_at(9 * SECOND), Err(Duration::from_secs(2)));
@@ -238,7 +238,7 @@ mod tests {
                 });
             }
         });
-        // Two seconds went by. Threads that fall behind the clock may get less, but not much.
+        // Two seconds have passed. Threads that lag behind the clock may get slightly fewer calls.
         let taken = taken.into_inner();
         assert!((200..=210).contains(&taken), "{taken}");
     }

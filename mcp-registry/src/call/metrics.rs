@@ -1,4 +1,4 @@
-//! Metrics: the number of calls, of failures, and the durations.
+//! Metrics: the number of calls, the number of failures, and the durations.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// The number of buckets. The last one starts at 69 seconds.
 const BUCKETS: usize = 28;
 
-/// The first bucket counts calls below 2¹⁰ nanoseconds; the bound of each further one is twice as high.
+/// The first bucket counts calls below 2¹⁰ nanoseconds; the bound of each further bucket is twice as high.
 const FIRST_BITS: u32 = 10;
 
 /// Counts the calls of one tool. Recording takes no lock and allocates nothing.
@@ -18,7 +18,7 @@ pub(crate) struct Meter {
     errors: AtomicU64,
     nanos: AtomicU64,
     longest: AtomicU64,
-    /// Each call is in one of them: their sum is the number of calls.
+    /// Each call is in one bucket: their sum is the number of calls.
     buckets: [AtomicU64; BUCKETS],
 }
 
@@ -26,7 +26,7 @@ impl Meter {
     /// Counts a call.
     pub(crate) fn record(&self, duration: Duration, is_error: bool) {
         let nanos = nanos(duration);
-        // Few calls are the longest so far: loading first saves the others a write.
+        // Few calls are the longest so far: for all others, the load avoids a write.
         if nanos > self.longest.load(Relaxed) {
             self.longest.fetch_max(nanos, Relaxed);
         }
@@ -37,7 +37,7 @@ impl Meter {
         self.buckets[bucket(nanos)].fetch_add(1, Relaxed);
     }
 
-    /// The counts as they are now. A call that ends meanwhile may be in some of them and not yet in others.
+    /// The current counts. A call that ends meanwhile may be in some of them and not yet in others.
     pub(crate) fn snapshot(&self, tool: &str) -> ToolMetrics {
         let buckets = std::array::from_fn(|i| self.buckets[i].load(Relaxed));
         let calls = buckets.iter().sum();
@@ -78,12 +78,12 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// The metrics of one tool: the number of calls, of failures, and the durations.
+/// The metrics of one tool: the number of calls, the number of failures, and the durations.
 ///
 /// Durations are counted in buckets, each twice as wide as the one before: between a microsecond and a minute, a
-/// [`quantile`](Self::quantile) is never too low, and at most twice too high.
+/// [`quantile`](Self::quantile) is never too low, and at most twice the exact value.
 ///
-/// As JSON it is one object, with `null` for what is unknown before the first call:
+/// It serialises to a JSON object, with `null` for values that are unknown before the first call:
 ///
 /// ```json
 /// {
@@ -126,9 +126,9 @@ impl ToolMetrics {
         nanos(self.total).checked_div(self.calls).map(Duration::from_nanos)
     }
 
-    /// The duration that this fraction of the calls, from 0 to 1, did not exceed: `quantile(0.5)` is the median. It is the
-    /// bound of a bucket, or the longest duration if that is less. `None` before the first call, and for a fraction
-    /// outside of 0 to 1.
+    /// The duration that this fraction of the calls, from 0 to 1, did not exceed: `quantile(0.5)` is the median. It is
+    /// rounded up to the bound of a bucket, or to the longest duration if that is less. `None` before the first call,
+    /// and for a fraction outside of 0 to 1.
     pub fn quantile(&self, fraction: f64) -> Option<Duration> {
         if self.calls == 0 || !(0.0..=1.0).contains(&fraction) {
             return None;
@@ -178,7 +178,7 @@ impl Serialize for ToolMetrics {
 
 /// The metrics of a registry, tool by tool, at one moment.
 ///
-/// As JSON it is `{"tools": […], "total": {…}}`, each of them a [`ToolMetrics`].
+/// It serialises to `{"tools": […], "total": {…}}`, each of them a [`ToolMetrics`].
 ///
 /// ```
 /// use mcp_registry::metrics::Metrics;
@@ -196,7 +196,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// The counts of these meters as they are now.
+    /// The current counts of these meters.
     pub(crate) fn new<'a>(meters: impl IntoIterator<Item = (&'a str, &'a Meter)>) -> Self {
         let mut tools: Vec<_> = meters.into_iter().map(|(name, meter)| meter.snapshot(name)).collect();
         tools.sort_by(|one, other| one.tool.cmp(&other.tool));
@@ -269,7 +269,8 @@ fn header(f: &mut fmt::Formatter<'_>, name: &str, kind: &str, help: &str) -> fmt
     writeln!(f, "# HELP {name} {help}\n# TYPE {name} {kind}")
 }
 
-/// Each bucket counts those before it too. (Ours end just below their bounds, Prometheus' at them: a nanosecond.)
+/// In Prometheus, each bucket includes the ones before it. (Its bounds are inclusive, ours are not: the difference is a
+/// nanosecond.)
 fn histogram(f: &mut fmt::Formatter<'_>, tool: &ToolMetrics) -> fmt::Result {
     let label = label(&tool.tool);
     let mut seen = 0;
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_was_not_called_has_no_times() {
+    fn a_tool_without_calls_has_no_durations() {
         let seen = Meter::default().snapshot("a");
         assert_eq!((seen.mean(), seen.quantile(0.5)), (None, None));
         assert!(seen.error_rate().abs() < f64::EPSILON);
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_is_a_bound_and_never_more_than_the_longest() {
+    fn a_quantile_is_a_bound_and_never_exceeds_the_longest_call() {
         let mut micros = vec![1; 90];
         micros.extend([100; 10]);
         let seen = meter(&micros).snapshot("a");
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_beyond_the_last_bound_is_as_long_as_it_was() {
+    fn a_quantile_beyond_the_last_bound_is_the_longest_call() {
         let seen = meter(&[3_600_000_000]).snapshot("a");
         assert_eq!(seen.quantile(0.5), Some(Duration::from_secs(3600)));
         let meter = Meter::default();
@@ -364,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_lose_nothing() {
+    fn no_call_is_lost_when_many_threads_record() {
         let meter = Meter::default();
         std::thread::scope(|scope| {
             for thread in 0..4 {

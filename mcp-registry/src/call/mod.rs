@@ -1,4 +1,4 @@
-//! The steps of a call: gate, limits, arguments, layers, the tool itself, its result; and the record of it.
+//! The steps of a call: the gate, limits, arguments, layers, the tool, its result, and the record of the call.
 
 pub(crate) mod async_lock;
 pub mod audit;

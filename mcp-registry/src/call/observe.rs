@@ -1,4 +1,4 @@
-//! Observers: what is reported of a call when it is over, and of rejected requests.
+//! Observers receive a record of each call when it ends, and of rejected requests.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,41 +12,41 @@ use serde_json::{Value, json};
 
 use crate::validate::LARGE;
 
-/// Gets a record of every call when it is over, however it ended. It runs on the thread where the call ends: be quick, or
-/// hand the record on.
+/// Receives a record of every call, however it ends. It runs on the thread on which the call ends: return quickly, or
+/// hand the record to another thread.
 pub trait Observer: Send + Sync + 'static {
-    /// The call is over.
+    /// A call has ended.
     fn observe(&self, record: &CallRecord<'_>);
 
-    /// A server has rejected a request before any tool was called: a wrong token, an origin that is not allowed, too many
-    /// requests in flight. Does nothing by default.
+    /// A server has rejected a request before any tool was called: a wrong token, an origin that is not allowed, too
+    /// many requests in flight. Does nothing by default.
     fn rejected(&self, rejection: &Rejection<'_>) {
         let _ = rejection;
     }
 
-    /// Whether it keeps the messages of errors. If no observer does and `tracing` is off, a message that is masked for
-    /// the caller is written to stderr instead. `true` by default.
+    /// Whether this observer keeps error messages (default: `true`). If no observer does and `tracing` is off, a
+    /// message that is masked for the caller is written to stderr instead.
     fn keeps_messages(&self) -> bool {
         true
     }
 }
 
-/// Why a server rejected a request.
+/// The reason why a server rejected a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RejectionReason {
-    /// It was sent to a host name that is not allowed.
+    /// The `Host` header of the request is not allowed.
     Host,
-    /// It came from a web page whose origin is not allowed, or not given.
+    /// The request came from a web page whose origin is not allowed or unknown.
     Origin,
-    /// It had no token.
+    /// The request had no token.
     MissingToken,
-    /// It had a wrong token.
+    /// The request had a wrong token.
     WrongToken,
-    /// It named a session of another caller.
+    /// The request named a session of another caller.
     ForeignSession,
-    /// The server is at one of its limits.
+    /// The server has reached one of its limits.
     Busy,
 }
 
@@ -64,19 +64,19 @@ impl RejectionReason {
     }
 }
 
-/// A request, or several, that a server rejected. Tokens and session ids are not part of it.
+/// One or more requests that a server rejected. It contains neither tokens nor session IDs.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Rejection<'a> {
     /// When it was rejected.
     pub time: SystemTime,
-    /// Why.
+    /// The reason.
     pub reason: RejectionReason,
-    /// The host or origin that is not allowed, or the limit; at most 256 bytes of it.
+    /// The `Host` or origin that is not allowed, or the limit; at most 256 bytes of it.
     pub detail: Option<&'a str>,
     /// The address that the request came from, if it is known.
     pub client: Option<SocketAddr>,
-    /// How many requests it stands for: in a flood, not every one is reported by itself.
+    /// The number of rejected requests: in a flood, several requests are reported together.
     pub count: u64,
 }
 
@@ -113,7 +113,7 @@ impl CallOutcome {
 pub enum Notice {
     /// The tool is deprecated.
     Deprecated {
-        /// Since which version of the tool.
+        /// The version of the tool in which it was deprecated.
         since: String,
         /// The tool to use instead.
         replaced_by: Option<String>,
@@ -140,10 +140,10 @@ impl Notice {
     }
 }
 
-/// The most bytes of a name or an ID that are recorded.
+/// The number of bytes of a name or an ID that are recorded at most.
 const MAX_LENGTH: usize = 256;
 
-/// A name or an ID, cut if it is long: callers choose them, and logs keep them.
+/// Truncates a long name or ID: callers choose them, and logs keep them.
 pub(crate) fn truncated(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_LENGTH {
         return Cow::Borrowed(text);
@@ -151,7 +151,7 @@ pub(crate) fn truncated(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", prefix(text, MAX_LENGTH)))
 }
 
-/// The record of a call that is over. Names and IDs of more than 256 bytes are cut, and end in `…`.
+/// The record of a call that has ended. Names and IDs of more than 256 bytes are truncated, and end in `…`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallRecord<'a> {
@@ -171,13 +171,13 @@ pub struct CallRecord<'a> {
     pub duration: Duration,
     /// The machine-readable type of the error, as the caller sees it.
     pub error_type: Option<&'a str>,
-    /// The full message of the error, also where it was masked for the caller.
+    /// The full error message, even if it was masked for the caller.
     pub message: Option<&'a str>,
     /// The ID that the caller got in place of the message.
     pub correlation_id: Option<&'a str>,
     /// Notices about the call.
     pub notices: &'a [Notice],
-    /// Not public, since some arguments are secret.
+    /// Not public, because some arguments are secret.
     pub(crate) arguments: Arguments<'a>,
 }
 
@@ -185,26 +185,26 @@ pub struct CallRecord<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Arguments<'a>(pub(crate) &'a str);
 
-/// Leaves the arguments out: debug output ends up in logs.
+/// Omits the arguments: debug output ends up in logs.
 impl fmt::Debug for Arguments<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(not shown)")
     }
 }
 
-/// How to show callers a masked message.
-pub(crate) const UNMASK: &str = "the caller was shown an id only; to show the message, return a `ToolError` or a text, or \
+/// Advice on how to show a masked message to callers.
+pub(crate) const UNMASK: &str = "the caller saw only an ID; to show the message, return a `ToolError` or a string, or \
                                  build the registry with `mask_errors(false)`";
 
 impl CallRecord<'_> {
-    /// How to show callers the message, if they got a [`correlation_id`](Self::correlation_id) in place of it. Log it
-    /// next to the message.
+    /// Advice on how to show the message to callers, if they got a [`correlation_id`](Self::correlation_id) instead.
+    /// Log it next to the message.
     pub fn hint(&self) -> Option<&'static str> {
         self.correlation_id.map(|_| UNMASK)
     }
 
-    /// Feeds the arguments to a hasher, whatever the order of their names. Use a keyed hash: secret arguments can be
-    /// guessed by trying them out. Arguments of more than 64 KiB are hashed byte by byte.
+    /// Feeds the arguments to a hasher; the order of their names does not matter. Use a keyed hash: otherwise, secret
+    /// arguments can be found by trying them out. Arguments of more than 64 KiB are hashed as raw bytes.
     pub fn hash_arguments(&self, hasher: &mut impl Hasher) {
         let Arguments(json) = self.arguments;
         let value = (json.len() <= LARGE).then(|| serde_json::from_str::<Value>(json).ok());

@@ -1,7 +1,7 @@
-//! The one path of every call: gate, limits, arguments, layers, the tool, its result, the record.
+//! The path of every call: gate, limits, arguments, layers, the tool, its result, the record.
 //!
-//! [`Call::begin`] goes as far as it can without waiting. A call that has to wait becomes a [`PendingCall`], which owns what
-//! it needs and goes on from there.
+//! [`Call::begin`] gets as far as possible without waiting. A call that has to wait becomes a [`PendingCall`], which
+//! owns its data and continues from there.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -28,7 +28,7 @@ use crate::catalog::definition::Handler;
 use crate::util::panic::discard;
 use crate::util::spin::spin_until;
 
-/// How far a call got.
+/// The state of a call after [`Call::begin`].
 pub(crate) enum Step {
     Done(Result<Answer, Error>),
     Pending(Box<PendingCall>),
@@ -49,7 +49,7 @@ enum Begun {
     Running(Running, Limits, Option<CancelToken>),
 }
 
-/// Why a call failed.
+/// The error of a call.
 struct Failed {
     error: Error,
     /// Whether the gate refused it.
@@ -62,17 +62,17 @@ impl<E: Into<Error>> From<E> for Failed {
     }
 }
 
-/// Whether a call has to wait before its tool is started: for the gate, for layers, or for its arguments.
+/// Whether a call has to wait before its tool is started: for the gate, for layers, or to parse heavy arguments.
 fn has_to_wait(settings: &Settings, tool: &Callable, arguments: &str) -> bool {
     settings.gate.is_some() || !settings.layers.is_empty() || is_heavy(tool, arguments)
 }
 
-/// Whether [`Call::begin`] ends the call, so that nobody can cancel it.
+/// Whether [`Call::begin`] completes the call, so that it cannot be cancelled.
 pub(crate) fn is_immediate(settings: &Settings, tool: &Callable, arguments: &str) -> bool {
     tool.plan(settings).is_inline && !has_to_wait(settings, tool, arguments)
 }
 
-/// Whether someone looks at the options of a call: the tool, the gate, a layer or an observer.
+/// Whether the tool, the gate, a layer or an observer uses the options of a call.
 pub(crate) fn uses_options(settings: &Settings, tool: &Callable) -> bool {
     tool.plan(settings).uses_context || !settings.is_plain() || trace::is_on()
 }
@@ -82,7 +82,7 @@ impl<'a> Call<'a> {
         Self { settings, tool, request, started: StartTime::now(settings) }
     }
 
-    /// Makes the call as far as that is possible without waiting. A value that the tool returns is written to the buffer;
+    /// Runs the call as far as possible without waiting. A value that the tool returns is written to the buffer;
     /// nothing is written if the call fails or has to wait.
     pub(crate) fn begin(self, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Step {
         let span = CallSpan::new(self.request.name, self.request.options);
@@ -122,7 +122,7 @@ impl<'a> Call<'a> {
             ToolContext::new(self.tool.shared_name(), Extensions::new(), CallOptions::new())
         };
         if let Handler::Inline(call) = self.tool.definition().handler {
-            // Nothing can stop a tool on this thread.
+            // A tool on this thread cannot be stopped, so it needs no limits.
             return Ok(Begun::Returned(called.call_inline(call, &cx, arguments, out)?));
         }
         let run = Run::with_limits(self.settings, called, self.limits(self.started.at));
@@ -136,7 +136,7 @@ impl<'a> Call<'a> {
         CalledTool { tool: self.tool, name: self.request.name }
     }
 
-    /// The limits of a run that begins at this time.
+    /// The limits of a run that starts at this time.
     fn limits(self, start: Instant) -> Limits {
         let time = self.settings.time_limit(self.tool.timeout(), self.request.options);
         Limits::new(time, start, self.request.cancel_token())
@@ -156,7 +156,7 @@ impl<'a> Call<'a> {
         if is_cancelled { Err(run::cancelled(self.request.name)) } else { Ok(()) }
     }
 
-    /// Refuses the call if the gate has decided so.
+    /// Fails if the gate has denied the call.
     fn apply(self, decision: Decision, trust: TrustLevel) -> Result<(), Failed> {
         match decision {
             Decision::Allow => Ok(()),
@@ -195,7 +195,7 @@ impl<'a> Call<'a> {
 
     fn to_pending(self, stage: Stage, span: CallSpan) -> Box<PendingCall> {
         let CallRequest { name, arguments, options, cancel } = self.request;
-        // Nobody looks at the arguments once the tool runs, except for observers.
+        // Once the tool runs, only observers need the arguments.
         let keeps_arguments = matches!(stage, Stage::Arrived) || !self.settings.observers.is_empty();
         let is_job = matches!(&stage, Stage::Running { running: Running::Job(_), .. });
         Box::new(PendingCall {
@@ -226,7 +226,7 @@ fn acquire(settings: &Settings, CalledTool { tool, name }: CalledTool<'_>) -> Re
     }
     if let Some(limit) = &settings.limit {
         limit.take().map_err(|wait| {
-            // The call is not made, and does not count for the tool.
+            // The call is not made, so it does not count towards the limit of the tool.
             tool.limit().into_iter().for_each(Bucket::refund);
             exceeded(None, wait)
         })?;
@@ -234,7 +234,7 @@ fn acquire(settings: &Settings, CalledTool { tool, name }: CalledTool<'_>) -> Re
     Ok(())
 }
 
-/// Where a call waits.
+/// The stage at which a call waits.
 #[derive(Default)]
 enum Stage {
     /// Before the gate.
@@ -247,14 +247,14 @@ enum Stage {
     },
 }
 
-/// By which of its names a tool was called.
+/// The kind of name by which a tool was called.
 enum CalledAs {
     Name,
     WireName,
     Alias(String),
 }
 
-/// A call that has to wait. If it is dropped before it is over, it was cancelled.
+/// A call that has to wait. Dropping it before it has ended cancels it.
 pub(crate) struct PendingCall {
     settings: Arc<Settings>,
     tool: Callable,
@@ -265,15 +265,15 @@ pub(crate) struct PendingCall {
     started: StartTime,
     span: CallSpan,
     stage: Stage,
-    /// How many yields are left before a timer, a task and a waker are created.
+    /// The number of yields that are left before a timer, a task and a waker are created.
     yields: u32,
     is_over: bool,
 }
 
-/// How many yields a quick tool on the pool is worth: as much as a timer, a task and a waker cost.
+/// The number of yields for a quick tool on the pool. They cost as much as a timer, a task and a waker.
 const YIELDS: u32 = 32;
 
-/// How long the yields may take, on a machine that is busy.
+/// The maximum total duration of the yields, for a busy machine.
 const MAX_YIELDING: Duration = Duration::from_micros(500);
 
 impl PendingCall {
@@ -286,19 +286,19 @@ impl PendingCall {
         }
     }
 
-    /// Whether the call is likely to end within a few yields, on the pool.
+    /// Whether the call runs on the pool and is likely to end within a few yields.
     pub(crate) fn ends_soon(&self) -> bool {
         self.yields > 0
     }
 
-    /// Ends the call if its job is done within a few yields of this thread. Does nothing the second time.
+    /// Completes the call if its job ends within a few yields of this thread. A second attempt does nothing.
     pub(crate) fn finish_soon(
         &mut self,
         writer: &impl ResultWriter,
         out: &mut Vec<u8>,
     ) -> Option<Result<Answer, Error>> {
         match &self.stage {
-            // Not if someone has tried before, who went on to the next.
+            // Fewer yields are left after an earlier attempt.
             Stage::Running { running: Running::Job(job), .. } if self.yields == YIELDS => spin_until(|| job.is_done()),
             _ => return None,
         }
@@ -317,7 +317,7 @@ impl PendingCall {
         None
     }
 
-    /// Ends the call if its job is done. As long as the call [`ends_soon`](Self::ends_soon), try again after others ran.
+    /// Completes the call if its job has ended. As long as it [`ends_soon`](Self::ends_soon), retry after other work.
     pub(crate) fn try_finish(
         &mut self,
         writer: &impl ResultWriter,
@@ -338,14 +338,14 @@ impl PendingCall {
         }))
     }
 
-    /// Makes the rest of the call. A value that the tool returns is appended to the buffer.
+    /// Runs the call to its end. A value that the tool returns is appended to the buffer.
     pub(crate) async fn finish(
         mut self: Box<Self>,
         writer: &impl ResultWriter,
         out: &mut Vec<u8>,
     ) -> Result<Answer, Error> {
         let (stage, span) = (std::mem::take(&mut self.stage), self.span.clone());
-        // The call may be dropped here, and would leave behind what was written.
+        // This future may be dropped at the `await`, and must not leave a partial result in `out`.
         let mut json = Vec::new();
         let returned = span.instrument(self.call().run(stage, &mut json)).await;
         self.is_over = true;
@@ -368,10 +368,10 @@ impl Drop for PendingCall {
         if self.is_over {
             return;
         }
-        // A tool that was started and that nobody waits for.
+        // The tool was started, but is no longer awaited.
         if let Stage::Running { running, stopped, .. } = std::mem::take(&mut self.stage) {
             stopped.iter().for_each(CancelToken::cancel);
-            self.settings.within(|| discard(running));
+            self.settings.in_runtime(|| discard(running));
         }
         let notices = self.tool.notices(self.name());
         self.span.in_scope(|| self.call().recorder(&notices).cancelled());
@@ -379,7 +379,7 @@ impl Drop for PendingCall {
 }
 
 impl Call<'_> {
-    /// Runs the tool from where the call waits.
+    /// Continues the call from the stage at which it waits.
     async fn run(self, stage: Stage, out: &mut Vec<u8>) -> Result<Returned, Failed> {
         if let Stage::Running { running, limits, stopped } = stage {
             let run = Run { settings: self.settings, called: self.called(), limits, stopped };

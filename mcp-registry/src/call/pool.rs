@@ -1,4 +1,4 @@
-//! Runs plain functions on the runtime's pool, and abandons them when their time is over.
+//! Runs sync functions on the runtime's pool, and abandons them when they time out.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,29 +13,30 @@ use crate::call::settings::Settings;
 use crate::util::lock::lock;
 use crate::util::panic::{discard, guard};
 
-/// Waits for a job on the pool. If it is dropped before the job is done, the job counts as abandoned until it returns.
+/// Waits for a job on the pool. If this is dropped before the job is done, the job counts as abandoned until it
+/// returns.
 pub(crate) struct PoolJob<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
     state: Mutex<State<T>>,
-    /// Set when the job is done, for those who look often.
+    /// Set when the job is done. It can be checked without the lock.
     is_done: AtomicBool,
     settings: Arc<Settings>,
 }
 
 enum State<T> {
     Waiting(Option<Waker>),
-    /// With what the job returned; `None` if the runtime dropped it.
+    /// The output of the job; `None` if the runtime dropped the job.
     Done(Option<T>),
     Abandoned,
     Finished,
 }
 
-/// The job's side: completes it when the job returns or is dropped.
+/// The job's handle: completes the [`PoolJob`] when the job returns or is dropped.
 struct Completion<T>(Option<Arc<Shared<T>>>);
 
 impl<T: Send + 'static> PoolJob<T> {
-    /// Puts the job on the pool, unless too many jobs were abandoned there.
+    /// Starts the job on the pool, unless too many abandoned jobs are still running.
     pub(crate) fn start(
         settings: &Arc<Settings>,
         tool: &str,
@@ -52,7 +53,7 @@ impl<T: Send + 'static> PoolJob<T> {
         });
         let mut completion = Completion(Some(Arc::clone(&shared)));
         let job = Box::new(move || {
-            // A job that was abandoned in the queue is not started.
+            // Do not start a job that was abandoned in the queue.
             let output = completion.is_awaited().then(job);
             completion.complete(output);
         });
@@ -69,9 +70,8 @@ impl<T: Send + 'static> PoolJob<T> {
 }
 
 fn too_many_abandoned(tool: &str, abandoned: usize) -> ToolError {
-    let message = format!(
-        "`{tool}` cannot be run: {abandoned} calls that ran out of time have not come to an end yet; try again later"
-    );
+    let message =
+        format!("`{tool}` cannot be run: {abandoned} calls that ran out of time are still running; try again later");
     ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message).details(json!({ "tool": tool, "abandoned": abandoned }))
 }
 
@@ -107,7 +107,7 @@ impl<T> Drop for Completion<T> {
 }
 
 impl<T> State<T> {
-    /// What the job returned, if it is done.
+    /// The output of the job, if it is done.
     fn take(&mut self) -> Poll<Option<T>> {
         let Self::Done(done) = self else { return Poll::Pending };
         let done = done.take();
@@ -121,7 +121,7 @@ impl<T> PoolJob<T> {
         self.0.is_done.load(Ordering::Acquire)
     }
 
-    /// What the job returned, if it is done: `None` if the runtime dropped it.
+    /// The output of the job, if it is done; `None` if the runtime dropped the job.
     pub(crate) fn try_take(&self) -> Poll<Option<T>> {
         if self.is_done() { lock(&self.0.state).take() } else { Poll::Pending }
     }
@@ -139,7 +139,7 @@ impl<T> Future for PoolJob<T> {
         if let State::Waiting(waker) = &mut *state {
             let old = waker.replace(context.waker().clone());
             drop(state);
-            // To drop a waker may run anything.
+            // Dropping a waker may run any code, so drop it after releasing the lock.
             drop(old);
         }
         Poll::Pending

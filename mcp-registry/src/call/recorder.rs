@@ -1,4 +1,4 @@
-//! Records each call once, however it ends: in metrics, in `tracing` and with the observers.
+//! Records each call once, however it ends: in the metrics, in `tracing` and with the observers.
 
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant, SystemTime};
@@ -15,7 +15,7 @@ use crate::call::settings::Settings;
 use crate::call::trace;
 use crate::util::panic::guard;
 
-/// What is known about a call at its end.
+/// The facts about a call that are recorded at its end.
 pub(crate) struct Recorder<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) request: CallRequest<'a>,
@@ -31,7 +31,7 @@ pub(crate) struct Recorder<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct StartTime {
     pub(crate) at: Instant,
-    /// For those who record it.
+    /// The wall-clock time, if the call is reported to observers or `tracing`.
     time: Option<SystemTime>,
 }
 
@@ -73,9 +73,9 @@ impl Recorder<'_> {
         }
     }
 
-    /// Records that the call was dropped before it was over.
+    /// Records that the call was dropped before it ended.
     pub(crate) fn cancelled(self) {
-        let message = "the call was dropped before it was over";
+        let message = "the call was dropped before it ended";
         self.report(CallOutcome::Cancelled, Some(CANCELLED.as_str()), Some(message), None);
     }
 
@@ -83,7 +83,7 @@ impl Recorder<'_> {
         self.started.time.is_some()
     }
 
-    /// The message of an error, for those who run the server.
+    /// The error message for the operator of the server.
     fn message(&self, shown: &Error, is_masked: bool) -> String {
         let source = match shown {
             Error::Tool(shown) => std::error::Error::source(shown).map(ToString::to_string),
@@ -145,14 +145,14 @@ impl Recorder<'_> {
         };
         trace::ended(&record);
         for observer in &self.settings.observers {
-            // A panic of an observer does not affect the call.
+            // An observer that panics does not affect the call.
             let _ = guard(|| observer.observe(&record));
         }
     }
 }
 
-/// The error as its caller may see it: of bounded size, with the name that was called; and the ID under which the rest is
-/// logged.
+/// The error as the caller may see it, of limited size and with the name that was called; and, if it is masked, the ID
+/// under which the message is logged.
 pub(crate) fn mask_error(
     settings: &Settings,
     name: &str,
@@ -160,7 +160,7 @@ pub(crate) fn mask_error(
     error: Error,
 ) -> (Error, Option<String>) {
     let error = match error {
-        // The message of a `Serialize` is not written for callers.
+        // The error message of a `Serialize` was not written for callers.
         Error::Serialization(error) if settings.masks(options) => ToolError::from(error).into(),
         error => error,
     };
@@ -172,7 +172,7 @@ pub(crate) fn mask_error(
         Error::Tool(error) if error.is_foreign() && settings.masks(options) => {
             let id = correlation_id();
             if !settings.keeps_messages && !trace::is_on() {
-                // Nobody else keeps it.
+                // The message is not kept anywhere else.
                 let _ = writeln!(io::stderr(), "error {id}: {error} ({UNMASK})");
             }
             let message = format!("the tool failed; the operator of the server can find the reason under the ID {id}");

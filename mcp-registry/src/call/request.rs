@@ -1,17 +1,17 @@
-//! A call as it arrived, and the tool that it is for.
+//! A call as it was received, and its tool.
 
 use mcp_core::{CallOptions, CancelToken};
 
 use super::callable::Callable;
 
-/// A call as it arrived.
+/// A call as it was received.
 #[derive(Clone, Copy)]
 pub(crate) struct CallRequest<'a> {
     pub(crate) name: &'a str,
     /// As JSON.
     pub(crate) arguments: &'a str,
     pub(crate) options: &'a CallOptions,
-    /// Cancels the call, in place of the token in the options.
+    /// Cancels the call; overrides the token in the options.
     pub(crate) cancel: Option<&'a CancelToken>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> CallRequest<'a> {
     }
 }
 
-/// The tool of a call, and the name by which it was called. Errors use that name, since the caller knows it.
+/// The tool of a call, and the name by which it was called. Errors use that name, because the caller knows it.
 #[derive(Clone, Copy)]
 pub(crate) struct CalledTool<'a> {
     pub(crate) tool: &'a Callable,

@@ -1,4 +1,4 @@
-//! What a tool left behind → a result, as a value or as bytes.
+//! Turns what a tool returned into a result, as a value or as bytes.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use crate::util::panic::guard;
 /// The key of the notices in a result's `_meta`.
 pub(crate) const NOTICES: &str = "mcp-registry/notices";
 
-/// Names of arguments that limit how much is returned.
+/// Common names of arguments that limit the size of a result.
 const AMOUNTS: [&str; 14] = [
     "limit",
     "max_items",
@@ -36,16 +36,15 @@ const AMOUNTS: [&str; 14] = [
     "size",
 ];
 
-/// Writes results in the form of a dialect. The value that a tool returns as JSON stays where the tool has written it.
+/// Writes results in a message format. The tool itself writes its value to the buffer, as JSON.
 pub(crate) trait ResultWriter {
-    /// Writes what comes before the value. `wraps` tells whether the value becomes `{"result": value}`.
+    /// Writes what comes before the value. If `wraps` is set, the value becomes `{"result": value}`.
     fn before(&self, wraps: bool, out: &mut Vec<u8>);
 
-    /// Writes what comes after the value, which begins at `value`. A value that is no object becomes `{"result": value}`,
-    /// too.
+    /// Writes what comes after the value, which begins at `value`. A value that is not an object is wrapped, too.
     fn after(&self, wraps: bool, value: usize, notices: &[Notice], out: &mut Vec<u8>);
 
-    /// Whether results are not written, but become values.
+    /// Whether results are returned as values instead of being written.
     fn makes_values(&self) -> bool {
         false
     }
@@ -53,9 +52,9 @@ pub(crate) trait ResultWriter {
 
 /// The result of a call.
 pub(crate) enum Answer {
-    /// A value, which was written in the form of its dialect.
+    /// A value that was written to the buffer.
     Written,
-    /// Anything else.
+    /// A result that was not written.
     Result(Box<ToolResult>),
 }
 
@@ -77,8 +76,8 @@ impl Answer {
     }
 }
 
-/// Checks what a tool returned against its size limit, and against the output schema if that is configured. A value has
-/// been written to the buffer behind what its writer has put before it, and is completed.
+/// Checks what a tool returned against its size limit, and against the output schema if that is configured. A value is
+/// already in the buffer, after what [`ResultWriter::before`] wrote; this writes what comes after it.
 #[inline]
 pub(crate) fn complete(
     settings: &Settings,
@@ -125,7 +124,7 @@ pub(crate) fn complete(
     Ok(Answer::Result(result))
 }
 
-/// The data of a result, from the value that a tool returned.
+/// Turns the value that a tool returned into the data of a result.
 fn data(called: CalledTool<'_>, wraps: bool, json: &[u8]) -> Result<Value, Error> {
     let value: Value = serde_json::from_slice(json)
         .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error))?;
@@ -146,7 +145,7 @@ fn too_large(called: CalledTool<'_>, size: usize, limit: usize) -> Error {
     .into()
 }
 
-/// The argument that limits how much is returned, if there is one.
+/// The argument that limits the size of a result, if there is one.
 fn amount_argument(tool: &RegisteredTool) -> Option<&str> {
     // The schema of a user's type may panic.
     let properties = guard(|| tool.input_schema().get("properties")).ok().flatten()?.as_object()?;
@@ -188,7 +187,8 @@ fn check_output(CalledTool { tool, name }: CalledTool<'_>, data: Option<&Value>)
     }
     let faults_text: Vec<String> = faults.iter().map(|fault| format!("`{}`: {}", fault.path, fault.message)).collect();
     let message = format!(
-        "`{name}` returned what its output schema does not allow: {}; this is a mistake in the tool, tell its author",
+        "`{name}` returned a value that its output schema does not allow: {}; this is a mistake in the tool, tell its \
+         author",
         faults_text.join("; ")
     );
     let details = json!({ "tool": name, "faults": faults });
@@ -202,13 +202,14 @@ pub(crate) fn add_notices(meta: &mut JsonObject, notices: &[Notice]) {
     }
 }
 
-/// Begins the object around a value that is no object, unless that was done before the value was written.
+/// Wraps a value that is not an object, unless [`ResultWriter::before`] has already done so. Returns whether the value
+/// is wrapped.
 pub(crate) fn wrap_value(wraps: bool, value: usize, out: &mut Vec<u8>) -> bool {
-    let is_late = !wraps && out.get(value) != Some(&b'{');
-    if is_late {
+    let must_wrap = !wraps && out.get(value) != Some(&b'{');
+    if must_wrap {
         out.splice(value..value, WRAPPER.iter().copied());
     }
-    wraps || is_late
+    wraps || must_wrap
 }
 
 /// The beginning of `{"result": value}`.
@@ -251,7 +252,7 @@ pub(crate) fn append_meta(meta: &JsonObject, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, meta);
 }
 
-/// Writes the data of a result alone.
+/// Writes only the data of a result.
 pub(crate) struct DataWriter;
 
 impl ResultWriter for DataWriter {
@@ -268,7 +269,7 @@ impl ResultWriter for DataWriter {
     }
 }
 
-/// Writes nothing: results become values.
+/// Writes nothing: results are returned as values.
 pub(crate) struct ValueWriter;
 
 impl ResultWriter for ValueWriter {

@@ -1,4 +1,4 @@
-//! Runs one tool within its limits: on the caller's thread, as a future, or on the pool.
+//! Runs a tool within its limits: on the caller's thread, as a future, or on the pool.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -26,12 +26,12 @@ use crate::util::lock::lock;
 use crate::util::panic::{Panicked, discard, guard};
 use crate::validate;
 
-/// Whether arguments may take long to read and check: they are large, or of a type that may take more than linear time.
+/// Whether arguments may take long to parse and check: they are large, or their types may take more than linear time.
 pub(crate) fn is_heavy(tool: &Callable, arguments: &str) -> bool {
     arguments.len() > validate::LARGE || tool.read_lock().is_some()
 }
 
-/// Checks the arguments on this thread, without running the tool; the error has every fault.
+/// Checks the arguments on this thread, without running the tool. The error lists every fault.
 pub(crate) fn check_here(tool: &Callable, arguments: &str) -> Result<(), Error> {
     tool.checks().check_arguments(arguments)?;
     if let Some(entry) = tool.definition().entry() {
@@ -41,7 +41,7 @@ pub(crate) fn check_here(tool: &Callable, arguments: &str) -> Result<(), Error> 
     Ok(())
 }
 
-/// Runs a job that reads something large on the pool, one such job at a time, within the time limit of a call.
+/// Runs a job that parses a large message on the pool, one such job at a time, within the time limit of a call.
 pub(crate) async fn read_on_pool<T: Send + 'static>(
     settings: &Arc<Settings>,
     job: impl FnOnce() -> T + Send + 'static,
@@ -64,7 +64,7 @@ pub(crate) async fn read_on_pool<T: Send + 'static>(
     work.await.unwrap_or_else(|stopped| Err(error_of(stopped, NAME, &limits)))
 }
 
-/// What stops a run.
+/// The limits that stop a run.
 #[derive(Clone)]
 pub(crate) struct Limits {
     time: Option<Duration>,
@@ -74,16 +74,16 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn new(time: Option<Duration>, start: Instant, cancel: Option<&CancelToken>) -> Self {
-        // A time beyond the clock's range is no limit.
+        // A time beyond the clock's range means no limit.
         Self { time, deadline: time.and_then(|time| start.checked_add(time)), cancel: cancel.cloned() }
     }
 
-    /// No limits but the cancellation.
+    /// No limit except the cancellation token.
     pub(crate) fn cancelled_by(cancel: Option<&CancelToken>) -> Self {
         Self { time: None, deadline: None, cancel: cancel.cloned() }
     }
 
-    /// Why the run has to stop, if it has to.
+    /// The reason to stop the run, if a limit has been reached.
     pub(crate) fn reached(&self, now: Instant) -> Option<Stopped> {
         if self.is_cancelled() {
             return Some(Stopped::Cancelled);
@@ -91,7 +91,7 @@ impl Limits {
         self.deadline.filter(|deadline| now >= *deadline).map(|_| Stopped::TimedOut)
     }
 
-    /// A token that is cancelled with the call, or by itself.
+    /// A token that is cancelled with the call, or separately.
     fn child_token(&self) -> CancelToken {
         self.cancel.as_ref().map_or_else(CancelToken::new, CancelToken::child)
     }
@@ -101,27 +101,27 @@ impl Limits {
     }
 }
 
-/// How far a run got.
+/// The state of a run after [`Run::start`].
 pub(crate) enum Started {
-    /// The tool has returned. If that is a value, it was appended to the buffer as JSON.
+    /// The tool has returned. A value was appended to the buffer as JSON.
     Done(Returned),
     Running(Running),
 }
 
-/// A tool that runs, as a future or on the pool.
+/// A running tool: a future, or a job on the pool.
 pub(crate) enum Running {
     Future {
         future: ToolFuture,
-        /// The tool, until it is known how long the first poll takes.
+        /// The tool, until the first poll has been timed.
         unpolled: Option<Callable>,
     },
     Job(PoolJob<JobOutput>),
 }
 
-/// What a job leaves behind: what the tool returned, its value as JSON, and the arguments.
+/// The output of a job: what the tool returned, its value as JSON, and the arguments.
 pub(crate) type JobOutput = Result<(Result<Returned, CallError>, Vec<u8>, String), Panicked>;
 
-/// What a run left behind.
+/// The output of a run.
 pub(crate) enum Finished {
     Future(Result<(Returned, Vec<u8>), CallError>),
     /// `None` if the runtime dropped the job.
@@ -147,13 +147,13 @@ impl Future for Running {
 }
 
 impl CalledTool<'_> {
-    /// Rejects arguments that the validator has to check and that do not fit.
+    /// Checks the arguments with the validator, if that is needed.
     #[inline]
     pub(crate) fn check_arguments(self, settings: &Settings, arguments: &str) -> Result<(), Error> {
         if self.tool.plan(settings).may_need_check { self.tool.checks().check_arguments(arguments) } else { Ok(()) }
     }
 
-    /// Runs a tool that promises to be quick.
+    /// Runs an `inline` tool.
     #[inline]
     pub(crate) fn call_inline(
         self,
@@ -165,7 +165,7 @@ impl CalledTool<'_> {
         self.returned(guard(|| call(cx, Input::new(arguments), out)), arguments)
     }
 
-    /// What the tool returned, or why it failed.
+    /// What the tool returned, or the error of the call.
     #[inline]
     fn returned<T>(self, returned: Result<Result<T, CallError>, Panicked>, arguments: &str) -> Result<T, Error> {
         match returned {
@@ -184,12 +184,13 @@ pub(crate) struct Run<'a> {
     pub(crate) settings: &'a Arc<Settings>,
     pub(crate) called: CalledTool<'a>,
     pub(crate) limits: Limits,
-    /// Cancelled when the run is over or stopped, for what the tool has started elsewhere. `None` if the tool cannot know.
+    /// Cancelled when the run is complete or stopped, to stop what the tool has started elsewhere. `None` if the tool
+    /// has no access to it.
     pub(crate) stopped: Option<CancelToken>,
 }
 
 impl<'a> Run<'a> {
-    /// A run that begins now, in a context of its own.
+    /// A run that starts now, with the limits in this context.
     pub(crate) fn new(settings: &'a Arc<Settings>, called: CalledTool<'a>, cx: &ToolContext) -> Self {
         let time = settings.time_limit(called.tool.timeout(), cx.options());
         Self::with_limits(settings, called, Limits::new(time, Instant::now(), cx.cancel_token()))
@@ -201,7 +202,7 @@ impl<'a> Run<'a> {
         Self { settings, called, limits, stopped }
     }
 
-    /// The context as the tool sees it.
+    /// The context for the tool, with the deadline and the token of this run.
     pub(crate) fn context(&self, cx: ToolContext) -> ToolContext {
         match &self.stopped {
             Some(stopped) => cx.with_deadline(self.limits.deadline).with_cancel(stopped.clone()),
@@ -209,7 +210,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the tool to its end; a value that it returns is appended to the buffer as JSON.
+    /// Runs the tool to its end. A value that it returns is appended to the buffer as JSON.
     pub(crate) async fn run(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
         let cx = self.context(cx);
         if is_heavy(self.called.tool, arguments) {
@@ -222,8 +223,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the tool with arguments that were checked. A future is polled once if the tool is quick, so that one that is
-    /// ready needs no task, timer or waker.
+    /// Starts the tool with checked arguments. The future of a quick tool is polled once, so that it needs no task,
+    /// timer or waker if it is ready.
     pub(crate) fn start(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Started, Error> {
         let called = self.called;
         match &called.tool.definition().handler {
@@ -249,12 +250,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Polls the future of a tool for the first time, if that is quick.
+    /// Polls the future for the first time, if the tool is quick.
     fn poll_once(&self, mut future: ToolFuture, out: &mut Vec<u8>) -> Result<Started, Error> {
         if !self.called.tool.is_quick() {
             return Ok(Started::Running(self.unpolled(future)));
         }
-        let (polled, now) = self.settings.within(|| {
+        let (polled, now) = self.settings.in_runtime(|| {
             let begun = Instant::now();
             let polled = guard(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
             let now = Instant::now();
@@ -290,18 +291,18 @@ impl<'a> Run<'a> {
         self.finished(Finished::Job(output), out)
     }
 
-    /// A future that is polled by whoever waits for it.
+    /// A future that its waiter will poll for the first time.
     fn unpolled(&self, future: ToolFuture) -> Running {
         Running::Future { future, unpolled: Some(self.called.tool.clone()) }
     }
 
-    /// Waits for a tool that runs.
+    /// Waits for a running tool.
     pub(crate) async fn finish(&self, running: Running, out: &mut Vec<u8>) -> Result<Returned, Error> {
         let finished = self.supervise(running, self.stopped.as_ref()).await?;
         self.finished(finished, out)
     }
 
-    /// Waits for a part of the run. The token is cancelled when that is over or stopped.
+    /// Waits for a part of the run. The token is cancelled when that part is complete or stopped.
     async fn supervise<F: Future + Unpin>(&self, future: F, on_end: Option<&CancelToken>) -> Result<F::Output, Error> {
         let future = Supervised::new(self.settings, future, &self.limits).on_end(on_end);
         future.await.map_err(|stopped| self.error_of(stopped))
@@ -320,7 +321,7 @@ impl<'a> Run<'a> {
         error_of(stopped, self.called.name, &self.limits)
     }
 
-    /// What a run left behind; a value is appended to the buffer.
+    /// Unpacks the output of a run. A value is appended to the buffer.
     fn finished(&self, finished: Finished, out: &mut Vec<u8>) -> Result<Returned, Error> {
         let (returned, json) = match finished {
             Finished::Future(Ok(done)) => done,
@@ -338,7 +339,7 @@ impl<'a> Run<'a> {
         Ok(returned)
     }
 
-    /// Runs the tool, reading and checking the arguments on the pool, where that can be abandoned.
+    /// Runs the tool, but parses and checks the arguments on the pool, where a job can be abandoned.
     async fn reading_on_pool(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
         let permit = self.lock_reading(arguments).await?;
         let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
@@ -353,14 +354,14 @@ impl<'a> Run<'a> {
             }
             Handler::Inline(call) | Handler::Blocking(call) => {
                 let (call, stopped) = (*call, self.stopped.clone().unwrap_or_else(|| self.limits.child_token()));
-                // An inline tool can be stopped here, unlike on the caller's thread.
+                // Unlike on the caller's thread, an inline tool can be stopped here.
                 let cx = cx.with_deadline(self.limits.deadline).with_cancel(stopped.clone());
                 let (limits, is_stopped) = (self.limits.clone(), stopped.clone());
                 let job = move || {
                     let permit = Mutex::new(permit);
                     let on_read = || {
                         release(&permit);
-                        // A tool whose caller no longer waits must not run later.
+                        // Do not start a tool whose caller no longer waits.
                         limits.reached(Instant::now()).is_none() && !is_stopped.is_cancelled()
                     };
                     tool.checks().check_arguments(&json)?;
@@ -388,7 +389,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Waits for the lock under which the arguments are read and checked, if they need one.
+    /// Acquires the lock under which the arguments are parsed and checked, if they need one.
     async fn lock_reading(&self, arguments: &str) -> Result<Option<AsyncLockGuard>, Error> {
         let needs_check = || guard(|| self.called.tool.checks().needs_validator(arguments)).unwrap_or(true);
         let lock = self.called.tool.read_lock().or_else(|| needs_check().then_some(&self.settings.large_arguments));
@@ -398,7 +399,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs a part of the run that is not the last on the pool, holding the permit meanwhile.
+    /// Runs an intermediate step on the pool while holding the permit.
     async fn step_on_pool<T: Send + 'static>(
         &self,
         permit: Option<AsyncLockGuard>,
@@ -412,12 +413,12 @@ impl<'a> Run<'a> {
         self.job_output(output)
     }
 
-    /// Puts a job on the pool.
+    /// Starts a job on the pool.
     fn on_pool<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<PoolJob<Result<T, Panicked>>, Error> {
-        PoolJob::start(self.settings, self.called.name, in_span(self.settings.carry(move || guard(job))))
+        PoolJob::start(self.settings, self.called.name, in_span(self.settings.wrap_job(move || guard(job))))
     }
 
     fn job_output<T>(&self, output: Option<Result<T, Panicked>>) -> Result<T, Error> {
@@ -427,7 +428,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Checks the arguments without running the tool; the error has every fault.
+    /// Checks the arguments without running the tool. The error lists every fault.
     pub(crate) async fn check(&self, arguments: &str) -> Result<(), Error> {
         if !is_heavy(self.called.tool, arguments) {
             return check_here(self.called.tool, arguments);
@@ -448,7 +449,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The call of a tool that takes its arguments as a value.
+/// Calls a tool that takes its arguments as a value.
 fn dynamic(handler: &Arc<DynamicHandler>, cx: ToolContext, arguments: Value) -> ToolFuture {
     let handler = Arc::clone(handler);
     Box::pin(async move {
@@ -457,7 +458,7 @@ fn dynamic(handler: &Arc<DynamicHandler>, cx: ToolContext, arguments: Value) -> 
     })
 }
 
-/// Lets the next call read its arguments.
+/// Lets the next call parse its arguments.
 fn release(permit: &Mutex<Option<AsyncLockGuard>>) {
     drop(lock(permit).take());
 }
@@ -479,7 +480,7 @@ fn abandoned_by_runtime(tool: &str) -> Error {
 fn parsed(tool: &Callable, arguments: &str) -> Result<Value, Error> {
     let reason = match serde_json::from_str(arguments) {
         Ok(value @ Value::Object(_)) => return Ok(value),
-        Ok(_) => "they are JSON, but no object".to_owned(),
+        Ok(_) => "they are JSON, but not an object".to_owned(),
         Err(error) => error.to_string(),
     };
     let message = format!("the arguments are not a JSON object: {reason}; send one JSON object");
@@ -487,7 +488,7 @@ fn parsed(tool: &Callable, arguments: &str) -> Result<Value, Error> {
     Err(SchemaError::new(tool.name(), vec![fault]).into())
 }
 
-/// The type of the error of a cancelled call.
+/// The error type of a cancelled call.
 pub(crate) const CANCELLED: ErrorType = ErrorType::from_static("CancelledError");
 
 /// The error of a cancelled call.

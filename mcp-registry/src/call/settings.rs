@@ -1,4 +1,4 @@
-//! How a registry makes its calls; the same for all of its tools.
+//! The settings for all calls of a registry.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -23,8 +23,8 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// The default number of abandoned jobs that may run.
 const MAX_ABANDONED: usize = 64;
 
-/// How many bytes of JSON a tool may return by default. Hosts close the connection at a message of 10 MiB; a result of this
-/// size stays below, even where each byte of it is escaped in a text.
+/// The default maximum of bytes of JSON that a tool may return. Some hosts close the connection at a message of 10 MiB;
+/// a result of this size stays below that, even if every byte of it is escaped in a text block.
 const MAX_RESULT: usize = 4 * 1024 * 1024;
 
 /// The default number of calls that one `call_many` makes at a time.
@@ -62,11 +62,11 @@ pub(crate) struct Settings {
     pub(crate) timeout: Timeout,
     pub(crate) runtime: Option<Arc<dyn Runtime>>,
     pub(crate) max_abandoned: usize,
-    /// Jobs on the pool that nobody waits for.
+    /// The number of jobs on the pool that are still running but no longer awaited.
     pub(crate) abandoned: AtomicUsize,
     pub(crate) concurrency: usize,
     pub(crate) max_result: usize,
-    /// Held while large arguments are read and checked.
+    /// Held while large arguments are parsed and checked.
     pub(crate) large_arguments: AsyncLock,
     /// Outermost first.
     pub(crate) layers: Vec<Arc<dyn AnyLayer>>,
@@ -106,7 +106,7 @@ impl Settings {
         self.gate.is_none() && self.limit.is_none() && self.layers.is_empty() && self.observers.is_empty()
     }
 
-    /// How much a call of the tool is trusted.
+    /// The trust level of a call.
     pub(crate) fn trust(&self, tool: &Callable, options: &CallOptions) -> TrustLevel {
         options.get_trust().or_else(|| tool.trust()).unwrap_or(self.trust)
     }
@@ -117,7 +117,7 @@ impl Settings {
         ToolContext::new(tool.shared_name(), self.state.clone(), options.clone()).with_trust(trust)
     }
 
-    /// The time limit of a call; `tool` is the tool's own.
+    /// The time limit of a call; `tool` is the tool's own limit.
     pub(crate) fn time_limit(&self, tool: Option<Timeout>, options: &CallOptions) -> Option<Duration> {
         let limit = match tool.unwrap_or(self.timeout) {
             Timeout::Never => None,
@@ -126,7 +126,7 @@ impl Settings {
         [limit, options.get_timeout()].into_iter().flatten().min()
     }
 
-    /// The most bytes of JSON that the tool may return.
+    /// The maximum number of bytes of JSON that the tool may return.
     pub(crate) fn max_result(&self, tool: &RegisteredTool) -> usize {
         tool.max_result().unwrap_or(self.max_result)
     }
@@ -148,13 +148,16 @@ impl Settings {
         }
     }
 
-    /// Polls or drops a future of a call in the runtime that it needs.
-    pub(crate) fn within<T>(&self, run: impl FnOnce() -> T) -> T {
+    /// Runs a function inside the tokio runtime that tools need, such as to poll or drop the future of a call.
+    pub(crate) fn in_runtime<T>(&self, run: impl FnOnce() -> T) -> T {
         tokio_context::enter(self.runtime.as_deref(), run)
     }
 
-    /// A job for the pool, in the runtime that it needs.
-    pub(crate) fn carry<T, J: FnOnce() -> T + Send + 'static>(&self, job: J) -> impl FnOnce() -> T + Send + use<T, J> {
+    /// Wraps a job for the pool, so that it runs inside the tokio runtime that tools need.
+    pub(crate) fn wrap_job<T, J: FnOnce() -> T + Send + 'static>(
+        &self,
+        job: J,
+    ) -> impl FnOnce() -> T + Send + use<T, J> {
         tokio_context::wrap_job(self.runtime.as_deref(), job)
     }
 

@@ -1,4 +1,4 @@
-//! A future that ends at its deadline or its cancellation, and whose panics are caught.
+//! Runs a future until its deadline or its cancellation, and catches its panics.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use crate::call::run::Limits;
 use crate::call::settings::Settings;
 use crate::util::panic::{Panicked, discard, guard};
 
-/// Why a future was stopped. It has been dropped by then.
+/// The reason why a future was stopped. The future has already been dropped.
 #[derive(Debug)]
 pub(crate) enum Stopped {
     TimedOut,
@@ -20,15 +20,15 @@ pub(crate) enum Stopped {
     Panicked(Panicked),
 }
 
-/// A future with a deadline and a cancellation.
+/// A future with a deadline and a cancellation token.
 pub(crate) struct Supervised<'a, F> {
     settings: &'a Settings,
     future: Option<F>,
     limits: &'a Limits,
-    /// Created when the future is first pending.
+    /// Created when the future is pending for the first time.
     sleep: Option<BoxFuture<'static, ()>>,
     cancelled: Option<Cancelled>,
-    /// Cancelled when the future is over or stopped, for what it has started elsewhere.
+    /// Cancelled when the future is complete or stopped, to stop what it has started elsewhere.
     on_end: Option<&'a CancelToken>,
 }
 
@@ -37,7 +37,7 @@ impl<'a, F: Future + Unpin> Supervised<'a, F> {
         Self { settings, future: Some(future), limits, sleep: None, cancelled: None, on_end: None }
     }
 
-    /// Cancels the token when the future is over or stopped.
+    /// Cancels the token when the future is complete or stopped.
     pub(crate) fn on_end(mut self, token: Option<&'a CancelToken>) -> Self {
         self.on_end = token;
         self
@@ -60,7 +60,7 @@ impl<F> Supervised<'_, F> {
     fn end(&mut self) {
         self.on_end.iter().for_each(|token| token.cancel());
         if let Some(future) = self.future.take() {
-            self.settings.within(|| discard(future));
+            self.settings.in_runtime(|| discard(future));
         }
     }
 
@@ -79,9 +79,9 @@ impl<F: Future + Unpin> Future for Supervised<'_, F> {
             return this.stop(Stopped::Cancelled);
         }
         let Some(future) = &mut this.future else { return Poll::Pending };
-        match guard(|| this.settings.within(|| Pin::new(future).poll(context))) {
+        match guard(|| this.settings.in_runtime(|| Pin::new(future).poll(context))) {
             Ok(Poll::Ready(output)) => {
-                // An output that arrives late is discarded, also one that the cancellation caused.
+                // Discard an output that arrives too late, even if the cancellation caused it.
                 if let Some(reason) = this.limits.reached(Instant::now()) {
                     discard(output);
                     return this.stop(reason);

@@ -1,4 +1,4 @@
-//! Spans and events of calls, with the feature `tracing`; nothing without it.
+//! Spans and events of calls. Does nothing without the feature `tracing`.
 
 #[cfg(feature = "tracing")]
 mod imp {
@@ -44,7 +44,7 @@ mod imp {
         }
     }
 
-    /// The job, which will run in the current span on another thread.
+    /// Wraps a job for another thread, so that it runs in the current span.
     pub(crate) fn in_span<T>(job: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T + Send + 'static {
         let span = Span::current();
         move || span.in_scope(job)
@@ -59,7 +59,7 @@ mod imp {
         }
         let ms = record.duration.as_secs_f64() * 1e3;
         match record.message {
-            None => tracing::info!(tool = record.tool, ms, "the call ended well"),
+            None => tracing::info!(tool = record.tool, ms, "the call succeeded"),
             Some(message) => tracing::warn!(
                 tool = record.tool,
                 ms,
@@ -133,7 +133,7 @@ mod imp {
 pub(crate) use self::imp::rejected;
 pub(crate) use self::imp::{CallSpan, ended, in_span, is_on};
 
-/// Warns whoever runs the program: by an event if a subscriber is interested, else on stderr.
+/// Warns the operator of the program: with an event if a subscriber is interested, else on stderr.
 pub(crate) fn warn(text: &str) {
     use std::io::Write as _;
 
@@ -142,6 +142,6 @@ pub(crate) fn warn(text: &str) {
         tracing::warn!("{text}");
         return;
     }
-    // Without stderr there is nobody to warn.
+    // There is nowhere else to report that stderr is closed.
     let _ = writeln!(std::io::stderr(), "warning: {text}");
 }

@@ -1,4 +1,4 @@
-//! Assembles definitions, overrides and expectations into a catalog, or reports every problem.
+//! Assembles a catalog from definitions, overrides and expectations, or reports every problem at once.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
@@ -17,7 +17,7 @@ use super::lint::LintPolicy;
 use super::overrides::{Override, apply};
 use super::tool::{NamedDefinition, RegisteredTool};
 
-/// What a catalog is assembled from.
+/// The inputs of a catalog.
 #[derive(Default)]
 pub(crate) struct Assembly {
     pub(crate) definitions: Vec<Arc<Definition>>,
@@ -32,16 +32,16 @@ pub(crate) struct Assembly {
 
 pub(crate) type Select = Box<dyn Fn(&RegisteredTool) -> bool>;
 
-/// How many tools a package must have at least.
+/// The minimum number of tools that a package must have.
 pub(crate) struct Expectation {
     pub(crate) package: String,
     pub(crate) count: usize,
-    /// Whether the crate was named with `link_tools!`.
+    /// Whether it comes from `link_tools!`.
     pub(crate) named: bool,
     pub(crate) place: String,
 }
 
-/// A tool that may be called unchecked.
+/// A tool whose schema need not be enforceable.
 pub(crate) struct Unchecked {
     pub(crate) name: String,
     pub(crate) place: String,
@@ -59,13 +59,13 @@ impl Assembly {
         Self { expected: named.collect(), ..Self::new(mcp_core::entry::entries()) }
     }
 
-    /// The tools of these entries, and no others.
+    /// Only the tools of these entries.
     pub(crate) fn new(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
         let definitions = entries.into_iter().map(|entry| Arc::new(entry.into())).collect();
         Self { definitions, ..Self::default() }
     }
 
-    /// The catalog, or every problem. Errors name `place` as the line that builds it.
+    /// The catalog, or every problem. `place` is where the catalog is built, for errors.
     pub(crate) fn build(self, place: &Location<'_>) -> Result<Catalog, RegistrationError> {
         let (catalog, problems) = self.assemble(place);
         RegistrationError::check(problems)?;
@@ -89,7 +89,7 @@ impl Assembly {
         (catalog, problems)
     }
 
-    /// The packages with fewer tools than expected.
+    /// Packages with fewer tools than expected.
     fn unlinked(&self) -> Vec<RegistrationProblem> {
         if self.expected.is_empty() {
             return Vec::new();
@@ -114,7 +114,7 @@ impl Assembly {
 }
 
 impl Unchecked {
-    /// What is wrong with it, if no tool has the name.
+    /// The problem, if no tool has this name.
     fn fault(&self, tools: &[NamedDefinition]) -> Option<RegistrationProblem> {
         let name = &self.name;
         if tools.iter().any(|tool| tool.name == *name) {

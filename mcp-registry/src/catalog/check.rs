@@ -1,4 +1,4 @@
-//! What can be wrong with a tool by itself. Schemas are made only where there is something to check.
+//! Checks each tool on its own. A schema is generated only if there is something to check in it.
 
 use mcp_core::error::RegistrationProblem;
 use mcp_core::name::Version;
@@ -24,11 +24,11 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
         problems.extend(fault.map(|reason| schema_problem(("output", reason))));
     }
     if entry.is_none() {
-        // The attribute has checked the version of a tool with an entry.
+        // The attribute has already checked the version of a tool with an entry.
         let error = Version::parse(tool.version()).err();
         problems.extend(error.map(|error| RegistrationProblem::Version { tool: name(), error, origin: origin() }));
     }
-    // What is no schema at all is told once.
+    // Do not report the same invalid schema twice.
     if problems.is_empty() {
         problems.extend(validate::schema_faults(tool).into_iter().map(schema_problem));
     }
@@ -51,7 +51,7 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
     problems
 }
 
-/// Why a schema is not one of an object.
+/// The reason why a schema is not a valid object schema.
 fn object_fault(schema: &Value) -> Option<String> {
     let Some(object) = schema.as_object() else {
         return Some("is not an object; write a JSON Schema".to_owned());
@@ -61,7 +61,7 @@ fn object_fault(schema: &Value) -> Option<String> {
     }
     if object.get("type").is_none_or(|kind| kind != "object") {
         return Some(
-            "does not have `\"type\": \"object\"` at its root, which every host asks for; take a struct".to_owned(),
+            "does not have `\"type\": \"object\"` at its root, which every host requires; use a struct".to_owned(),
         );
     }
     let properties = object.get("properties").map_or(Some(None), |value| value.as_object().map(Some));
@@ -82,15 +82,15 @@ fn object_fault(schema: &Value) -> Option<String> {
     unknown.map(|name| format!("requires `{name}`, which is not among its properties; add it there, or remove it"))
 }
 
-/// Why hosts would refuse the root of an input schema.
+/// The reason why hosts would reject the root of an input schema.
 fn union_fault(schema: &Value) -> Option<String> {
-    // 2020-12 allows a union beside `properties`; one instead of them is what hosts refuse.
+    // Draft 2020-12 allows a union next to `properties`; hosts reject one in place of them.
     let bare = schema.get("properties").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty);
     let key = ["oneOf", "anyOf", "allOf"].iter().find(|key| bare && schema.get(key).is_some())?;
     Some(format!("has `{key}` at its root, which hosts refuse; put the enum into a field of a struct"))
 }
 
-/// Why a parameter cannot be as it says.
+/// Contradictions in the definition of a parameter.
 fn param_faults(param: &Param) -> Vec<String> {
     let mut faults = Vec::new();
     if param.explicit_schema.is_some_and(|schema| !schema().is_object()) {
@@ -116,7 +116,7 @@ fn param_faults(param: &Param) -> Vec<String> {
     faults
 }
 
-/// The constraints that do not fit the type, by its schema.
+/// The constraints that do not fit the type of the parameter, according to its schema.
 fn misfits(param: &Param) -> Vec<String> {
     let schema = param.generate_schema();
     let kinds = schema.as_object().map(types).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A tool's definition, from the attribute or from a [`Tool`](crate::catalog::dynamic::Tool). Later code does not ask which.
+//! A tool's definition, from the attribute or from a [`Tool`](crate::catalog::dynamic::Tool): the same type for both.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use mcp_core::output::{OutputSchema, Returned};
 use mcp_core::{ToolContext, ToolError, ToolResult};
 use serde_json::Value;
 
-/// Text from the program's binary, or built at run time.
+/// Text in the program's binary, or text created at run time.
 pub(crate) type Text = Cow<'static, str>;
 
 /// Everything that defines a tool, before it is renamed or prefixed.
@@ -34,18 +34,18 @@ pub(crate) struct Definition {
 /// The schemas of the arguments and of the results.
 #[derive(Clone)]
 pub(crate) enum Schemas {
-    /// Derived from the parameters and the return type, or written by the author in their place.
+    /// Derived from the parameters and the return type, unless the attribute gives explicit schemas.
     Typed(&'static ToolEntry),
-    /// Schemas alone.
+    /// Explicit schemas, without Rust types.
     Explicit { input: Value, output: Option<Value> },
 }
 
-/// How a tool is run.
+/// The function behind a tool.
 #[derive(Clone)]
 pub(crate) enum Handler {
-    /// A plain function that promises to be quick; it runs on the caller's thread.
+    /// A sync function with `inline`; it runs on the caller's thread.
     Inline(SyncHandler),
-    /// A plain function that may block; it runs on the pool.
+    /// A sync function that may block; it runs on the pool.
     Blocking(SyncHandler),
     /// An `async` function.
     Async(AsyncHandler),
@@ -53,7 +53,7 @@ pub(crate) enum Handler {
     Dynamic(Arc<DynamicHandler>),
 }
 
-/// A plain function: arguments as JSON, the result as JSON.
+/// A sync function: arguments as JSON, the result as JSON.
 pub(crate) type SyncHandler = fn(&ToolContext, Input<'_>, &mut Vec<u8>) -> Result<Returned, CallError>;
 
 /// An `async` function: arguments as JSON, a future of the result as JSON.
@@ -89,7 +89,7 @@ impl From<&'static ToolEntry> for Definition {
 }
 
 impl Definition {
-    /// The entry of the attribute, with typed parameters; `None` where only schemas are known.
+    /// The entry that the attribute generated; `None` for a [`Tool`](crate::catalog::dynamic::Tool).
     pub(crate) fn entry(&self) -> Option<&'static ToolEntry> {
         match self.schemas {
             Schemas::Typed(entry) => Some(entry),
@@ -97,12 +97,12 @@ impl Definition {
         }
     }
 
-    /// The types of application state that it needs.
+    /// Functions that add the types of application state that the tool needs.
     pub(crate) fn needs(&self) -> &'static [fn(&mut Vec<StateType>)] {
         self.entry().map_or(&[], |entry| entry.needs)
     }
 
-    /// Makes the schema of the arguments.
+    /// Generates the schema of the arguments.
     pub(crate) fn input_schema(&self) -> Value {
         match &self.schemas {
             Schemas::Typed(entry) => entry.generate_input_schema(),
@@ -110,7 +110,7 @@ impl Definition {
         }
     }
 
-    /// Makes the schema of the results.
+    /// Generates the schema of the results.
     pub(crate) fn output_schema(&self) -> Option<OutputSchema> {
         match &self.schemas {
             Schemas::Typed(entry) => entry.generate_output_schema(),
@@ -126,7 +126,7 @@ impl Definition {
         }
     }
 
-    /// Everything that [`Tool`](crate::catalog::dynamic::Tool) has a setter for, to compare.
+    /// Everything that a [`Tool`](crate::catalog::dynamic::Tool) can set, for comparison.
     fn facts(&self) -> impl PartialEq + use<'_> {
         let schemas = (self.input_schema(), self.output_schema().map(|output| output.schema));
         let texts = (&self.name, &self.title, &self.description, &self.version);

@@ -34,7 +34,7 @@ use super::definition::{Definition, Handler, Schemas};
 pub struct Tool(pub(crate) Definition);
 
 impl Tool {
-    /// A tool with a name, an input schema and a handler.
+    /// Creates a tool from a name, an input schema and a handler.
     #[track_caller]
     pub fn new<F, R>(
         name: impl Into<String>,
@@ -66,14 +66,14 @@ impl Tool {
         })
     }
 
-    /// Sets what a model reads before it calls the tool.
+    /// Sets the description, which a model reads before it calls the tool.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = Cow::Owned(description.into());
         self
     }
 
-    /// Sets the name for people.
+    /// Sets the title: a name for people.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.0.title = Some(Cow::Owned(title.into()));
@@ -87,7 +87,7 @@ impl Tool {
         self
     }
 
-    /// Sets the hints about its effects (default: none).
+    /// Sets the hints about the tool's effects (default: none).
     #[must_use]
     pub fn hints(mut self, hints: impl FnOnce(&mut Hints)) -> Self {
         hints(&mut self.0.hints);
@@ -101,7 +101,7 @@ impl Tool {
         self
     }
 
-    /// Adds an older name by which it can still be called.
+    /// Adds an alias: an older name by which the tool can still be called.
     #[must_use]
     pub fn alias(mut self, alias: impl Into<String>) -> Self {
         self.0.aliases.push(Cow::Owned(alias.into()));
@@ -124,7 +124,7 @@ impl Tool {
         self
     }
 
-    /// Sets the time limit of a call (default: that of the registry).
+    /// Sets the time limit of a call (default: the registry's).
     #[must_use]
     pub fn timeout(mut self, timeout: Timeout) -> Self {
         self.0.timeout = Some(timeout);
@@ -146,9 +146,9 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// What a [`Tool`] may return.
+/// A type that the handler of a [`Tool`] can return.
 pub trait IntoToolResult {
-    /// Converts it to a result, or to the tool's error.
+    /// Converts the value into a result, or into the tool's error.
     fn into_tool_result(self) -> Result<ToolResult, ToolError>;
 }
 

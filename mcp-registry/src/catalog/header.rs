@@ -1,21 +1,21 @@
-//! The arguments that HTTP repeats in headers.
+//! The arguments that HTTP clients repeat in headers.
 
 use mcp_core::param::Param;
 use serde_json::Value;
 
-/// An argument that is repeated in a header.
+/// An argument that a client repeats in a header.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct HeaderArgument {
     /// The name of the header.
     pub(crate) header: String,
-    /// The names that lead to the argument.
+    /// The names of the nested properties that lead to the argument.
     pub(crate) path: Vec<String>,
-    /// Other names of the first of them.
+    /// Aliases of the first name.
     aliases: &'static [&'static str],
 }
 
 impl HeaderArgument {
-    /// Those of a schema: what can be reached by names alone.
+    /// Finds them in a schema. Only properties are searched, no array items and no references.
     pub(crate) fn from_schema(schema: &Value, params: &[Param]) -> Vec<Self> {
         let mut found = Vec::new();
         collect(schema, &mut Vec::new(), &mut found);
@@ -26,7 +26,7 @@ impl HeaderArgument {
         found
     }
 
-    /// The argument, by whichever name it was sent.
+    /// The argument, by the name or the alias under which it was sent.
     pub(crate) fn find<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
         let (first, rest) = self.path.split_first()?;
         let mut names = std::iter::once(first.as_str()).chain(self.aliases.iter().copied());

@@ -1,4 +1,4 @@
-//! Names → positions in the list of tools. The table owns no names: whoever looks one up compares them.
+//! Maps names to positions in the list of tools. The table stores only hashes: the caller compares the names.
 
 use hashbrown::HashTable;
 
@@ -13,12 +13,12 @@ struct Entry {
 }
 
 impl Index {
-    /// A table with room for so many names.
+    /// Creates a table with room for this number of names.
     pub(crate) fn with_capacity(names: usize) -> Self {
         Self(HashTable::with_capacity(names))
     }
 
-    /// The position that was inserted for a name; `is_named` compares the names of those with the same hash.
+    /// The position that was inserted for a name. `is_named` compares the name with that of an entry of the same hash.
     #[inline]
     pub(crate) fn get(&self, name: &str, is_named: impl Fn(usize) -> bool) -> Option<usize> {
         let hash = hash(name);
@@ -31,7 +31,7 @@ impl Index {
         self.0.insert_unique(hash, Entry { hash, position }, |entry| entry.hash);
     }
 
-    /// The table after a tool with these names, all of them new, was inserted into the list at a position.
+    /// The table after the insertion of a tool at a position of the list. All of its names must be new.
     pub(crate) fn with(&self, names: &[&str], position: usize) -> Self {
         let mut index = Self(self.0.clone());
         for entry in index.0.iter_mut().filter(|entry| entry.position >= position) {
@@ -44,7 +44,7 @@ impl Index {
     }
 }
 
-/// FNV-1a: short, and the names are the program's own.
+/// FNV-1a. Its collisions can be forced, but the names come from the program itself.
 fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::{Index, hash};
 
     #[test]
-    fn every_name_is_found_and_no_other() {
+    fn finds_every_inserted_name_and_no_other() {
         let names: Vec<String> = (0..5000).map(|n| format!("module_{}.tool_{n}", n % 7)).collect();
         let mut index = Index::with_capacity(names.len());
         for (position, name) in (0..).zip(&names) {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_into_the_middle_one_by_one() {
+    fn inserting_in_the_middle_moves_later_positions() {
         let mut names: Vec<String> = Vec::new();
         let mut index = Index::with_capacity(0);
         for n in 0..300 {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_one_hash_are_told_apart() {
+    fn distinguishes_names_with_the_same_hash() {
         let (one, other) = ("8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ");
         assert_eq!(hash(one), hash(other));
         let mut index = Index::with_capacity(2);

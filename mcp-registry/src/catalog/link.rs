@@ -2,28 +2,29 @@
 
 use mcp_core::support::inventory;
 
-/// A crate that was named with [`link_tools!`](crate::link_tools): it must bring tools.
+/// A crate in [`link_tools!`](crate::link_tools): it must have tools.
 #[derive(Debug)]
 pub struct Expected {
-    /// The package, or the crate's name where no package was given.
+    /// The name of the package; by default that of the crate.
     pub package: &'static str,
-    /// Where it was named.
+    /// The file of the macro call.
     pub file: &'static str,
-    /// Where it was named.
+    /// The line of the macro call.
     pub line: u32,
 }
 
 inventory::collect!(Expected);
 
-/// A package's name for comparing: a crate's name has `_` for `-`.
+/// A package's name for comparison: the name of a crate has `_` in place of `-`.
 pub(crate) fn package_key(package: &str) -> String {
     package.replace('-', "_")
 }
 
-/// Links crates whose tools must be there, and makes sure that they are.
+/// Links crates of tools, and checks that they are linked.
 ///
-/// A crate that nothing in the program names is not linked, and its tools silently disappear. A crate named here is linked,
-/// and the registry is not built if it brings no tool. Where the package has another name than the crate, add it: `link_tools!(tools = "my-tools")`.
+/// A crate that the program never mentions is not linked, and its tools silently disappear. This macro links the crate,
+/// and the registry cannot be built if the crate has no tools. If the package is not named like the crate, add its
+/// name: `link_tools!(tools = "my-tools")`.
 ///
 /// ```standalone_crate
 /// mod program {

@@ -1,4 +1,4 @@
-//! The catalog: a sorted, indexed list of tools in which every name means one tool.
+//! The catalog: a sorted, indexed list of tools, in which a name refers to one tool.
 
 pub(crate) mod assemble;
 pub(crate) mod check;
@@ -28,7 +28,7 @@ use crate::catalog::lint::Finding;
 use crate::catalog::tool::NamedDefinition;
 pub use crate::catalog::tool::{RegisteredTool, ToolSchema};
 
-/// Every tool, sorted by name and free of conflicts: lists, schemas, lint. It needs no state and makes no calls.
+/// Every tool, sorted by name and without conflicts: lists, schemas and lint. It needs no state and cannot call tools.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     tools: Arc<[RegisteredTool]>,
@@ -43,7 +43,7 @@ impl Catalog {
         Assembly::linked().build(Location::caller())
     }
 
-    /// The tools of these entries, and no others.
+    /// Only the tools of these entries.
     #[track_caller]
     pub fn from_entries(entries: impl IntoIterator<Item = &'static ToolEntry>) -> Result<Self, RegistrationError> {
         Assembly { allow_empty: true, ..Assembly::new(entries) }.build(Location::caller())
@@ -64,17 +64,17 @@ impl Catalog {
         self.find(name).ok_or_else(|| self.not_found(name))
     }
 
-    /// The error for a name that no tool has, with the nearest ones.
+    /// The error for an unknown name, with the most similar names.
     pub(crate) fn not_found(&self, name: &str) -> ToolNotFoundError {
         ToolNotFoundError::new(name, self.nearest(name))
     }
 
-    /// A tool by its name, or none.
+    /// A tool by any of its names, or `None`.
     pub fn find(&self, name: &str) -> Option<&RegisteredTool> {
         Some(&self.tools[self.position(name)?])
     }
 
-    /// The position of a tool in the list, by its name.
+    /// The position of a tool in the list, by any of its names.
     #[inline]
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.index.get(name, |position| self.tools[position].answers_to(name))
@@ -85,12 +85,12 @@ impl Catalog {
         self.tools.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// How names are published.
+    /// How tool names appear on the wire.
     pub fn policy(&self) -> NamePolicy {
         self.policy
     }
@@ -104,9 +104,9 @@ impl Catalog {
         Arc::clone(&self.tools)
     }
 
-    /// The names that are nearest to one that does not exist.
+    /// The names that are most similar to an unknown one.
     fn nearest(&self, name: &str) -> Vec<String> {
-        // No tool can have such a name, so it is not a typo.
+        // No tool can have a name this long, so it is not a typo.
         if name.len() > MAX_NAME_LENGTH {
             return Vec::new();
         }
@@ -127,7 +127,7 @@ impl Catalog {
         select: impl Fn(&RegisteredTool) -> bool,
         problems: &mut Vec<RegistrationProblem>,
     ) -> Self {
-        // The order of the report must not depend on the linker.
+        // The order of problems must not depend on the linker.
         named.sort_unstable_by(|one, other| {
             one.name.cmp(&other.name).then_with(|| one.definition.origin.cmp(&other.definition.origin))
         });
@@ -146,7 +146,7 @@ impl Catalog {
         Self::from_sorted(tools, policy, problems)
     }
 
-    /// Checks and indexes tools in the order of their names.
+    /// Checks and indexes tools that are sorted by name.
     fn from_sorted(
         mut tools: Vec<RegisteredTool>,
         policy: NamePolicy,
@@ -157,7 +157,7 @@ impl Catalog {
         Self { tools: tools.into(), index: Arc::new(index), policy }
     }
 
-    /// The catalog with one more tool, or every conflict. The same tool again changes nothing.
+    /// The catalog with one more tool, or every conflict. Adding the same tool again changes nothing.
     pub(crate) fn with_tool(&self, tool: &RegisteredTool) -> Result<Self, Vec<RegistrationProblem>> {
         let position = self.tools.partition_point(|known| known.name() < tool.name());
         if self.tools.get(position).is_some_and(|known| is_same(known, tool)) {
@@ -184,7 +184,7 @@ impl Catalog {
     /// The catalog with some of its tools.
     pub(crate) fn filtered(&self, keep: impl Fn(&RegisteredTool) -> bool) -> Self {
         let tools = self.tools.iter().filter(|tool| keep(tool)).cloned().collect();
-        // A subset cannot have a conflict.
+        // A subset of a catalog has no conflicts.
         Self::from_sorted(tools, self.policy, &mut Vec::new())
     }
 }
@@ -196,7 +196,7 @@ fn is_same(one: &RegisteredTool, other: &RegisteredTool) -> bool {
     one.name() == other.name() && (one.definition().is_same_as(other.definition()) || is_same_function())
 }
 
-/// Indexes every name by which a tool can be called. Two tools with the same name are a conflict.
+/// Indexes every name by which a tool can be called. A name that two tools share is a conflict.
 fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> Index {
     let mut index = Index::with_capacity(tools.iter().map(|tool| tool.names().count()).sum());
     let mut contested = BTreeSet::new();
@@ -219,8 +219,8 @@ fn index(tools: &[RegisteredTool], problems: &mut Vec<RegistrationProblem>) -> I
     index
 }
 
-/// Whether a shared name is worth its own report: two tools that share a canonical name share its wire name too, which is
-/// not reported again.
+/// Whether to report a shared name. Tools that share a canonical name also share its wire name, which is not reported
+/// separately.
 fn is_new_conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> bool {
     let is_explained = |one: &RegisteredTool, other: &RegisteredTool| {
         let mut pairs = one.canonical_and_wire_names().filter(|pair| pair.contains(&name));
@@ -241,7 +241,7 @@ fn conflict(name: &str, one: &RegisteredTool, other: &RegisteredTool) -> Conflic
     }
 }
 
-/// The catalog of the whole process, built once.
+/// The catalog of the process, built once.
 fn process() -> Result<&'static Catalog, RegistrationError> {
     static PROCESS: OnceLock<Result<Catalog, RegistrationError>> = OnceLock::new();
     PROCESS.get_or_init(Catalog::linked).as_ref().map_err(Clone::clone)

@@ -1,4 +1,4 @@
-//! Changes to the tools of packages, made before conflicts are looked for: they resolve conflicts between third parties.
+//! Overrides change the tools of a package before conflicts are detected: they resolve conflicts between third parties.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Override {
     pub(crate) place: String,
 }
 
-/// What is changed. Names are those in the source.
+/// What an override changes. Names are those in the source.
 pub(crate) enum Change {
     Exclude { name: String },
     Rename { name: String, to: String },
@@ -25,40 +25,40 @@ pub(crate) enum Change {
     Prefix { prefix: String },
 }
 
-/// The tools with their final names. An override that matches no tool, or several where it should concern one, is a
-/// problem.
+/// Gives tools their final names. It is a problem if an override matches no tool, or more than one where only one is
+/// allowed.
 pub(crate) fn apply(
     overrides: &[Override],
     definitions: Vec<Arc<Definition>>,
     problems: &mut Vec<RegistrationProblem>,
 ) -> Vec<NamedDefinition> {
-    let mut concerned: Vec<Vec<Arc<Definition>>> = overrides.iter().map(|_| Vec::new()).collect();
+    let mut matched: Vec<Vec<Arc<Definition>>> = overrides.iter().map(|_| Vec::new()).collect();
     let named = definitions.into_iter().filter_map(|definition| {
-        for (edit, concerned) in overrides.iter().zip(&mut concerned).filter(|(edit, _)| edit.concerns(&definition)) {
-            // A prefix may concern many tools, of which one is enough.
-            let is_enough = matches!(edit.change, Change::Prefix { .. }) && !concerned.is_empty();
-            if !is_enough && !concerned.iter().any(|known| known.is_same_as(&definition)) {
-                concerned.push(definition.clone());
+        for (edit, matched) in overrides.iter().zip(&mut matched).filter(|(edit, _)| edit.matches(&definition)) {
+            // A prefix may match many tools; one is enough.
+            let is_enough = matches!(edit.change, Change::Prefix { .. }) && !matched.is_empty();
+            if !is_enough && !matched.iter().any(|known| known.is_same_as(&definition)) {
+                matched.push(definition.clone());
             }
         }
         named(definition, overrides)
     });
     let named = named.collect();
-    for concerned in &mut concerned {
-        // The order of the report must not depend on the linker.
-        concerned.sort_unstable_by(|one, other| one.origin.cmp(&other.origin));
+    for matched in &mut matched {
+        // The order of problems must not depend on the linker.
+        matched.sort_unstable_by(|one, other| one.origin.cmp(&other.origin));
     }
-    problems.extend(overrides.iter().zip(&concerned).filter_map(|(edit, concerned)| edit.fault(concerned)));
+    problems.extend(overrides.iter().zip(&matched).filter_map(|(edit, matched)| edit.fault(matched)));
     named
 }
 
-/// A tool with its final names; `None` if it is excluded. Renaming comes before prefixing, whatever the order of the calls.
+/// A tool with its final names; `None` if it is excluded. Renames apply before prefixes, whatever their order.
 fn named(definition: Arc<Definition>, overrides: &[Override]) -> Option<NamedDefinition> {
     let mut name = definition.name.clone().into_owned();
     let mut aliases: Vec<(String, String)> =
         definition.aliases.iter().map(|alias| (alias.to_string(), alias.to_string())).collect();
     let mut prefixes = Vec::new();
-    for edit in overrides.iter().filter(|edit| edit.concerns(&definition)) {
+    for edit in overrides.iter().filter(|edit| edit.matches(&definition)) {
         match &edit.change {
             Change::Exclude { .. } => return None,
             Change::Rename { to, .. } => name.clone_from(to),
@@ -76,7 +76,7 @@ fn named(definition: Arc<Definition>, overrides: &[Override]) -> Option<NamedDef
 }
 
 impl Override {
-    fn concerns(&self, definition: &Definition) -> bool {
+    fn matches(&self, definition: &Definition) -> bool {
         let origin = &definition.origin;
         let (package, version) = self.package.split_once('@').unzip();
         let package = package.unwrap_or(&self.package);
@@ -92,25 +92,25 @@ impl Override {
             }
     }
 
-    /// What is wrong with an override that concerns these tools.
-    fn fault(&self, concerned: &[Arc<Definition>]) -> Option<RegistrationProblem> {
-        let reason = match concerned {
+    /// The problem with an override that matches these tools.
+    fn fault(&self, matched: &[Arc<Definition>]) -> Option<RegistrationProblem> {
+        let reason = match matched {
             [] => format!("matches no tool: `{}` has {}; correct it, or remove it", self.package, self.missing()),
             [_] => return None,
             [first, second, ..] => {
                 let versions = [&first.origin.package_version, &second.origin.package_version];
                 let remedy = if versions[0] == versions[1] {
-                    "they are of one package: give one of them another name in the source".to_owned()
+                    "both are in one package: rename one of them in the source".to_owned()
                 } else {
                     format!("name one version: \"{}@{}\"", first.origin.package, versions[1])
                 };
-                format!("concerns several tools, at {} and {}; {remedy}", first.origin, second.origin)
+                format!("matches several tools, at {} and {}; {remedy}", first.origin, second.origin)
             }
         };
         Some(RegistrationProblem::Edit { call: self.to_string(), reason, place: self.place.clone() })
     }
 
-    /// What a package lacks that has no tool for it.
+    /// What the package lacks, if the override matches no tool.
     fn missing(&self) -> String {
         match &self.change {
             Change::Exclude { name } | Change::Rename { name, .. } => format!("no tool `{name}`"),

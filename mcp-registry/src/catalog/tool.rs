@@ -22,12 +22,12 @@ use crate::catalog::definition::{Definition, Handler};
 use crate::catalog::header::HeaderArgument;
 use crate::validate::Subject;
 
-/// For how many seconds a listing may be cached where the tool does not say.
+/// The number of seconds for which a listing may be cached (default).
 const CACHE_TTL: u32 = 300;
 
 /// A registered tool; cheap to clone.
 ///
-/// It serialises to the registration entry: name, description, schemas, annotations, version and metadata.
+/// It serialises to its registration entry: name, description, schemas, annotations, version and metadata.
 #[derive(Clone)]
 pub struct RegisteredTool(Arc<Inner>);
 
@@ -36,7 +36,7 @@ struct Inner {
     wire: String,
     aliases: Vec<Alias>,
     definition: Arc<Definition>,
-    /// The canonical name, for contexts.
+    /// The canonical name, shared with the contexts of calls.
     shared_name: Arc<str>,
     input: OnceLock<ToolSchema>,
     output: OnceLock<Option<Output>>,
@@ -44,7 +44,7 @@ struct Inner {
     header_arguments: OnceLock<Vec<HeaderArgument>>,
 }
 
-/// An older name by which a tool can be called.
+/// An older name by which a tool can still be called.
 struct Alias {
     /// As written in the source.
     defined_as: String,
@@ -98,7 +98,7 @@ impl RegisteredTool {
         let wire = name.wire(policy)?.into_owned();
         let alias = |(defined_as, name): (String, String)| {
             let name = ToolName::try_from(name)?;
-            // Hosts have never seen one that is too long for them.
+            // No host can have used an alias that is too long for the wire.
             let wire = name.wire(policy).unwrap_or_else(|_| name.canonical().into()).into_owned();
             Ok(Alias { defined_as, name: name.into(), wire })
         };
@@ -126,34 +126,34 @@ impl RegisteredTool {
         Arc::clone(&self.0.shared_name)
     }
 
-    /// Whether this is the tool's canonical name or its name on the wire, and not an alias.
+    /// Whether this is the tool's canonical name or its name on the wire. Aliases do not count.
     #[inline]
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.name() == name || self.wire_name() == name
     }
 
-    /// The arguments that HTTP repeats in headers.
+    /// The arguments that HTTP clients repeat in headers.
     #[cfg(feature = "http")]
     pub(crate) fn header_arguments(&self) -> &[HeaderArgument] {
         self.0.header_arguments.get_or_init(|| HeaderArgument::from_schema(self.input_schema(), self.params()))
     }
 
-    /// Whether it promises to be quick, and runs on the caller's thread.
+    /// Whether it is `inline`, and runs on the caller's thread.
     pub(crate) fn is_inline(&self) -> bool {
         matches!(self.definition().handler, Handler::Inline(_))
     }
 
-    /// The tool as it was defined.
+    /// The definition of the tool.
     pub(crate) fn definition(&self) -> &Definition {
         &self.0.definition
     }
 
-    /// The parameters; empty where only a schema is known.
+    /// The parameters; empty if the tool has only a schema.
     pub(crate) fn params(&self) -> &'static [Param] {
         self.entry().map_or(&[], |entry| entry.params)
     }
 
-    /// The state that the tool needs, each type once.
+    /// The types of state that the tool needs, each once.
     pub(crate) fn needs(&self) -> Vec<StateType> {
         let mut needs = Vec::new();
         self.definition().needs().iter().for_each(|need| need(&mut needs));
@@ -167,27 +167,27 @@ impl RegisteredTool {
         self.0.name.canonical()
     }
 
-    /// The canonical name in its parts.
+    /// The canonical name, parsed.
     pub fn tool_name(&self) -> &ToolName {
         &self.0.name
     }
 
-    /// The name under which hosts see the tool.
+    /// The name that hosts see.
     pub fn wire_name(&self) -> &str {
         &self.0.wire
     }
 
-    /// The name for people.
+    /// The title: a name for people.
     pub fn title(&self) -> Option<&str> {
         self.definition().title.as_deref()
     }
 
-    /// What a model reads before it calls the tool.
+    /// The description, which a model reads before it calls the tool.
     pub fn description(&self) -> &str {
         &self.definition().description
     }
 
-    /// The further sections of its documentation, by heading.
+    /// The other sections of its documentation, by heading.
     pub fn sections(&self) -> &[(&'static str, &'static str)] {
         self.entry().map_or(&[], |entry| entry.sections)
     }
@@ -197,12 +197,12 @@ impl RegisteredTool {
         &self.definition().version
     }
 
-    /// What the author says of its effects.
+    /// The author's hints about its effects.
     pub fn hints(&self) -> Hints {
         self.definition().hints
     }
 
-    /// Whether its author says that it may destroy something.
+    /// Whether its author marked it as destructive.
     pub fn is_destructive(&self) -> bool {
         self.hints().destructive == Some(true)
     }
@@ -222,7 +222,7 @@ impl RegisteredTool {
         self.0.aliases.iter().map(|alias| alias.name.as_str())
     }
 
-    /// Every name by which it can be called: canonical, on the wire, and the same of its aliases.
+    /// Every name by which it can be called: canonical and wire names, its own and those of its aliases.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.canonical_and_wire_names().flatten()
     }
@@ -232,13 +232,13 @@ impl RegisteredTool {
         iter::once([self.name(), self.wire_name()]).chain(aliases)
     }
 
-    /// Whether it can be called by the name.
+    /// Whether it can be called by this name.
     #[inline]
     pub fn answers_to(&self, name: &str) -> bool {
         self.is_named(name) || self.0.aliases.iter().any(|alias| alias.name == name || alias.wire == name)
     }
 
-    /// The tool as one side of a conflict over a name.
+    /// Describes the tool as one side of a conflict over a name.
     pub(crate) fn contender(&self, name: &str) -> Contender {
         let by_alias = !self.is_named(name);
         let alias = self.0.aliases.iter().find(|alias| by_alias && (alias.name == name || alias.wire == name));
@@ -255,12 +255,12 @@ impl RegisteredTool {
         self.definition().tags.iter().map(AsRef::as_ref).collect()
     }
 
-    /// Whether it has the tag.
+    /// Whether it has this tag.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.definition().tags.iter().any(|known| known == tag)
     }
 
-    /// Metadata for programs.
+    /// The author's metadata.
     pub fn meta(&self) -> JsonObject {
         let meta = self.entry().into_iter().flat_map(|entry| entry.meta);
         meta.map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()
@@ -281,7 +281,7 @@ impl RegisteredTool {
         self.definition().max_result
     }
 
-    /// For how many seconds a listing of the tool may be cached.
+    /// The number of seconds for which a listing of the tool may be cached.
     pub fn cache_ttl(&self) -> u32 {
         self.entry().map_or(CACHE_TTL, |entry| entry.cache_ttl)
     }
@@ -301,7 +301,7 @@ impl RegisteredTool {
         &self.definition().origin
     }
 
-    /// Whether its author allows it to break a lint rule.
+    /// Whether the tool is allowed to break a lint rule.
     pub(crate) fn allows(&self, rule: &str) -> bool {
         self.definition().allow.iter().any(|allowed| allowed == rule)
     }
@@ -316,7 +316,7 @@ impl RegisteredTool {
         self.output().map(|output| &output.schema)
     }
 
-    /// Whether its data is `{"result": …}` around what it returns.
+    /// Whether its return value is wrapped in `{"result": …}`.
     pub(crate) fn wraps_output(&self) -> bool {
         self.output().is_some_and(|output| output.wraps)
     }
@@ -334,7 +334,7 @@ impl RegisteredTool {
         self.input_schema() == other.input_schema() && self.output_schema() == other.output_schema()
     }
 
-    /// The hints as MCP's annotations; only those that the author gives.
+    /// The hints as MCP annotations; hints that the author did not give are left out.
     pub fn annotations(&self) -> JsonObject {
         let Hints { read_only, destructive, idempotent, open_world, .. } = self.hints();
         let hints = [

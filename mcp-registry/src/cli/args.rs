@@ -90,8 +90,8 @@ pub(super) struct HttpArguments {
     /// Also serves requests to this host, such as `tools.example.com`
     #[arg(long, value_name = "HOST", requires = "address")]
     pub(super) allow_host: Vec<String>,
-    /// Also serves web pages of this origin, such as `https://app.example.com`: browsers let them send requests and read
-    /// the responses
+    /// Also serves web pages of this origin, such as `https://app.example.com`: browsers let them send requests and
+    /// read the responses
     #[arg(long, value_name = "ORIGIN", requires = "address", value_parser = crate::transport::http::parse_origin)]
     pub(super) allow_origin: Vec<String>,
     /// Creates no sessions for clients of versions before 2026-07-28, so that any of several servers behind a load
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_grammar_is_sound() {
+    fn the_grammar_is_valid() {
         command("notes", None).debug_assert();
     }
 

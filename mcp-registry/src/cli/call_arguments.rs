@@ -9,7 +9,7 @@ use crate::catalog::tool::RegisteredTool;
 ///
 /// ```text
 /// {"a": 1}     all arguments
-/// key=value    text, or JSON where the schema asks for another type
+/// key=value    text, or JSON if the schema asks for another type
 /// key:=json    always JSON
 /// ```
 #[derive(Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub(super) enum ArgumentValue {
 }
 
 impl CallArguments {
-    /// Parses the words; the tool need not be known yet.
+    /// Parses the words of the command line. The tool need not be known yet.
     pub(super) fn parse(words: &[String]) -> Result<Self, String> {
         if let [object] = words {
             if object.trim_start().starts_with('{') {
@@ -43,7 +43,7 @@ impl CallArguments {
         Ok(Self(pairs))
     }
 
-    /// The arguments as the tool gets them.
+    /// The arguments as the tool receives them.
     pub(super) fn into_value(self, tool: &RegisteredTool) -> Result<Value, String> {
         let mut arguments = JsonObject::new();
         for (key, value) in self.0 {
@@ -79,8 +79,8 @@ fn property<'a>(tool: &'a RegisteredTool, key: &str) -> Option<&'a Value> {
     tool.input_schema().get("properties")?.get(name)
 }
 
-/// The text, parsed as JSON if the schema takes no string. Text that is not JSON is an error where the schema takes an
-/// array or an object; otherwise it stays a string, which the tool rejects together with all other faults.
+/// Parses the text as JSON, unless the schema accepts a string. Text that is not JSON is an error if the schema accepts
+/// an array or an object; otherwise, it stays a string, which the tool rejects together with all other faults.
 fn parse_by_schema(schema: Option<&Value>, key: &str, text: String) -> Result<Value, String> {
     let types = schema.map(types_of).unwrap_or_default();
     if types.is_empty() || types.contains(&"string") {
@@ -93,7 +93,7 @@ fn parse_by_schema(schema: Option<&Value>, key: &str, text: String) -> Result<Va
     }
 }
 
-/// The types that a schema takes; empty if it takes any.
+/// The types that a schema accepts; empty if it accepts any type.
 fn types_of(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
@@ -101,7 +101,7 @@ fn types_of(schema: &Value) -> Vec<&str> {
         _ => {
             let alternatives = ["anyOf", "oneOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
             let types: Vec<Vec<&str>> = alternatives.into_iter().flatten().map(types_of).collect();
-            // An alternative that takes any type makes the schema take any.
+            // If one alternative accepts any type, so does the schema.
             if types.iter().any(Vec::is_empty) { Vec::new() } else { types.concat() }
         }
     }
@@ -159,19 +159,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_left_to_the_tool() {
+    fn text_that_is_not_a_number_is_passed_to_the_tool() {
         let schema = json!({ "count": { "type": "integer" }, "flag": { "type": "boolean" } });
         assert_eq!(arguments(&schema, &["count=many", "flag=1"]).unwrap(), json!({ "count": "many", "flag": 1 }));
     }
 
     #[test]
-    fn one_json_object_holds_all_arguments() {
+    fn all_arguments_can_be_one_json_object() {
         assert_eq!(arguments(&json!({}), &[r#" {"a": "b=c"}"#]).unwrap(), json!({ "a": "b=c" }));
         assert_eq!(arguments(&json!({}), &[]).unwrap(), json!({}));
     }
 
     #[test]
-    fn mistakes_say_what_to_write() {
+    fn errors_say_what_to_write() {
         let list = json!({ "list": { "type": "array" } });
         for (line, message) in [
             (&["word"][..], "`word` is not an argument; write `key=value`"),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_that_takes_anything_takes_the_text() {
+    fn an_alternative_that_accepts_anything_accepts_the_text() {
         let schema = json!({ "anyOf": [{ "type": "integer" }, {}] });
         assert_eq!(parse_by_schema(Some(&schema), "a", "5".to_owned()).unwrap(), json!("5"));
     }

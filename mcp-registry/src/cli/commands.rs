@@ -75,7 +75,7 @@ impl Cli<'_> {
             let called_as = if tool.answers_to(name) { name } else { tool.name() };
             let result = registry.call_with(&ToolCall::new(called_as, arguments), &options).await;
             if trust.is_none() && tool.is_destructive() && is_permission_error(&result) {
-                print_note(&format!("if `{}` is to do that, add `--trust trusted`", tool.name()));
+                print_note(&format!("to allow `{}`, add `--trust trusted`", tool.name()));
             }
             Ok(result)
         })?;
@@ -99,7 +99,7 @@ fn print_result(result: &ToolResult) -> Result<ExitCode, Failure> {
     }
 }
 
-/// A text without control characters, which could change the terminal: tools return the texts of others.
+/// Escapes control characters, which could affect the terminal: results may contain text from third parties.
 fn printable(text: &str) -> String {
     let is_harmless = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
     let escaped =
@@ -107,7 +107,7 @@ fn printable(text: &str) -> String {
     text.chars().map(escaped).collect()
 }
 
-/// A tool by its name, or by the last segment or segments of its name if no other tool has them.
+/// A tool by its name, or by the last segments of its name if they are unambiguous.
 fn find_tool<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a RegisteredTool, Failure> {
     let error = match catalog.get(name) {
         Ok(tool) => return Ok(tool),

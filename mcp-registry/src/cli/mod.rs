@@ -1,4 +1,4 @@
-//! The command line of a program of tools: list, schema, call, lint, serve.
+//! A command line for the tools of a program: list, schema, call, lint, serve.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -16,21 +16,21 @@
 //! | `serve [--stdio [--drain-timeout TIME] \| --http ADDRESS [--token TOKEN]] [--trust LEVEL]` | serves the tools to a host; over HTTP with the feature `http` |
 //! | `lint [--strict]` | reports what hosts and models could stumble over |
 //!
-//! Without a command, the program prints an overview if stdin is a terminal. Otherwise it serves over stdin and stdout,
-//! since that is how hosts start a program.
+//! Without a command, the program prints an overview if stdin is a terminal. Otherwise, it serves over stdin and
+//! stdout, because that is how hosts start a program.
 //!
-//! **Names.** The last part of a tool's name is enough where it is unambiguous.
+//! **Names.** The last part of a tool's name is enough if it is unambiguous.
 //!
 //! **Arguments of a call** are one JSON object or a list of pairs. In `key=value`, the value is parsed as JSON if the
-//! tool's input schema asks for a number, a boolean, an array or an object, and is plain text otherwise. In `key:=json`,
-//! the value is always JSON.
+//! tool's input schema asks for a number, a boolean, an array or an object, and is plain text otherwise. In
+//! `key:=json`, the value is always JSON.
 //!
-//! **Exit codes:** 0 is success, 1 means that the tool or the check failed, 2 that the command line is wrong. Results go
-//! to stdout, everything else to stderr. (What a tool prints to stdout itself stays there, except under `serve`.)
+//! **Exit codes:** 0 is success, 1 means that the tool or the check failed, 2 that the command line is wrong. Results
+//! go to stdout, everything else to stderr. (Output that a tool itself prints to stdout stays there, except under
+//! `serve`.)
 //!
-//! **Settings.** [`main_with`] or [`Cli::state`] provides what the tools need to be called. Only `call` and `serve` use
-//! it, so listing tools needs no database. [`Cli::builder`] decides which tools there are and how they are named, for
-//! every command.
+//! **Settings.** [`main_with`] or [`Cli::state`] provides the state that calls need. Only `call` and `serve` use it, so
+//! listing tools needs no database. [`Cli::builder`] configures the tools and their names, for every command.
 //!
 //! **Extensions.** [`Cli::on_start`] receives the registry before it is used, for tools that add and remove tools.
 //! [`Cli::command`] adds a subcommand.
@@ -71,8 +71,8 @@ pub fn main() -> ExitCode {
     Cli::new().run()
 }
 
-/// Runs the command line of a program whose tools need state. The function adds the state to the builder; only `call` and
-/// `serve` run it.
+/// Runs the command line of a program whose tools need state. The function adds the state to the builder; only `call`
+/// and `serve` run it.
 ///
 /// ```no_run
 /// use std::process::ExitCode;
@@ -99,7 +99,7 @@ where
     Cli::new().state(setup).run()
 }
 
-/// The command line of a program of tools, with its settings.
+/// Configures the command line of a program.
 ///
 /// ```no_run
 /// use std::process::ExitCode;
@@ -130,17 +130,17 @@ struct CustomCommand<'a> {
     run: Box<dyn FnOnce(ArgMatches, Setup<'a>) -> SetupFuture<'a, ExitCode> + 'a>,
 }
 
-/// What a program's own code does asynchronously: a command, or a part of the setup.
+/// The future of a custom command, or of a part of the setup.
 type SetupFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + 'a>>;
 
 impl<'a> Cli<'a> {
-    /// A command line for the tools that are linked into this program, named after the program.
+    /// A command line for the tools that are linked into this program. Its name is that of the program.
     #[track_caller]
     pub fn new() -> Self {
         Self { info: None, instructions: None, setup: Setup::new(Location::caller()), commands: Vec::new() }
     }
 
-    /// Sets the program's name and version, which clients and `--version` see.
+    /// Sets the program's name and version, for clients and `--version`.
     pub fn info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.info = Some((name.into(), version.into()));
         self
@@ -152,13 +152,13 @@ impl<'a> Cli<'a> {
         self
     }
 
-    /// Configures the builder for every command: which tools there are, and how they are named.
+    /// Configures the tools and their names, for every command.
     pub fn builder(mut self, set: impl FnOnce(RegistryBuilder) -> RegistryBuilder + 'a) -> Self {
         self.setup.builder.push(Box::new(set));
         self
     }
 
-    /// Adds the state that the tools need to be called. Only `call` and `serve` run this, inside a tokio runtime.
+    /// Adds the state that calls need. Only `call` and `serve` run this, inside a tokio runtime.
     pub fn state<F, Fut>(mut self, setup: F) -> Self
     where
         F: FnOnce(RegistryBuilder) -> Fut + 'a,
@@ -168,7 +168,7 @@ impl<'a> Cli<'a> {
         self
     }
 
-    /// Runs this with the registry once it is built, before `call` and `serve` use it, inside a tokio runtime. A clone of
+    /// Runs this after the registry is built and before `call` and `serve` use it, inside a tokio runtime. A clone of
     /// the registry can add and remove tools as long as the program runs; clients are notified of each change.
     ///
     /// ```no_run
@@ -210,8 +210,8 @@ impl<'a> Cli<'a> {
     }
 
     /// Adds a subcommand. It runs inside a tokio runtime and receives clap's matches and a [`Setup`], which builds the
-    /// catalog or the registry if the command needs one. An error is printed, and the program exits with 1. The name and
-    /// the aliases must differ from those of other commands.
+    /// catalog or the registry if the command needs it. An error is printed, and the program exits with 1. The name
+    /// and the aliases must differ from those of other commands.
     ///
     /// ```no_run
     /// use std::process::ExitCode;
@@ -314,7 +314,7 @@ impl fmt::Debug for Cli<'_> {
     }
 }
 
-/// Runs the future on a new tokio runtime, without waiting for the tasks that it leaves behind.
+/// Runs the future on a new tokio runtime, without waiting for its remaining tasks.
 fn run_async<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     if runtime::Handle::try_current().is_ok() {
         return Err(Failure::failed("the command line starts tokio itself; call it in a plain `fn main`"));
@@ -333,7 +333,7 @@ mod tests {
     use super::{Failure, run_async};
 
     #[test]
-    fn a_runtime_inside_a_runtime_is_refused_before_tokio_panics() {
+    fn a_runtime_inside_a_runtime_is_an_error_and_not_a_panic() {
         let runtime = runtime::Builder::new_current_thread().build().unwrap();
         let result = runtime.block_on(async { run_async(async { Ok(()) }) });
         assert!(matches!(result, Err(Failure::Failed(message)) if message.ends_with("in a plain `fn main`")));

@@ -1,4 +1,4 @@
-//! What a command prints, and how it reports a failure.
+//! Prints the results and failures of commands.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -9,13 +9,13 @@ use mcp_core::error::BoxError;
 
 use super::style::{Styles, styled};
 
-/// Why a command stopped.
+/// The reason why a command stopped.
 pub(super) enum Failure {
     /// The command failed.
     Failed(String),
     /// The command line is wrong.
     Usage(String),
-    /// An error of clap's, or the help that was requested.
+    /// An error from clap, or the requested help.
     Clap(clap::Error),
 }
 
@@ -36,7 +36,7 @@ impl Failure {
             Self::Failed(message) => (message, ExitCode::FAILURE),
             Self::Usage(message) => (message, Self::USAGE.into()),
             Self::Clap(error) => {
-                // There is nowhere to report that stderr fails.
+                // There is nowhere to report an error of stderr.
                 let _ = error.print();
                 return if error.use_stderr() { Self::USAGE.into() } else { ExitCode::SUCCESS };
             }
@@ -77,7 +77,7 @@ pub(super) fn print(text: &str) -> Result<ExitCode, Failure> {
 
 /// Prints a note to stderr.
 pub(super) fn print_note(text: &str) {
-    // There is nowhere to report that stderr fails.
+    // There is nowhere to report an error of stderr.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

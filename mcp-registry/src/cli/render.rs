@@ -1,4 +1,4 @@
-//! The texts that commands print.
+//! Renders the text that commands print.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::catalog::lint::{Finding, Severity};
 use crate::catalog::tool::RegisteredTool;
 
-/// The tools, one a line.
+/// The tools, one per line.
 pub(super) fn list(tools: &[&RegisteredTool], styles: Styles) -> String {
     let width = tools.iter().map(|tool| tool.name().len()).max().unwrap_or_default();
     let mut text = String::new();
@@ -28,7 +28,7 @@ pub(super) fn list(tools: &[&RegisteredTool], styles: Styles) -> String {
     text
 }
 
-/// What to know before calling a tool.
+/// Remarks that matter before a call.
 fn remarks(tool: &RegisteredTool) -> Vec<String> {
     let destructive = tool.is_destructive().then(|| "destructive".to_owned());
     let hidden = tool.is_hidden().then(|| "hidden".to_owned());
@@ -39,7 +39,7 @@ fn remarks(tool: &RegisteredTool) -> Vec<String> {
     destructive.into_iter().chain(hidden).chain(deprecated).collect()
 }
 
-/// The first sentence.
+/// The first sentence of a description.
 fn summary(description: &str) -> String {
     let paragraph: Vec<&str> = description.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let paragraph = paragraph.join(" ");
@@ -49,7 +49,7 @@ fn summary(description: &str) -> String {
     }
 }
 
-/// What a call returned, or why it failed. A failure is one by its status, as it is in the exit code for JSON.
+/// The value that a call returned, or its error. The status decides whether the call failed, as for the exit code.
 pub(super) fn outcome(result: &ToolResult) -> Result<String, String> {
     if !result.is_failure() {
         return Ok(value(result));
@@ -61,7 +61,8 @@ fn error_text(error: &ErrorDetail) -> String {
     format!("{}: {}", error.error_type, error.error_message)
 }
 
-/// What a tool returned: its content, or else its data. A text is printed as it is, and `{"result": value}` as the value.
+/// The content that a tool returned, or else its data. A string is printed without quotes, and `{"result": value}` as
+/// the value.
 fn value(result: &ToolResult) -> String {
     if let Some(content) = result.content.as_ref().filter(|content| !content.is_empty()) {
         let blocks = content.iter().map(|block| match block {
@@ -79,7 +80,7 @@ fn value(result: &ToolResult) -> String {
     }
 }
 
-/// What a result says besides its outcome. A call that succeeded in part may have an error.
+/// The notices, the explanation, and the error of a call that succeeded only in part.
 pub(super) fn notices(result: &ToolResult) -> Vec<String> {
     let notices = result.meta.get(NOTICES).and_then(Value::as_array);
     let notices = notices.into_iter().flatten().map(|notice| {
@@ -87,7 +88,7 @@ pub(super) fn notices(result: &ToolResult) -> Vec<String> {
         match (text("since"), text("replaced_by"), text("name")) {
             (Some(since), Some(other), _) => format!("deprecated since version {since}; use `{other}` instead"),
             (Some(since), None, _) => format!("deprecated since version {since}"),
-            (None, _, Some(name)) => format!("that is an older name; use `{name}` instead"),
+            (None, _, Some(name)) => format!("this is an older name; use `{name}` instead"),
             (None, _, None) => notice.to_string(),
         }
     });
@@ -95,7 +96,7 @@ pub(super) fn notices(result: &ToolResult) -> Vec<String> {
     notices.chain(result.explanation.clone()).chain(error).collect()
 }
 
-/// The tools, and what to do next.
+/// The tools, and suggestions for what to do next.
 pub(super) fn overview(program: &str, catalog: &Catalog, styles: Styles) -> String {
     let tools: Vec<&RegisteredTool> = catalog.list_registered_tools().iter().collect();
     let mut text = format!("{} has {}:\n\n", styled(styles.name, program), counted(tools.len(), "tool"));
@@ -121,7 +122,7 @@ pub(super) fn overview(program: &str, catalog: &Catalog, styles: Styles) -> Stri
     text
 }
 
-/// How to call a tool, without the values.
+/// An example call of a tool, without the values.
 fn call_example(tool: &RegisteredTool) -> String {
     let required = tool.input_schema().get("required").and_then(Value::as_array);
     let keys = required.into_iter().flatten().filter_map(Value::as_str);
@@ -151,7 +152,7 @@ pub(super) fn findings(findings: &[Finding], styles: Styles) -> String {
     text
 }
 
-/// How many findings there are.
+/// The number of findings.
 pub(super) fn lint_summary(tools: usize, errors: usize, warnings: usize) -> String {
     format!("{}: {}, {}", counted(tools, "tool"), counted(errors, "error"), counted(warnings, "warning"))
 }
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_may_be_broken_into_lines() {
+    fn the_first_sentence_may_span_lines() {
         assert_eq!(summary("Reads a\n file. And more.\n\nMore."), "Reads a file.");
         assert_eq!(summary("Version 1.2 of it\n\nMore."), "Version 1.2 of it");
         assert_eq!(summary(""), "");
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_shown_bare() {
+    fn a_value_is_printed_without_its_wrapper() {
         assert_eq!(value(&ToolResult::data(5)), "5");
         assert_eq!(value(&ToolResult::data("two\nlines")), "two\nlines");
         assert_eq!(
@@ -250,7 +251,7 @@ mod tests {
             notices(&result),
             [
                 "deprecated since version 1.1.0; use `show.add` instead",
-                "that is an older name; use `show.add` instead",
+                "this is an older name; use `show.add` instead",
                 "it was there already"
             ]
         );

@@ -1,4 +1,4 @@
-//! The command `serve`: the tools as an MCP server, over stdin and stdout or over HTTP.
+//! The command `serve`: runs an MCP server, over stdin and stdout or over HTTP.
 
 #[cfg(feature = "http")]
 use std::env::VarError;
@@ -31,7 +31,7 @@ impl Cli<'_> {
                 server = server.drain_timeout(timeout);
             }
             if io::stdin().is_terminal() {
-                print_note("serving over stdin and stdout, one JSON-RPC message a line, until stdin ends");
+                print_note("serving over stdin and stdout, one JSON-RPC message per line, until stdin ends");
             }
             serve_stdio(server).await.map_err(Failure::failed)
         })?;
@@ -50,7 +50,7 @@ impl Cli<'_> {
                 (Some(token), _) | (None, Ok(token)) => Some(token),
                 (None, Err(VarError::NotPresent)) => None,
                 (None, Err(VarError::NotUnicode(_))) => {
-                    return Err(Failure::failed("`MCP_TOKEN` is no text; set one that is"));
+                    return Err(Failure::failed("`MCP_TOKEN` is not valid UTF-8; set another token"));
                 }
             };
             if let Some(token) = token {

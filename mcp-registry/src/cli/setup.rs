@@ -1,4 +1,4 @@
-//! How a program sets up its tools: the catalog without state, the registry with it.
+//! Sets up the tools of a program: the catalog without state, the registry with it.
 
 use std::fmt;
 use std::panic::Location;
@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use crate::registry::builder::RegistryBuilder;
 use crate::runtime::TokioRuntime;
 
-/// The tools as [`Cli`](super::Cli) is configured to set them up. Each command builds what it needs.
+/// Builds the tools as [`Cli`](super::Cli) configures them. Each command builds only what it needs.
 pub struct Setup<'a> {
     /// Where the command line was created, for errors.
     location: &'static Location<'static>,
@@ -26,14 +26,14 @@ impl Setup<'_> {
         Self { location, builder: Vec::new(), state: Vec::new(), on_start: Vec::new() }
     }
 
-    /// Builds the catalog: lists and schemas, which need no state.
+    /// Builds the catalog, for lists and schemas. It needs no state.
     pub fn catalog(self) -> Result<Catalog, RegistrationError> {
         let builder = self.builder.into_iter().fold(Registry::builder(), |builder, set| set(builder));
         builder.catalog_at(self.location)
     }
 
-    /// Builds the registry with its state, and runs [`Cli::on_start`](super::Cli::on_start). It has to be awaited inside a
-    /// tokio runtime, as commands are.
+    /// Builds the registry with its state, and runs [`Cli::on_start`](super::Cli::on_start). This must be awaited
+    /// inside a tokio runtime, as commands are.
     pub async fn registry(self) -> Result<Registry, BoxError> {
         self.registry_with(None).await
     }

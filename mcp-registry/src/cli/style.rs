@@ -1,11 +1,11 @@
-//! Text styles, for streams that show them.
+//! Text styles, for terminals that support them.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Style};
 
-/// The styles of the parts of the output.
+/// The styles for the parts of the output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Styles {
     pub(super) name: Style,
@@ -25,7 +25,7 @@ impl Styles {
         error: AnsiColor::Red.on_default().bold(),
     };
 
-    /// Colors on a terminal that shows them, unless `NO_COLOR` is set.
+    /// Colors on a terminal that supports them, unless `NO_COLOR` is set.
     pub(super) fn for_stream(stream: &impl IsTerminal) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");

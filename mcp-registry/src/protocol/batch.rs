@@ -1,4 +1,4 @@
-//! Batches: an array of messages in place of one, which only 2025-03-26 has.
+//! Batches: an array of messages in place of one message. Only 2025-03-26 has them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use crate::call::buffered::buffered;
 /// The maximum number of messages in a batch.
 const MAX_MESSAGES: usize = 32;
 
-/// The maximum size of the answers to a batch. A single answer may be larger, as it may be outside of a batch.
+/// The maximum total size of the answers to a batch. The first answer may be larger, as it may be outside of a batch.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// The requests that cannot be part of a batch.
-const ALONE: [&str; 2] = ["initialize", "subscriptions/listen"];
+/// Requests that cannot be part of a batch.
+const NOT_IN_BATCH: [&str; 2] = ["initialize", "subscriptions/listen"];
 
 /// The messages of a batch.
 pub(super) struct Batch<'a> {
@@ -36,7 +36,7 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// Reads a batch. `None` if the message is not one, or the connection's version has no batches.
+    /// Parses a batch. `None` if the message is not a batch, or the connection's version has no batches.
     pub(super) fn read(message: &'a [u8], peer: &Peer) -> Option<Self> {
         if !message.trim_ascii_start().starts_with(b"[")
             || peer.protocol_version() != Some(ProtocolVersion::V2025_03_26)
@@ -46,7 +46,7 @@ impl<'a> Batch<'a> {
         serde_json::from_slice(message).ok().filter(|batch: &Self| !batch.messages.is_empty())
     }
 
-    /// The messages that are carried out: none of a batch that is too long.
+    /// The messages to handle: none if the batch is too long.
     #[cfg(feature = "http")]
     pub(super) fn into_messages(self) -> Vec<&'a RawValue> {
         if self.is_too_long { Vec::new() } else { self.messages }
@@ -109,7 +109,7 @@ impl Server {
                 _ => None,
             };
             match request {
-                Some((id, method)) if ALONE.contains(&method) => {
+                Some((id, method)) if NOT_IN_BATCH.contains(&method) => {
                     let message = format!("`{method}` cannot be part of a batch; send it by itself");
                     respond_error(Some(&id), &invalid_request(message), out);
                 }
@@ -153,12 +153,12 @@ impl Server {
     }
 }
 
-/// How many bytes the answers to a batch have, some of which are made at the same time.
+/// The number of bytes in the answers to a batch so far. Answers may be written concurrently.
 #[derive(Clone, Default)]
 struct Budget(Arc<AtomicUsize>);
 
 impl Budget {
-    /// Counts the answer that begins at `start`, or replaces it by an error if it exceeds the budget.
+    /// Counts the answer that begins at `start`, or replaces it with an error if it exceeds the budget.
     fn fit(&self, id: Option<&Id<'_>>, start: usize, out: &mut Vec<u8>) {
         let size = out.len().saturating_sub(start);
         let add = |used: usize| (used == 0 || used + size <= MAX_BYTES).then_some(used + size);
@@ -173,7 +173,7 @@ impl Budget {
     }
 }
 
-/// The array of the answers, each of which ends with a comma. `None` if there are none.
+/// Closes the array of answers, each of which ends with a comma. `None` if there are no answers.
 fn close_array(mut answers: Vec<u8>) -> Option<Vec<u8>> {
     let last = answers.last_mut().filter(|last| **last == b',')?;
     *last = b']';

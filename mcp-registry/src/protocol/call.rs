@@ -25,14 +25,14 @@ use crate::call::result::Answer;
 use crate::call::run::CANCELLED;
 use crate::util::lock::lock;
 
-/// A call of a tool, as the request has it.
+/// A call of a tool, as in the request.
 pub(super) struct ToolRequest<'a> {
     id: Option<&'a Id<'a>>,
     name: &'a str,
     arguments: &'a str,
     meta: Option<&'a RawValue>,
     progress_token: Option<Value>,
-    /// The lowest level of log messages, in versions where each request has its own; `None` turns them off there.
+    /// The minimum level of log messages, in versions in which each request has its own; there, `None` turns them off.
     log_level: Option<LogLevel>,
     version: ProtocolVersion,
 }
@@ -71,15 +71,15 @@ impl<'a> ToolRequest<'a> {
         Self { id: None, name, arguments, meta: None, progress_token: None, log_level: None, version }
     }
 
-    /// The options of the call: those of the connection, and the `_meta`. Fails if no tool could read the `_meta`.
+    /// The options of the call: those of the connection, with the request's `_meta`. Fails if the `_meta` is invalid.
     fn options(&self, peer: &Peer) -> Result<CallOptions, RpcError> {
         let Some(id) = self.id else { return Ok(peer.call_options().clone()) };
         let mut options = peer.call_options().clone().request_id(id.to_string());
         if let Some(raw) = self.meta.filter(|raw| raw.get() != "null") {
             options = options.meta_json(raw.get()).map_err(|error| invalid_params(format!("`_meta`: {error}")))?;
         }
-        let lowest = if self.version.is_stateless() { self.log_level } else { Some(peer.log_level()) };
-        if !peer.can_notify() || (self.progress_token.is_none() && lowest.is_none()) {
+        let min_level = if self.version.is_stateless() { self.log_level } else { Some(peer.log_level()) };
+        if !peer.can_notify() || (self.progress_token.is_none() && min_level.is_none()) {
             return Ok(options);
         }
         let (peer, tool, token) = (peer.clone(), self.name.to_owned(), self.progress_token.clone());
@@ -88,7 +88,7 @@ impl<'a> ToolRequest<'a> {
         Ok(options.on_event(move |event| match event {
             ToolEvent::Progress { done, total, message } => {
                 let Some(token) = &token else { return };
-                // Progress only ever increases.
+                // The protocol requires that progress increases.
                 let mut last = lock(&last_progress);
                 if done > *last && done.is_finite() {
                     *last = done;
@@ -96,7 +96,7 @@ impl<'a> ToolRequest<'a> {
                     peer.notify(notification("notifications/progress", params));
                 }
             }
-            ToolEvent::Log { level, message } if lowest.is_some_and(|lowest| level >= lowest) => {
+            ToolEvent::Log { level, message } if min_level.is_some_and(|min_level| level >= min_level) => {
                 let params = json!({ "level": level, "logger": tool, "data": message });
                 peer.notify(notification("notifications/message", params));
             }
@@ -149,7 +149,7 @@ impl Server {
         self.begin_call(form, &call, peer, out)
     }
 
-    /// Begins a call, in any form.
+    /// Starts a call, in any format.
     pub(super) fn begin_call(
         &self,
         form: CallForm<'_>,
@@ -202,7 +202,7 @@ impl Server {
         }
     }
 
-    /// Answers a call that is not made.
+    /// Answers a call that is rejected before it is made.
     pub(super) fn reject_call(
         &self,
         form: &CallForm<'_>,
@@ -221,7 +221,7 @@ impl Server {
     }
 }
 
-/// Answers a request that is no valid call.
+/// Answers a request that is not a valid call.
 fn respond_fault(form: &CallForm<'_>, error: RpcError, out: &mut Vec<u8>) -> Step {
     if let Some(id) = &form.id {
         return fail(form.dialect, id, error, out);
@@ -230,7 +230,7 @@ fn respond_fault(form: &CallForm<'_>, error: RpcError, out: &mut Vec<u8>) -> Ste
     Step::Done(ReplyKind::Response(form.dialect))
 }
 
-/// The reply to a call that takes longer.
+/// The reply to a call that does not end immediately.
 pub(super) struct CallReply {
     server: Server,
     form: CallForm<'static>,
@@ -245,7 +245,7 @@ impl CallReply {
         self.call.ends_soon()
     }
 
-    /// Appends the reply if it is there; if `yields`, within a few yields of this thread.
+    /// Appends the reply if it is ready; if `yields` is set, after a few yields of this thread.
     pub(super) fn try_finish(&mut self, yields: bool, out: &mut Vec<u8>) -> Option<ReplyKind> {
         let Self { server, form, call, in_flight } = self;
         let (start, writer) = (out.len(), server.form_writer(form));
@@ -263,7 +263,7 @@ impl CallReply {
 }
 
 impl Server {
-    /// Ends a call and answers it, unless its client has cancelled it. A value has been written from `start` on.
+    /// Ends a call and answers it, unless the client has cancelled it. A value was already written, from `start` on.
     pub(super) fn settle(
         &self,
         form: &CallForm<'_>,

@@ -1,4 +1,4 @@
-//! The result of a call, in the form of its dialect and version.
+//! The result of a call, in the format of its dialect and version.
 
 use std::borrow::Cow;
 
@@ -21,11 +21,11 @@ use crate::call::result::{
     Answer, DataWriter, FlatWriter, ResultWriter, WRAPPER, add_notices, append_meta, wrap_value, write_result,
 };
 
-/// How a call is answered.
+/// The format of the answer to a call.
 pub(super) struct CallForm<'a> {
     pub(super) dialect: Dialect,
     pub(super) version: ProtocolVersion,
-    /// A flat call has none.
+    /// `None` for a flat call.
     pub(super) id: Option<Id<'a>>,
 }
 
@@ -34,13 +34,13 @@ impl CallForm<'_> {
         CallForm { dialect: self.dialect, version: self.version, id: self.id.map(Id::into_owned) }
     }
 
-    /// Whether results have structured content beside the text.
+    /// Whether results have structured content in addition to the text.
     fn is_structured(&self) -> bool {
         self.version >= ProtocolVersion::V2025_06_18
     }
 }
 
-/// Writes the values that tools return in the form of a call.
+/// Writes the values that tools return in the format of a call.
 pub(super) struct FormWriter<'a> {
     form: &'a CallForm<'a>,
     server: &'a Server,
@@ -68,14 +68,14 @@ impl ResultWriter for FormWriter<'_> {
             DataWriter.after(wraps, value, notices, out);
             return out.push(b'}');
         }
-        // JSON has line breaks only between its tokens, and a message is one line.
+        // A message must be one line. In JSON, line breaks occur only between tokens.
         out[value..].iter_mut().filter(|byte| **byte < b' ').for_each(|byte| *byte = b' ');
         let is_structured = self.form.is_structured();
         let text = other_text(wraps, is_structured, &out[value..]);
         let (mut value, mut end) = (value, out.len());
         if is_structured {
             let is_wrapped = wrap_value(wraps, value, out);
-            // The value moves if it is wrapped only now.
+            // Wrapping the value now moves it.
             (value, end) = (value + out.len() - end, out.len());
             out.extend_from_slice(if is_wrapped {
                 br#"},"content":[{"type":"text","text":"#
@@ -85,11 +85,10 @@ impl ResultWriter for FormWriter<'_> {
         }
         match text {
             None => append_as_string(out, value..end),
-            // A text can always be written to a buffer.
+            // Writing a string to a buffer cannot fail.
             Some(text) => drop(serde_json::to_writer(&mut *out, &text)),
         }
         if !is_structured {
-            // The text replaces the value.
             out.drain(value..end);
         }
         out.extend_from_slice(br#"}],"isError":false"#);
@@ -98,8 +97,8 @@ impl ResultWriter for FormWriter<'_> {
     }
 }
 
-/// The text for the model, if it is not the value itself: a value inside `{"result": value}` stands for itself, unless it is
-/// an object; and a text that only repeats a large value is cut.
+/// The text for the model, if it differs from the value: `{"result": value}` is unwrapped, unless that value is an
+/// object; and a text that only repeats a large value is truncated.
 fn other_text(wraps: bool, is_structured: bool, json: &[u8]) -> Option<String> {
     let is_object = json.first() == Some(&b'{');
     let shown = match (wraps, is_object) {
@@ -114,12 +113,12 @@ fn other_text(wraps: bool, is_structured: bool, json: &[u8]) -> Option<String> {
     if matches!(shown, Cow::Borrowed(_)) && json.len() <= limit {
         return None;
     }
-    // A string stands for its text.
+    // The text of a string is its content, without quotes.
     let text: Option<String> = if shown.first() == Some(&b'"') { serde_json::from_slice(&shown).ok() } else { None };
     Some(repeated(&text.map_or_else(|| String::from_utf8_lossy(&shown), Cow::Owned), limit))
 }
 
-/// An object with no other member.
+/// An object with `result` as its only member.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OnlyResult<'a> {
@@ -132,7 +131,7 @@ impl Server {
         FormWriter { form, server: self }
     }
 
-    /// Appends what the version has at the end of each result, and the notices of the call.
+    /// Appends the end of a result in this version, with the notices of the call.
     fn append_call_suffix(&self, version: ProtocolVersion, notices: &[Notice], out: &mut Vec<u8>) {
         if notices.is_empty() {
             let suffix =
@@ -151,7 +150,7 @@ impl Server {
         append_meta(&meta, out);
     }
 
-    /// Answers a call, unless its result is written already.
+    /// Answers a call, unless its result was already written.
     pub(super) fn respond_call(
         &self,
         form: &CallForm<'_>,

@@ -1,4 +1,4 @@
-//! Reading requests: their parameters, their `_meta`, and the version of MCP that they use.
+//! Parses requests: their parameters, their `_meta`, and the version of MCP that they use.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the version of a request, and checks it against the headers of the transport.
+    /// Parses the version of a request, and checks it against the transport's headers.
     pub(super) fn read(
         headers: &impl TransportHeaders,
         method: &str,
@@ -65,7 +65,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The parameters of all methods. Each method ignores those of the others.
+/// The parameters of all methods. Each method ignores the parameters of the others.
 #[derive(Clone, Default, Deserialize)]
 pub(super) struct Params<'a> {
     #[serde(rename = "_meta", borrow, default)]
@@ -106,14 +106,14 @@ pub(super) struct Meta<'a> {
 }
 
 impl Meta<'_> {
-    /// Whether it is one of a version in which each request carries its own version.
+    /// Whether it belongs to a version of MCP in which each request carries its own version.
     pub(super) fn is_stateless(&self) -> bool {
         self.capabilities.is_some() || self.info.is_some()
     }
 }
 
 impl<'a> Params<'a> {
-    /// The parameters of a message; the default if it has none.
+    /// The parameters of a message; empty if it has none.
     pub(super) fn read<'m>(params: RpcParams<'m, 'a, Self>) -> Result<Cow<'m, Self>, RpcError> {
         match params {
             Ok(params) => Ok(Cow::Borrowed(params)),
@@ -131,13 +131,13 @@ impl<'a> Params<'a> {
         let meta: Meta<'a> = read("params._meta", raw)?;
         if meta.capabilities.is_some_and(|capabilities| !capabilities.get().starts_with('{')) {
             return Err(invalid_params(
-                "`_meta` has client capabilities that are no object; send one, `{}` if there are none",
+                "`_meta` has client capabilities that are not an object; send one, `{}` if there are none",
             ));
         }
         Ok(meta)
     }
 
-    /// Where the page of a list begins.
+    /// The position at which the page of a list begins.
     pub(super) fn cursor(&self) -> Result<Option<Cow<'a, str>>, RpcError> {
         self.cursor.map(|raw| text("cursor", raw)).transpose()
     }
@@ -147,12 +147,12 @@ impl<'a> Params<'a> {
         text("protocolVersion", self.protocol_version.ok_or_else(|| missing("protocolVersion"))?)
     }
 
-    /// The lowest level of log messages that the client wants.
+    /// The minimum level of log messages for the client.
     pub(super) fn level(&self) -> Result<Cow<'a, str>, RpcError> {
         text("level", self.level.ok_or_else(|| missing("level"))?)
     }
 
-    /// The request that a notification concerns.
+    /// The request that a notification refers to.
     pub(super) fn request_id(&self) -> Option<Id<'static>> {
         self.request_id.and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
@@ -168,7 +168,7 @@ fn text<'a>(field: &str, raw: &'a RawValue) -> Result<Cow<'a, str>, RpcError> {
     read.map(|text| text.0).map_err(|_| invalid_params(format!("`{field}` must be a string; send one")))
 }
 
-/// Reads an object. (serde would accept an array as well.)
+/// Parses an object. (serde would accept an array as well.)
 pub(super) fn read<'a, T: Deserialize<'a>>(field: &str, raw: &'a RawValue) -> Result<T, RpcError> {
     if !raw.get().starts_with('{') {
         return Err(invalid_params(format!("`{field}` must be an object; send one")));
@@ -178,7 +178,7 @@ pub(super) fn read<'a, T: Deserialize<'a>>(field: &str, raw: &'a RawValue) -> Re
     })
 }
 
-/// The value of a field with two spellings; an error if both are there and differ.
+/// The value of a field with two names; an error if both are present and differ.
 pub(super) fn either<'a, T>(
     one: Option<&'a T>,
     other: Option<&'a T>,

@@ -1,4 +1,4 @@
-//! Writing responses, results and notifications.
+//! Writes responses, results and notifications.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(super) fn respond(id: &Id<'_>, result: &impl Serialize, out: &mut Vec<u8>) {
     });
 }
 
-/// Appends the response to a request, whose result is written as JSON.
+/// Appends the response to a request. The function writes the result as JSON.
 pub(super) fn respond_result(id: &Id<'_>, out: &mut Vec<u8>, result: impl FnOnce(&mut Vec<u8>)) {
     begin_response(id, out);
     result(out);
@@ -31,21 +31,21 @@ pub(super) fn begin_response(id: &Id<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(br#","result":"#);
 }
 
-/// Appends an error; without an ID if none could be read.
+/// Appends an error response; without an ID if none could be parsed.
 pub(crate) fn respond_error(id: Option<&Id<'_>>, error: &RpcError, out: &mut Vec<u8>) {
     let response = RpcResponse::failure(id.cloned(), error.clone());
     let _ = serde_json::to_writer(out, &response);
 }
 
-/// Answers a request with an error, in the form of its dialect.
+/// Answers a request with an error, in the format of its dialect.
 pub(super) fn fail(dialect: Dialect, id: &Id<'_>, error: RpcError, out: &mut Vec<u8>) -> Step {
     let error = if dialect == Dialect::Legacy { error.into_legacy() } else { error };
     respond_error(Some(id), &error, out);
     Step::Done(ReplyKind::Response(dialect))
 }
 
-/// The result in the form of a version. Blocks that the version does not have become texts: clients would otherwise reject
-/// the whole result.
+/// Converts a result to the format of a version. Blocks that the version does not have become text blocks; otherwise,
+/// clients would reject the whole result.
 pub(super) fn result_for_version(result: ToolResult, version: ProtocolVersion) -> CallToolResult {
     if version >= ProtocolVersion::V2025_06_18 {
         return result.into();
@@ -63,7 +63,7 @@ pub(super) fn result_for_version(result: ToolResult, version: ProtocolVersion) -
     result
 }
 
-/// The text in place of a block that the version does not have; `None` if it has it.
+/// The text that replaces a block that the version does not have; `None` if the version has it.
 fn text_for_version(block: &Content, version: ProtocolVersion) -> Option<String> {
     match block {
         Content::Text { .. } | Content::Image { .. } | Content::Resource { .. } => None,
@@ -77,7 +77,7 @@ fn text_for_version(block: &Content, version: ProtocolVersion) -> Option<String>
             let description = description.map(|description| format!(" ({description})")).unwrap_or_default();
             Some(format!("{name}: {uri}{description}"))
         }
-        // A block of a newer version, or of none.
+        // A block of a newer version, or one that no version defines.
         other => serde_json::to_string(other).ok(),
     }
 }
@@ -91,13 +91,13 @@ pub(super) fn notification(method: &'static str, params: impl Serialize) -> Vec<
     out
 }
 
-/// What happens to a notification while its client does not read.
+/// What happens to a notification while the client does not read.
 #[cfg(any(feature = "stdio", feature = "http"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// Dropped while too much waits: progress and log messages.
+    /// It is dropped while too much output is queued: progress and log messages.
     Droppable,
-    /// A later one replaces an earlier one: a change of the list of tools.
+    /// It replaces an earlier one: changes of the list of tools.
     Latest,
     Always,
 }
@@ -113,7 +113,7 @@ pub(crate) fn delivery(notification: &[u8]) -> Delivery {
     }
 }
 
-/// Appends the JSON at a place of the buffer as a JSON string: a string as it is, anything else as its text.
+/// Appends JSON in the buffer as a JSON string: a string unchanged, any other value as its JSON text.
 pub(super) fn append_as_string(out: &mut Vec<u8>, json: Range<usize>) {
     if out.get(json.start) == Some(&b'"') {
         out.extend_from_within(json);
@@ -124,7 +124,7 @@ pub(super) fn append_as_string(out: &mut Vec<u8>, json: Range<usize>) {
     for at in json {
         match out[at] {
             byte @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', byte]),
-            // JSON has control characters only between its tokens.
+            // In JSON, control characters occur only between tokens.
             ..b' ' => out.push(b' '),
             byte => out.push(byte),
         }
@@ -143,16 +143,16 @@ mod tests {
     }
 
     #[test]
-    fn any_json_can_be_a_text() {
+    fn any_json_can_become_a_string() {
         assert_eq!(text_of(br#""a \"text\"\n""#), "a \"text\"\n");
         assert_eq!(text_of(br#"{"a":"\\ \""}"#), r#"{"a":"\\ \""}"#);
-        // As a value that was read from a file comes.
+        // Pretty-printed JSON.
         assert_eq!(text_of(b"{\n\t\"a\": 1\r\n}"), "{  \"a\": 1  }");
     }
 
     #[cfg(any(feature = "stdio", feature = "http"))]
     #[test]
-    fn progress_is_kept_if_there_is_room_and_changes_once() {
+    fn progress_may_be_dropped_and_list_changes_are_merged() {
         use super::{Delivery, delivery, notification};
 
         for (method, how) in [

@@ -1,4 +1,4 @@
-//! The errors of the protocol.
+//! Protocol errors.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ fn validation_error(code: i64, message: impl Into<String>) -> RpcError {
     RpcError::new(code, message).data(json!({ "error_type": "ValidationError" }))
 }
 
-/// The request is not one.
+/// The message is not a valid request.
 pub(super) fn invalid_request(message: impl Into<String>) -> RpcError {
     validation_error(code::INVALID_REQUEST, message)
 }
@@ -41,23 +41,25 @@ pub(super) fn missing_version() -> RpcError {
     invalid_params("`_meta` has no `io.modelcontextprotocol/protocolVersion`; add the version of the request")
 }
 
-/// The headers differ from the message.
+/// The headers do not match the message.
 #[cfg(feature = "http")]
 pub(crate) fn header_mismatch(message: impl Into<String>) -> RpcError {
     validation_error(code::HEADER_MISMATCH, message)
 }
 
-/// The versions that are served, newest first.
+/// The supported versions, newest first.
 pub(super) fn supported_versions(oldest: ProtocolVersion) -> Vec<&'static str> {
     ProtocolVersion::ALL.into_iter().filter(|version| *version >= oldest).map(ProtocolVersion::as_str).collect()
 }
 
-/// The version is not supported, or begins with `initialize`.
+/// The version is not supported, or requires `initialize`.
 pub(crate) fn unsupported_version(requested: &str, oldest: ProtocolVersion) -> RpcError {
     let supported = supported_versions(oldest);
     let message = match ProtocolVersion::from_name(requested).filter(|version| *version >= oldest) {
         Some(version) => {
-            format!("MCP {version} begins with `initialize` and has no version in `_meta`; do so, or use a newer one")
+            format!(
+                "MCP {version} begins with `initialize` and has no version in `_meta`; call it, or use a newer version"
+            )
         }
         None => format!("MCP {} is not supported; use one of {}", short(requested), supported.join(", ")),
     };
@@ -75,7 +77,7 @@ pub(super) fn unknown_method(method: &str) -> RpcError {
     validation_error(code::METHOD_NOT_FOUND, message)
 }
 
-/// Another request with the ID is in flight.
+/// Another request with this ID is in flight.
 pub(super) fn id_in_use() -> RpcError {
     invalid_request("a request with this id is still in flight; give each request its own")
 }
@@ -84,7 +86,7 @@ pub(super) fn token_in_use() -> RpcError {
     invalid_params("a request with this `progressToken` is still in flight; give each request its own")
 }
 
-/// The call was cancelled because the server no longer waits for it.
+/// The call was cancelled because the server is shutting down.
 pub(super) fn shutting_down(tool: &str) -> ToolError {
     let message =
         format!("`{tool}` was cancelled because the server is shutting down; call it again once the server is back");
@@ -97,12 +99,12 @@ pub(super) fn busy(in_flight: usize) -> ToolError {
     ToolError::new(ErrorType::API_LIMIT_EXCEEDED, message)
 }
 
-/// The panic of code that made an answer. Where errors are masked, the client gets an ID in place of the reason.
+/// A panic while an answer was written. If errors are masked, the client gets an ID in place of the reason.
 pub(crate) fn internal(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> RpcError {
     let (what, reason) = ("the answer could not be made", panicked.message());
     let (message, data) = if registry.settings().masks(options) {
         let id = correlation_id();
-        trace::warn(&format!("{what}: {reason} (the client was shown the id {id} only)"));
+        trace::warn(&format!("{what}: {reason} (the client saw only the ID {id})"));
         let message = format!("{what}; the operator of the server can find the reason under the ID {id}");
         (message, json!({ "error_type": "ToolExecutionError", "details": { "correlation_id": id } }))
     } else {
@@ -112,8 +114,8 @@ pub(crate) fn internal(registry: &Registry, options: &CallOptions, panicked: &Pa
     RpcError::new(code::INTERNAL_ERROR, message).data(data)
 }
 
-/// The error of a call as an error of the protocol; `None` if it is a result that the model reads. Suggested tools have the
-/// names in the list.
+/// Converts the error of a call to a protocol error; `None` if the error is a result for the model. Suggested tools
+/// have their names on the wire.
 pub(crate) fn protocol_error(
     registry: &Registry,
     error: &Error,
@@ -135,7 +137,7 @@ pub(crate) fn protocol_error(
     }
 }
 
-/// The tool needs a capability that the client does not have.
+/// The tool needs a capability that the client lacks.
 fn missing_client_capability(error: &ToolError) -> Option<RpcError> {
     if *error.error_type() != ErrorType::MISSING_CLIENT_CAPABILITY {
         return None;
@@ -144,7 +146,7 @@ fn missing_client_capability(error: &ToolError) -> Option<RpcError> {
     Some(RpcError::new(code::MISSING_CLIENT_CAPABILITY, error.message()).data(details))
 }
 
-/// A text of the client, short enough for a message.
+/// Truncates a text from the client, for an error message.
 pub(super) fn short(text: &str) -> Cow<'_, str> {
     cut(text, 64)
 }

@@ -18,11 +18,11 @@ use crate::call::result::Answer;
 use crate::call::run;
 use crate::validate::LARGE;
 
-/// The form of the answers.
+/// The format of the answers.
 const FORM: CallForm<'static> = CallForm { dialect: Dialect::Flat, version: ProtocolVersion::V2025_11_25, id: None };
 
 impl Server {
-    /// Answers a flat call, unless the headers of its transport forbid it: it has no version.
+    /// Answers a flat call, unless the transport's headers require a version in the message: a flat call has none.
     pub(super) fn flat(
         &self,
         headers: &impl TransportHeaders,
@@ -59,7 +59,7 @@ impl Server {
         let (server, peer, name, message) = (self.clone(), peer.clone(), name.to_owned(), message.to_vec());
         Step::pending(Box::pin(async move {
             let (registry, mut bytes) = (&server.0.registry, Vec::new());
-            // As text, the arguments take a fraction of the memory.
+            // As text, the arguments take much less memory than as a value.
             let strictness = server.0.settings.flat_strictness;
             let parse = move || ToolCall::parse_with(&message, strictness).map(|call| call.arguments.to_string());
             let answer = match run::read_on_pool(registry.settings(), parse, &options).await {

@@ -1,4 +1,4 @@
-//! What a transport says about a message beside the message itself: the headers of HTTP.
+//! What a transport knows about a message besides its content, such as HTTP headers.
 
 use mcp_core::mcp::ProtocolVersion;
 use mcp_core::rpc::RpcError;
@@ -7,24 +7,25 @@ use serde_json::value::RawValue;
 use super::decode::Params;
 use crate::registry::Registry;
 
-/// What a transport says about a message.
+/// What a transport knows about a message.
 pub(crate) trait TransportHeaders {
     /// The oldest version of MCP that the transport serves.
     fn oldest_version(&self) -> ProtocolVersion {
         ProtocolVersion::V2024_11_05
     }
 
-    /// Whether they name a version of MCP in which each request carries its own version.
+    /// Whether the headers name a version of MCP in which each request carries its own version.
     fn is_stateless(&self) -> bool {
         false
     }
 
-    /// Fails if they name another version than the request does; if the request names none, an unsupported one.
+    /// Fails if the headers name a different version than the request. If the request names no version, fails if theirs
+    /// is not supported.
     fn check_version(&self, _version: Option<&str>) -> Result<(), RpcError> {
         Ok(())
     }
 
-    /// Fails if they differ from the request, which carries its own version.
+    /// Fails if the headers differ from the request, which carries its own version.
     fn check_request(&self, _fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
         Ok(())
     }

@@ -11,16 +11,16 @@ use mcp_core::rpc::Id;
 
 use super::peer::Peer;
 
-/// The requests that are in flight.
+/// The requests in flight.
 #[derive(Default)]
 pub(super) struct Requests {
     by_id: HashMap<Id<'static>, Entry, BuildHasherDefault<IdHasher>>,
-    /// Those that have no ID, by their numbers.
+    /// Requests without an ID, by their numbers.
     flat: HashMap<u64, Entry>,
-    /// The progress tokens of those that have one, as JSON.
+    /// The progress tokens of the requests, as JSON.
     tokens: HashSet<String>,
     next: u64,
-    /// Whether the server is shutting down: it cancels requests that are in flight, and new ones.
+    /// Whether the server is shutting down: it cancels requests in flight and new ones.
     is_shut_down: bool,
 }
 
@@ -33,14 +33,14 @@ struct Entry {
     token: Option<String>,
 }
 
-/// Hashes IDs, several times as fast as the hasher of the standard library. Clients choose them and can make them collide, but
-/// there are no more than [`Server::max_in_flight`](super::Server::max_in_flight).
+/// Hashes IDs, several times as fast as the hasher of the standard library. Clients choose the IDs and can make them
+/// collide, but at most [`Server::max_in_flight`](super::Server::max_in_flight) of them.
 #[derive(Default)]
 struct IdHasher(u64);
 
 impl Hasher for IdHasher {
     fn finish(&self) -> u64 {
-        // The table uses the low and the high bits.
+        // The table uses both the low and the high bits.
         self.0.rotate_left(26)
     }
 
@@ -65,7 +65,7 @@ impl Hasher for IdHasher {
     }
 }
 
-/// Why a request is not started.
+/// The reason why a request is not started.
 pub(super) enum NotStarted {
     TooMany,
     IdInUse,
@@ -116,20 +116,20 @@ impl Requests {
         Ok((number, cancel))
     }
 
-    /// Takes out a request by its ID, to cancel it.
+    /// Removes a request by its ID, to cancel it.
     pub(super) fn take(&mut self, id: &Id<'static>) -> Option<CancelToken> {
         let entry = self.by_id.remove(id)?;
         Some(self.free_token(entry))
     }
 
-    /// Takes out all requests, to cancel them.
+    /// Removes all requests, to cancel them.
     pub(super) fn take_all(&mut self) -> Vec<CancelToken> {
         self.tokens.clear();
         let (by_id, flat) = (self.by_id.drain().map(|(_, entry)| entry), self.flat.drain().map(|(_, entry)| entry));
         by_id.chain(flat).map(|entry| entry.cancel).collect()
     }
 
-    /// From here on, requests are cancelled. Returns those in flight with their tools; none if it was called before.
+    /// From now on, new requests are cancelled. Returns the tokens and tools of the requests in flight, the first time.
     #[cfg(feature = "stdio")]
     pub(super) fn shut_down(&mut self) -> (Vec<CancelToken>, Vec<Arc<str>>) {
         if std::mem::replace(&mut self.is_shut_down, true) {
@@ -139,13 +139,13 @@ impl Requests {
         entries.map(|entry| (entry.cancel.clone(), Arc::clone(&entry.tool))).unzip()
     }
 
-    /// Ends a request. False if it was taken out before.
+    /// Ends a request. Returns `false` if it was already removed.
     fn end(&mut self, number: u64, id: Option<&Id<'static>>) -> bool {
         let entry = match id {
             None => self.flat.remove(&number),
             Some(id) => match self.by_id.remove(id) {
                 Some(other) if other.number != number => {
-                    // Another request has the ID by now.
+                    // Another request has reused the ID.
                     self.by_id.insert(id.clone(), other);
                     None
                 }
@@ -177,12 +177,12 @@ impl InFlight {
         &self.cancel
     }
 
-    /// Whether the server is shutting down, which may be why the request was cancelled.
+    /// Whether the server is shutting down; that may be why the request was cancelled.
     pub(super) fn is_shut_down(&self) -> bool {
         self.peer.requests().is_shut_down
     }
 
-    /// Ends the request. False if its client has cancelled it and does not wait for an answer.
+    /// Ends the request. Returns `false` if the client has cancelled it and expects no answer.
     pub(super) fn end(mut self) -> bool {
         self.is_over = true;
         self.remove()
@@ -201,13 +201,13 @@ impl Drop for InFlight {
     }
 }
 
-/// A `subscriptions/listen` request, which is in flight until someone ends it.
+/// A `subscriptions/listen` request, which is in flight until the client or the server ends it.
 pub(super) struct Subscription {
     pub(super) id: Id<'static>,
-    /// Whether the client is notified of changes of the list of tools.
+    /// Whether the client is notified when the list of tools changes.
     pub(super) tools: bool,
     pub(super) ended: CancelToken,
-    /// Whether the server has ended it, and answers it.
+    /// Whether the server has ended the subscription, and answers it.
     pub(super) is_answered: Arc<AtomicBool>,
 }
 

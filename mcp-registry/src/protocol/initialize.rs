@@ -54,7 +54,7 @@ impl Server {
         }
     }
 
-    /// Adds what its version requires of every result.
+    /// Adds the fields that the version requires in every result.
     pub(super) fn complete(&self, mut result: Value, version: ProtocolVersion) -> Value {
         if let (true, Value::Object(result)) = (version.is_stateless(), &mut result) {
             result.insert("resultType".to_owned(), "complete".into());
@@ -67,7 +67,7 @@ impl Server {
     }
 }
 
-/// The capabilities of the server on a connection.
+/// The capabilities of the server on this connection.
 fn capabilities(peer: &Peer) -> Value {
     let mut capabilities = json!({ "tools": { "listChanged": peer.can_notify() } });
     if let (true, Value::Object(capabilities)) = (peer.can_notify(), &mut capabilities) {

@@ -1,4 +1,4 @@
-//! `tools/list`: the bytes are made once per version and set of tools, and then copied.
+//! `tools/list`: the first page is encoded once per version and set of tools, and then copied.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,15 +17,15 @@ use super::errors::invalid_params;
 use crate::catalog::Catalog;
 use crate::catalog::tool::RegisteredTool;
 
-/// The lists of one set of tools.
+/// The encoded lists of one set of tools.
 pub(super) struct Lists {
-    /// Kept so that no other catalog has its address.
+    /// Kept alive, so that no other catalog can have the same address.
     catalog: Arc<Catalog>,
-    /// By the number of [`CHANGES`] that the version has.
+    /// Indexed by the number of [`CHANGES`] up to the version.
     first_pages: [OnceLock<Vec<u8>>; CHANGES.len() + 1],
 }
 
-/// The versions that changed the form of the list.
+/// The versions that changed the format of the list.
 const CHANGES: [ProtocolVersion; 3] =
     [ProtocolVersion::V2025_03_26, ProtocolVersion::V2025_06_18, ProtocolVersion::V2026_07_28];
 
@@ -86,7 +86,7 @@ impl Catalog {
     }
 }
 
-/// In the older versions, the schema of a property is an object and not a boolean.
+/// In older versions, the schema of a property must be an object, not a boolean.
 fn boolean_schemas_as_objects(schema: &mut Value) {
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
     for property in properties.values_mut() {
@@ -98,7 +98,7 @@ fn boolean_schemas_as_objects(schema: &mut Value) {
     }
 }
 
-/// The name after which the page of a cursor begins. The first page has an empty cursor.
+/// The name after which the page of this cursor begins. An empty cursor is the first page.
 pub(super) fn decode_cursor(cursor: &str) -> Result<String, RpcError> {
     let name = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     name.ok_or_else(|| invalid_params("unknown `cursor`; start again without one"))

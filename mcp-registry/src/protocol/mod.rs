@@ -1,7 +1,7 @@
-//! The protocol without sockets: a message in, its reply out.
+//! The protocol without I/O: takes a message, returns the reply.
 //!
-//! [`Server`] answers the messages of one or many connections; a [`Peer`] is one of them. This is for transports of your
-//! own: `serve_stdio` and `serve_http` are built on it.
+//! [`Server`] answers the messages of any number of connections; a [`Peer`] is one connection. Use them to write your
+//! own transport: `serve_stdio` and `serve_http` are built on them.
 
 mod batch;
 mod call;
@@ -69,12 +69,12 @@ const MAX_IN_FLIGHT: usize = 1024;
 #[cfg(feature = "stdio")]
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The protocol: answers messages of MCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05, the legacy methods
-/// `list_tools` and `call_tool`, and flat calls, each in its own form. Cheap to clone.
+/// Answers messages of MCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05, the legacy methods
+/// `list_tools` and `call_tool`, and flat calls, each in its own format. Cheap to clone.
 ///
-/// Clients of a version get only what it defines. Before 2025-06-18, tools have no output schema, title or `_meta`, and
-/// results have no structured content; before 2025-03-26, tools have no annotations. A content block that the version does
-/// not have (a link to a resource, audio) becomes a text.
+/// A client gets only what its version defines. Before 2025-06-18, tools have no output schema, title or `_meta`, and
+/// results have no structured content; before 2025-03-26, tools have no annotations. A content block that the version
+/// does not have (a resource link, audio) becomes a text block.
 ///
 /// ```standalone_crate
 /// use mcp_registry::testing::block_on;
@@ -108,7 +108,7 @@ struct Inner {
     subscribers: Arc<Subscribers>,
     /// Set when the first connection subscribes to changes.
     watcher: OnceLock<Watcher>,
-    /// What the newest version adds at the end of each result.
+    /// The end of each result in the newest version.
     result_suffix: OnceLock<String>,
 }
 
@@ -128,7 +128,7 @@ struct Settings {
 }
 
 impl Server {
-    /// Serves the tools of a registry, under the name of the running program.
+    /// Serves the tools of a registry. The server has the name of the running program.
     pub fn new(registry: Registry) -> Self {
         let settings = Settings {
             name: program_name(),
@@ -169,7 +169,7 @@ impl Server {
         self.set(|settings| (settings.name, settings.version) = (name.into(), version.into()))
     }
 
-    /// Sets the instructions for the model: how to use the server as a whole.
+    /// Sets the instructions for the model: how to use this server (default: none).
     #[must_use]
     pub fn instructions(self, text: impl Into<String>) -> Self {
         self.set(|settings| settings.instructions = Some(text.into()))
@@ -187,8 +187,8 @@ impl Server {
         self.set(|settings| settings.max_in_flight = calls)
     }
 
-    /// Sets how long calls in flight may take after the end of the input or a shutdown signal (default: 5 s). Calls that
-    /// take longer are cancelled and answered with an error. This applies to
+    /// Sets how long calls in flight may take after the end of the input or a shutdown signal (default: 5 s). Calls
+    /// that take longer are cancelled and answered with an error. This applies to
     /// [`serve_stdio`](crate::transport::stdio::serve_stdio) and [`serve_lines`](crate::transport::stdio::serve_lines).
     #[cfg(feature = "stdio")]
     #[must_use]
@@ -196,7 +196,7 @@ impl Server {
         self.set(|settings| settings.drain_timeout = timeout)
     }
 
-    /// Sets how many tools a page of the list has (default: all of them).
+    /// Sets the number of tools on a page of the list (default: all of them).
     #[must_use]
     pub fn page_size(self, tools: usize) -> Self {
         self.set(|settings| settings.page_size = tools.max(1))
@@ -208,15 +208,15 @@ impl Server {
         self.set(|settings| settings.legacy_methods = yes)
     }
 
-    /// Sets whether invalid arguments are an error of the protocol (-32602) instead of a result with `isError`, which the
-    /// model sees and can correct (default: false).
+    /// Sets whether invalid arguments are a protocol error (-32602) instead of a result with `isError`, which the model
+    /// sees and can correct (default: false).
     #[must_use]
     pub fn argument_errors_as_protocol_errors(self, yes: bool) -> Self {
         self.set(|settings| settings.reject_arguments = yes)
     }
 
-    /// Sets whether flat calls are read strictly (default: false). A strict call has `tool_name` and `arguments` and no
-    /// other field, and the name is `module.tool` in lower case; see [`Strictness`].
+    /// Sets whether flat calls are parsed strictly (default: false). A strict call has the fields `tool_name` and
+    /// `arguments` and no others, and the name is `module.tool` in lower case; see [`Strictness`].
     #[must_use]
     pub fn strict_flat_calls(self, yes: bool) -> Self {
         self.set(|settings| settings.flat_strictness = if yes { Strictness::Strict } else { Strictness::Lenient })
@@ -227,7 +227,7 @@ impl Server {
         &self.0.registry
     }
 
-    /// The name, version and capabilities of the server, and how many tools it has.
+    /// The name, version and capabilities of the server, and the number of its tools.
     pub fn server_info(&self) -> Value {
         json!({
             "name": self.0.settings.name,
@@ -248,7 +248,7 @@ impl Server {
         catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).count()
     }
 
-    /// Answers a message. `None` if it has no answer: a notification, a response, a request that was cancelled.
+    /// Answers a message. `None` if there is no answer: to a notification, a response, or a cancelled request.
     pub async fn handle(&self, message: &[u8], peer: &Peer) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         match self.begin(message, peer, &mut out) {
@@ -260,9 +260,9 @@ impl Server {
         }
     }
 
-    /// Begins to answer a message. An answer that is ready at once is appended to the buffer; one that takes longer is
-    /// returned as a future, which borrows neither the message nor the buffer. This is for transports that answer many
-    /// messages at a time.
+    /// Starts to answer a message. An answer that is available immediately is appended to the buffer; one that takes
+    /// longer is returned as a future, which borrows neither the message nor the buffer. This is for transports that
+    /// answer many messages concurrently.
     #[must_use = "the call is cancelled when its reply is dropped"]
     pub fn begin(&self, message: &[u8], peer: &Peer, out: &mut Vec<u8>) -> Option<PendingReply> {
         match self.begin_with(&NoHeaders, message, peer, out) {
@@ -271,7 +271,7 @@ impl Server {
         }
     }
 
-    /// Begins to answer a message that came with headers.
+    /// Starts to answer a message that came with headers.
     pub(crate) fn begin_with(
         &self,
         headers: &impl TransportHeaders,
@@ -293,7 +293,7 @@ impl Server {
         }
     }
 
-    /// Begins to answer a message of JSON-RPC. A panic is answered with an error.
+    /// Starts to answer a JSON-RPC message. A panic is answered with an error.
     fn rpc(
         &self,
         headers: &impl TransportHeaders,
@@ -304,7 +304,7 @@ impl Server {
         Step::Done(match message {
             Ok(Message::Request(id, method, params)) => {
                 let start = out.len();
-                // Calls have a guard of their own; the list runs the schemas of user types.
+                // Calls have their own guard. Listing tools generates schemas of user types, which may panic.
                 return guard(|| self.dispatch(headers, id, method, params, peer, out)).unwrap_or_else(|panicked| {
                     out.truncate(start);
                     let error = internal(&self.0.registry, peer.call_options(), &panicked);
@@ -315,7 +315,7 @@ impl Server {
                 receive_notification(method, params, peer);
                 ReplyKind::Accepted
             }
-            // The server sends no requests.
+            // The server sends no requests, so it expects no responses.
             Ok(Message::Response(..)) => ReplyKind::Accepted,
             Err(rejection) => {
                 if !rejection.is_notification {
@@ -326,7 +326,7 @@ impl Server {
         })
     }
 
-    /// Forwards the notifications in a message or batch to other connections, whose requests they may concern.
+    /// Forwards the notifications in a message or batch to other connections: they may refer to requests there.
     #[cfg(feature = "http")]
     pub(crate) fn forward_notifications(message: &[u8], from: &Peer, to: &[Peer]) {
         let forward = |message: &[u8]| {
@@ -353,7 +353,7 @@ impl Server {
         self.0.settings.drain_timeout
     }
 
-    /// Answers a message that is too long and was not kept.
+    /// Answers a message that is too long and was discarded.
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn reject_length(&self, bytes: usize, out: &mut Vec<u8>) {
         respond_error(None, &self.too_long(bytes), out);
@@ -364,7 +364,7 @@ impl Server {
         invalid_request(format!("the message has {bytes} bytes and may have {max}; send less at a time"))
     }
 
-    /// The dialect in which a request is answered.
+    /// The dialect of the answer to a request.
     fn dialect(&self, headers: &impl TransportHeaders, method: &str) -> Dialect {
         match Dialect::from_method(method) {
             Some(Dialect::Legacy) if self.0.settings.legacy_methods && !headers.is_stateless() => Dialect::Legacy,
@@ -382,7 +382,7 @@ impl Server {
         out: &mut Vec<u8>,
     ) -> Step {
         let dialect = self.dialect(headers, method);
-        // A call finds out when it starts.
+        // A call checks its ID when it starts.
         let is_call = matches!(method, "tools/call" | "call_tool");
         if !is_call && peer.is_in_flight(id) {
             return fail(dialect, id, id_in_use(), out);
@@ -440,14 +440,14 @@ impl Server {
     }
 }
 
-/// Handles a notification of the client.
+/// Handles a notification from the client.
 fn receive_notification(method: &str, params: RpcParams<'_, '_, Params<'_>>, peer: &Peer) {
     match method {
         "notifications/initialized" => peer.set_initialized(),
         "notifications/cancelled" => {
             let id = match params {
                 Ok(params) => params.request_id(),
-                // Other members do not matter, even if a request could not have them.
+                // Other members do not matter, even if they would be invalid in a request.
                 Err(raw) => {
                     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).map(|Cancelled { id }| id.into_owned())
                 }

@@ -14,8 +14,8 @@ use crate::util::lock::lock;
 
 type NotificationHandler = Box<dyn Fn(Vec<u8>) + Send + Sync>;
 
-/// One connection: the agreed version, the requests in flight, and where notifications go. Cheap to clone; clones share
-/// the connection.
+/// One connection: the negotiated version, the requests in flight, and the handler of notifications. Cheap to clone;
+/// clones share the connection.
 ///
 /// ```
 /// use mcp_registry::{TrustLevel, CallOptions};
@@ -32,12 +32,12 @@ pub struct Peer(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     on_notification: Option<NotificationHandler>,
     options: CallOptions,
-    /// The version that `initialize` agreed on: its place in `ProtocolVersion::ALL`, counted from 1; 0 before.
+    /// The version that `initialize` negotiated: its position in `ProtocolVersion::ALL`, counted from 1; 0 before that.
     version: AtomicU8,
-    /// Whether the client has seen the answer to `initialize`.
+    /// Whether the client has confirmed `initialize`.
     is_initialized: AtomicBool,
     log_level: AtomicU8,
-    /// Whether a request was ever in flight: connections that only call `inline` tools have none.
+    /// Whether a request was ever in flight. On a connection that calls only `inline` tools, there is none.
     had_requests: AtomicBool,
     requests: Mutex<Requests>,
     /// Whether there was ever a subscription.
@@ -45,7 +45,7 @@ pub(super) struct Inner {
     subscriptions: Mutex<Vec<Subscription>>,
 }
 
-/// Builds a [`Peer`]. Made by [`Peer::builder`].
+/// Builds a [`Peer`]. Created by [`Peer::builder`].
 #[must_use = "a builder does nothing before `build`"]
 pub struct PeerBuilder {
     on_notification: Option<NotificationHandler>,
@@ -56,8 +56,8 @@ pub struct PeerBuilder {
 }
 
 impl PeerBuilder {
-    /// Sends notifications here: one JSON-RPC message per call, without a line break. The function may be called from any
-    /// thread and must not block.
+    /// Sets the function that sends notifications: one JSON-RPC message per call, without a line break. It may be
+    /// called from any thread and must not block.
     pub fn on_notification(mut self, handler: impl Fn(Vec<u8>) + Send + Sync + 'static) -> Self {
         self.on_notification = Some(Box::new(handler));
         self
@@ -69,34 +69,34 @@ impl PeerBuilder {
         self
     }
 
-    /// Adds what tools find under [`ToolContext::extensions`](mcp_core::ToolContext::extensions).
+    /// Adds a value that tools find in [`ToolContext::extensions`](mcp_core::ToolContext::extensions).
     pub fn extension<T: Any + Send + Sync>(mut self, extension: T) -> Self {
         self.options = self.options.extension(extension);
         self
     }
 
-    /// Sets the version that an earlier `initialize` agreed on.
+    /// Sets the version that an earlier `initialize` negotiated.
     #[cfg(feature = "http")]
     pub(crate) fn protocol_version(mut self, version: ProtocolVersion) -> Self {
         self.version = Some(version);
         self
     }
 
-    /// Sets the level from which on the client gets log messages.
+    /// Sets the minimum level of log messages for the client.
     #[cfg(feature = "http")]
     pub(crate) fn log_level(mut self, level: LogLevel) -> Self {
         self.log_level = level;
         self
     }
 
-    /// The client has seen the answer to an earlier `initialize`.
+    /// Marks the connection as initialized.
     #[cfg(feature = "http")]
     pub(crate) fn initialized(mut self) -> Self {
         self.is_initialized = true;
         self
     }
 
-    /// The connection.
+    /// Builds the connection.
     pub fn build(self) -> Peer {
         Peer(Arc::new(Inner {
             on_notification: self.on_notification,
@@ -112,18 +112,18 @@ impl PeerBuilder {
     }
 }
 
-/// The place of a version in `ProtocolVersion::ALL`, counted from 1.
+/// The position of a version in `ProtocolVersion::ALL`, counted from 1.
 fn version_number(version: ProtocolVersion) -> u8 {
     (1..).zip(ProtocolVersion::ALL).find_map(|(number, known)| (known == version).then_some(number)).unwrap_or_default()
 }
 
 impl Peer {
-    /// A connection whose client gets no notifications.
+    /// A connection without notifications.
     pub fn new() -> Self {
         Self::builder().build()
     }
 
-    /// Builds a connection.
+    /// Configures a connection.
     pub fn builder() -> PeerBuilder {
         PeerBuilder {
             on_notification: None,
@@ -139,15 +139,15 @@ impl Peer {
         WeakPeer(Arc::downgrade(&self.0))
     }
 
-    /// Cancels the requests in flight, since the client is gone.
+    /// Cancels the requests in flight, because the client has disconnected.
     pub fn close(&self) {
         let cancelled = self.requests().take_all();
         cancelled.iter().for_each(CancelToken::cancel);
         self.end_subscriptions(false);
     }
 
-    /// Cancels the calls in flight, and all later ones, since the server is shutting down. They are answered. Returns the
-    /// tools whose calls were in flight.
+    /// Cancels the calls in flight and all later ones, because the server is shutting down. Cancelled calls are
+    /// answered. Returns the tools whose calls were in flight.
     #[cfg(feature = "stdio")]
     pub(crate) fn shut_down(&self) -> Vec<Arc<str>> {
         let (cancelled, tools) = self.requests().shut_down();
@@ -155,7 +155,7 @@ impl Peer {
         tools
     }
 
-    /// Ends the client's subscriptions with their answers, since the server stops.
+    /// Ends and answers the client's subscriptions, because the server is shutting down.
     pub fn finish(&self) {
         self.end_subscriptions(true);
     }
@@ -167,13 +167,13 @@ impl Peer {
         }
     }
 
-    /// The version of MCP that `initialize` agreed on.
+    /// The version of MCP that `initialize` negotiated.
     pub fn protocol_version(&self) -> Option<ProtocolVersion> {
-        let place = usize::from(self.0.version.load(Ordering::Relaxed)).checked_sub(1)?;
-        ProtocolVersion::ALL.get(place).copied()
+        let position = usize::from(self.0.version.load(Ordering::Relaxed)).checked_sub(1)?;
+        ProtocolVersion::ALL.get(position).copied()
     }
 
-    /// How many requests are in flight.
+    /// The number of requests in flight.
     pub fn in_flight(&self) -> usize {
         self.requests().len()
     }
@@ -182,12 +182,12 @@ impl Peer {
         self.0.version.store(version_number(version), Ordering::Relaxed);
     }
 
-    /// The client has seen the answer to `initialize`.
+    /// The client has confirmed `initialize`.
     pub(super) fn set_initialized(&self) {
         self.0.is_initialized.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the client has initialized the connection, and gets notifications that belong to no request.
+    /// Whether the connection is initialized. Only then may it get notifications that belong to no request.
     pub(super) fn is_initialized(&self) -> bool {
         self.protocol_version().is_some() && self.0.is_initialized.load(Ordering::Relaxed)
     }
@@ -204,7 +204,8 @@ impl Peer {
         self.0.log_level.store(level as u8, Ordering::Relaxed);
     }
 
-    /// Counts a call as in flight. Fails if there are `max` already, or if another request has the ID or the progress token.
+    /// Registers a call as in flight. Fails if `max` requests are in flight, or if another request has the ID or the
+    /// progress token.
     pub(super) fn start(
         &self,
         id: Option<&Id<'_>>,
@@ -225,12 +226,12 @@ impl Peer {
         Ok(InFlight { peer: self.clone(), number, id, cancel, is_over: false })
     }
 
-    /// Whether a request with the ID is in flight.
+    /// Whether a request with this ID is in flight.
     pub(super) fn is_in_flight(&self, id: &Id<'_>) -> bool {
         self.0.had_requests.load(Ordering::Relaxed) && (self.requests().has_id(id) || self.has_subscription(id))
     }
 
-    /// Whether a request with the progress token is in flight.
+    /// Whether a request with this progress token is in flight.
     pub(super) fn uses_token(&self, token: &str) -> bool {
         self.0.had_requests.load(Ordering::Relaxed) && self.requests().has_token(token)
     }
@@ -247,7 +248,7 @@ impl Peer {
         }
     }
 
-    /// Adds a subscription. False if there are `max` already, or another request has the ID.
+    /// Adds a subscription. Returns `false` if there are already `max`, or another request has the ID.
     pub(super) fn subscribe(&self, subscription: Subscription, max: usize) -> bool {
         self.0.had_requests.store(true, Ordering::Relaxed);
         self.0.had_subscriptions.store(true, Ordering::Relaxed);
@@ -262,14 +263,14 @@ impl Peer {
         true
     }
 
-    /// Removes a subscription, unless another one has its ID by now.
+    /// Removes a subscription by its token: its ID may have been reused.
     pub(super) fn unsubscribe(&self, ended: &CancelToken) {
         drop(self.take_subscription(|subscription| subscription.ended.is(ended)));
     }
 
-    fn take_subscription(&self, is_meant: impl FnMut(&Subscription) -> bool) -> Option<Subscription> {
+    fn take_subscription(&self, matches: impl FnMut(&Subscription) -> bool) -> Option<Subscription> {
         let mut subscriptions = self.subscriptions();
-        subscriptions.iter().position(is_meant).map(|place| subscriptions.remove(place))
+        subscriptions.iter().position(matches).map(|position| subscriptions.remove(position))
     }
 
     fn has_subscription(&self, id: &Id<'_>) -> bool {
@@ -297,7 +298,7 @@ impl Peer {
     }
 }
 
-/// A connection that may be closed.
+/// A weak reference to a connection.
 #[cfg(feature = "http")]
 pub(crate) struct WeakPeer(std::sync::Weak<Inner>);
 
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_progress_token_is_free_again_when_its_request_is_over() {
+    fn a_progress_token_can_be_reused_when_its_request_ends() {
         let peer = Peer::new();
         let start = |id: i64| peer.start(Some(&Id::from(id)), "t.tool".into(), Some("7".to_owned()), 9);
         let first = start(1).ok().unwrap();
@@ -356,40 +357,40 @@ mod tests {
         assert!(!peer.uses_token("7") && !peer.is_in_flight(&Id::from(1)));
         let second = start(2).ok().unwrap();
         drop(first);
-        assert!(peer.uses_token("7"), "it is the second one's");
+        assert!(peer.uses_token("7"), "the second request has the token");
         assert!(second.end() && !peer.uses_token("7"));
     }
 
     #[test]
-    fn a_request_is_over_when_it_ends_or_is_dropped() {
+    fn a_request_is_in_flight_until_it_ends_or_is_dropped() {
         let peer = Peer::new();
         let (one, two) = (Id::from(1), Id::from(2));
         let (first, second) = (start(&peer, Some(&one), 3).ok().unwrap(), start(&peer, Some(&two), 3).ok().unwrap());
         let flat = start(&peer, None, 3).ok().unwrap();
         assert_eq!(peer.in_flight(), 3);
-        assert!(start(&peer, None, 3).is_err(), "there are as many as may be");
+        assert!(start(&peer, None, 3).is_err(), "the limit is reached");
         drop(second);
-        assert!(start(&peer, Some(&one), 3).is_err(), "the id is in use");
+        assert!(start(&peer, Some(&one), 3).is_err(), "the ID is in use");
         assert!(start(&peer, Some(&two), 3).is_ok());
         assert!(first.end() && flat.end());
         assert_eq!(peer.in_flight(), 0);
     }
 
     #[test]
-    fn the_end_of_a_cancelled_request_is_not_the_end_of_another_with_its_id() {
+    fn ending_a_cancelled_request_does_not_end_another_with_the_same_id() {
         let peer = Peer::new();
         let id = Id::from(1);
         let first = start(&peer, Some(&id), 9).ok().unwrap();
         peer.cancel(&id);
         assert!(first.cancel_token().is_cancelled());
         let second = start(&peer, Some(&id), 9).ok().unwrap();
-        assert!(!first.end(), "nobody waits for it");
+        assert!(!first.end(), "it was cancelled");
         assert_eq!(peer.in_flight(), 1);
         assert!(second.end());
     }
 
     #[test]
-    fn all_are_cancelled_when_the_client_is_gone() {
+    fn all_requests_are_cancelled_when_the_client_disconnects() {
         let peer = Peer::new();
         let (one, flat) = (start(&peer, Some(&Id::from(1)), 9).ok().unwrap(), start(&peer, None, 9).ok().unwrap());
         peer.close();
@@ -399,7 +400,7 @@ mod tests {
 
     #[cfg(feature = "stdio")]
     #[test]
-    fn calls_that_the_server_cancels_to_shut_down_are_answered() {
+    fn calls_that_the_server_cancels_at_shutdown_are_answered() {
         let peer = Peer::new();
         let one = start(&peer, Some(&Id::from(1)), 9).ok().unwrap();
         assert!(!one.is_shut_down());

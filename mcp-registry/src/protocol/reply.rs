@@ -1,4 +1,4 @@
-//! The reply to a message: its bytes, and what a transport needs to know about it.
+//! The reply to a message: its bytes, and its kind for the transport.
 
 use std::fmt;
 use std::future::Future;
@@ -26,19 +26,19 @@ impl Reply {
     }
 }
 
-/// What kind of reply it is.
+/// The kind of a reply.
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has a status"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyKind {
     /// The response to a request, or to a flat call.
     Response(Dialect),
-    /// The message is invalid, or not as its version requires.
+    /// The message is invalid, or violates the rules of its version.
     Invalid(Dialect),
-    /// The method does not exist, in a version whose transports report that.
+    /// The method does not exist, in a version in which HTTP reports that with its status.
     MethodNotFound,
-    /// `initialize` agreed on this version.
+    /// `initialize` negotiated this version.
     Initialized(ProtocolVersion),
-    /// The client chose the level from which on it gets log messages.
+    /// The client has set the minimum level of log messages.
     LogLevelSet(LogLevel),
     /// No answer: the message is a notification or a response.
     Accepted,
@@ -46,7 +46,7 @@ pub(crate) enum ReplyKind {
     Cancelled,
 }
 
-/// How far a message was handled.
+/// The state of a message after [`Server::begin`](super::Server::begin).
 pub(crate) enum Step {
     /// The reply was appended to the buffer.
     Done(ReplyKind),
@@ -59,20 +59,20 @@ impl Step {
     }
 }
 
-/// The reply to a message that takes longer: a future that ends with the answer, or with `None` if there is none. If it is
-/// dropped, the call is cancelled.
+/// The reply to a message that takes longer: a future of the answer, or of `None` if there is none. Dropping it cancels
+/// the call.
 #[must_use = "the call is cancelled when its reply is dropped"]
 pub struct PendingReply {
     pub(super) work: Work,
-    /// Whether it lasts until the client or the server ends it.
+    /// Whether it is a subscription, which lasts until the client or the server ends it.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP limits the streams"))]
     pub(crate) is_subscription: bool,
 }
 
-/// What a reply waits for.
-#[allow(clippy::large_enum_variant, reason = "most are calls, and few move far")]
+/// The work that a reply waits for.
+#[allow(clippy::large_enum_variant, reason = "most are calls, which are seldom moved")]
 pub(super) enum Work {
-    /// `None` when it has become a future.
+    /// `None` after it has become a future.
     Call(Option<CallReply>),
     Future(BoxFuture<'static, Reply>),
 }
@@ -82,13 +82,13 @@ impl PendingReply {
         Self { work: Work::Future(future), is_subscription: false }
     }
 
-    /// Whether the reply is likely to be there within a few yields.
+    /// Whether the reply is likely to be ready within a few yields.
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn ends_soon(&self) -> bool {
         matches!(&self.work, Work::Call(Some(call)) if call.ends_soon())
     }
 
-    /// Appends the reply if it is there; if `yields`, within a few yields of this thread.
+    /// Appends the reply if it is ready; if `yields` is set, after a few yields of this thread.
     pub(crate) fn try_finish(&mut self, yields: bool, out: &mut Vec<u8>) -> Option<ReplyKind> {
         match &mut self.work {
             Work::Call(Some(call)) => call.try_finish(yields, out),

@@ -1,4 +1,4 @@
-//! Notifying clients that the list of tools has changed.
+//! Notifies clients that the list of tools has changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -20,7 +20,7 @@ use crate::util::lock::lock;
 
 const LIST_CHANGED: &str = "notifications/tools/list_changed";
 
-/// The connections that get notifications of changes.
+/// The connections to notify of changes.
 #[derive(Default)]
 pub(super) struct Subscribers(Mutex<Vec<Weak<PeerInner>>>);
 
@@ -70,7 +70,7 @@ struct Filter {
 }
 
 impl Server {
-    /// Notifies the connection when the list of tools changes.
+    /// Notifies this connection whenever the list of tools changes.
     pub(crate) fn notify_of_changes(&self, peer: &Peer) {
         if !peer.can_notify() {
             return;
@@ -86,28 +86,28 @@ impl Server {
         });
     }
 
-    /// `subscriptions/listen`: acknowledged at once, answered when it ends.
+    /// `subscriptions/listen`: acknowledged immediately, answered when it ends.
     pub(super) fn listen(&self, id: &Id<'_>, request: &Request<'_>, peer: &Peer, out: &mut Vec<u8>) -> Step {
         if !peer.can_notify() {
             respond_error(Some(id), &unknown_method("subscriptions/listen"), out);
             return Step::Done(ReplyKind::MethodNotFound);
         }
         let filter = request.params.notifications;
-        let filter = filter.ok_or_else(|| invalid_params("`notifications` is missing; add what to be told of"));
+        let filter = filter.ok_or_else(|| invalid_params("`notifications` is missing; add what to subscribe to"));
         let Filter { tools } = match filter.and_then(|raw| read("notifications", raw)) {
             Ok(filter) => filter,
             Err(error) => return fail(Dialect::Mcp, id, error, out),
         };
         let id = id.clone().into_owned();
         let (ended, is_answered) = (CancelToken::new(), Arc::new(AtomicBool::new(false)));
-        // Nothing is sent before the acknowledgement.
+        // The subscription starts inactive: nothing may be sent before the acknowledgement.
         let subscription =
             Subscription { id: id.clone(), tools: false, ended: ended.clone(), is_answered: Arc::clone(&is_answered) };
         if !peer.subscribe(subscription, self.0.settings.max_in_flight) {
             let message = "too many requests listen already, or one has this id; end one of them first";
             return fail(Dialect::Mcp, &id, RpcError::new(code::INVALID_REQUEST, message), out);
         }
-        // Before the acknowledgement, so that no change after it is missed.
+        // Watch for changes before the acknowledgement, so that no later change is missed.
         self.notify_of_changes(peer);
         let accepted = if tools { json!({ "toolsListChanged": true }) } else { json!({}) };
         let params = json!({ "notifications": accepted, "_meta": { SUBSCRIPTION: id } });
@@ -119,8 +119,8 @@ impl Server {
         let guard = Unsubscribe { peer: peer.clone(), ended };
         let future = Box::pin(async move {
             guard.ended.cancelled().await;
-            // A subscription that the client cancels is not answered. One that the server ends is answered with its result,
-            // and with nothing else: after a `notifications/cancelled`, clients do not know the result's ID any more.
+            // A subscription that the client cancels is not answered. One that the server ends is answered with only
+            // its result: after a `notifications/cancelled`, clients no longer know the ID of the result.
             if !is_answered.load(Ordering::SeqCst) {
                 return Reply::cancelled();
             }

@@ -58,7 +58,7 @@ impl RegistryBuilder {
         Self { assembly, settings: Settings::default(), problems: Vec::new(), limit: None, tool_settings: Vec::new() }
     }
 
-    /// Adds tools by reference: `.tools(tools![my_crate::add])` (default: the linked tools alone). That works even where
+    /// Adds tools by reference: `.tools(tools![my_crate::add])` (default: only the linked tools). This works even if
     /// the linker drops unreferenced tools (wasm, static libraries); a tool that is also linked is added once.
     pub fn tools(mut self, entries: impl IntoIterator<Item = &'static ToolEntry>) -> Self {
         self.assembly.definitions.extend(entries.into_iter().map(|entry| Arc::new(entry.into())));
@@ -82,20 +82,21 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets how names are published to hosts (default: [`NamePolicy::HostSafe`]).
+    /// Sets how tool names appear to hosts (default: [`NamePolicy::HostSafe`]).
     pub fn names(mut self, policy: NamePolicy) -> Self {
         self.assembly.policy = policy;
         self
     }
 
-    /// Sets what errors of the lint do; [`Catalog::lint`] lists the rules (default: [`LintPolicy::Quiet`]).
+    /// Sets what happens to lint errors; [`Catalog::lint`] lists the rules (default: [`LintPolicy::Quiet`]).
     pub fn lint(mut self, policy: LintPolicy) -> Self {
         self.assembly.lint = policy;
         self
     }
 
     /// Sets the trust level of all callers (default: [`TrustLevel::Verified`]). Destructive tools need
-    /// [`TrustLevel::Trusted`]; a request can have its own level ([`CallOptions::trust`](mcp_core::CallOptions::trust)).
+    /// [`TrustLevel::Trusted`]; a request can have its own level
+    /// ([`CallOptions::trust`](mcp_core::CallOptions::trust)).
     pub fn trust(mut self, trust: TrustLevel) -> Self {
         self.settings.trust = trust;
         self
@@ -108,7 +109,8 @@ impl RegistryBuilder {
     }
 
     /// Asks this gate before each call (default: [`LevelGate`](crate::call::gate::LevelGate)). It replaces the check of
-    /// destructive tools: ask [`LevelGate`](crate::call::gate::LevelGate) in your gate to keep that. A gate has no time limit.
+    /// destructive tools: ask [`LevelGate`](crate::call::gate::LevelGate) in your gate to keep that. A gate has no time
+    /// limit.
     pub fn gate(mut self, gate: impl Gate) -> Self {
         self.settings.gate = Some(Arc::new(gate));
         self
@@ -132,21 +134,21 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets the time limit of calls of tools without their own (default: 30 s). The caller gets an error at the deadline,
-    /// whatever the tool does; `inline` tools have no deadline.
+    /// Sets the time limit for calls of tools without their own (default: 30 s). The caller gets an error at the
+    /// deadline, whatever the tool does; `inline` tools have no deadline.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Timeout::After(timeout);
         self
     }
 
-    /// Removes the time limit of calls of tools without their own (default: [`timeout`](Self::timeout)).
+    /// Removes the time limit for calls of tools without their own (default: [`timeout`](Self::timeout)).
     pub fn no_timeout(mut self) -> Self {
         self.settings.timeout = Timeout::Never;
         self
     }
 
-    /// Sets how many abandoned calls may be running (default: 64): plain functions that ran out of time and have not
-    /// returned. At that number, further calls that need a thread are refused with `ApiLimitExceeded`.
+    /// Sets how many abandoned calls may be running (default: 64): sync functions that timed out and have not returned.
+    /// At that number, further calls that need a thread are refused with `ApiLimitExceeded`.
     pub fn max_abandoned(mut self, count: usize) -> Self {
         self.settings.max_abandoned = count;
         self
@@ -161,12 +163,12 @@ impl RegistryBuilder {
     /// Sets how many bytes a tool without its own limit may return (default: 4 MiB). A larger result is a
     /// [`ResultTooLargeError`](mcp_core::error::ResultTooLargeError), which tells the model to ask for less.
     ///
-    /// What counts is the JSON of what the tool returns: of the value, of the content blocks, or of a whole
-    /// [`ToolResult`](mcp_core::ToolResult). With the default, a message stays below the 10 MiB at which some clients close
-    /// the connection.
+    /// The limit applies to the JSON of what the tool returns: a value, content blocks, or a whole
+    /// [`ToolResult`](mcp_core::ToolResult). With the default, a message stays below the 10 MiB at which some clients
+    /// close the connection.
     ///
-    /// Errors have a bound of their own: callers get at most 64 KiB of a [`ToolError`](mcp_core::ToolError)'s message and
-    /// of its details. The answers to a JSON-RPC batch have at most 8 MiB together.
+    /// Errors have a separate limit: callers get at most 64 KiB of a [`ToolError`](mcp_core::ToolError)'s message and
+    /// of its details. The responses to a JSON-RPC batch have at most 8 MiB in total.
     pub fn max_result(mut self, bytes: usize) -> Self {
         self.settings.max_result = bytes;
         self
@@ -184,8 +186,8 @@ impl RegistryBuilder {
         self
     }
 
-    /// Reports every call to this observer when it is over, such as to an [`AuditLog`](crate::call::audit::AuditLog)
-    /// (default: none). Observers are outside the gate and all layers: refused calls are reported too.
+    /// Reports every call to this observer when it ends, such as to an [`AuditLog`](crate::call::audit::AuditLog)
+    /// (default: none). Observers are outside the gate and all layers: refused calls are reported, too.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.settings.keeps_messages |= observer.keeps_messages();
         self.settings.observers.push(Arc::new(observer));
@@ -193,7 +195,7 @@ impl RegistryBuilder {
     }
 
     /// Sets when results are checked against output schemas (default: [`OutputCheck::InDebug`]). Without the feature
-    /// `validate` nothing is checked, and [`OutputCheck::Always`] is an error.
+    /// `validate`, nothing is checked, and [`OutputCheck::Always`] is an error.
     #[track_caller]
     pub fn check_output(mut self, check: OutputCheck) -> Self {
         if check == OutputCheck::Always && !cfg!(feature = "validate") {
@@ -207,17 +209,18 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets whether errors that were not written for a model are masked (default: over HTTP, but not in the same process
-    /// and over stdio): those of the standard library, of other crates and of a `Serialize`, and panics. The caller gets an
-    /// ID, and observers get the message under it; without an [`observer`](Self::observer) that keeps messages and without
-    /// `tracing`, it is written to stderr. The documentation of
+    /// Sets whether to mask errors that were not written for a model (default: over HTTP, but not in the same process
+    /// or over stdio): errors of the standard library, of other crates and of a `Serialize`, and panics. The caller
+    /// gets an ID; observers get the message with that ID. If there is no [`observer`](Self::observer) that keeps
+    /// messages and no `tracing` subscriber, the message is written to stderr. The documentation of
     /// [`#[mcp_tool]`](crate::mcp_tool#what-callers-read-of-errors) lists which errors are masked where.
     pub fn mask_errors(mut self, mask: bool) -> Self {
         self.settings.mask_errors = Some(mask);
         self
     }
 
-    /// Requires a number of tools of each package, so that a package that is not linked is an error (default: none).
+    /// Requires a minimum number of tools from each package, so that a package that is not linked is an error (default:
+    /// none).
     #[track_caller]
     pub fn expect_tools<P: Into<String>>(mut self, packages: impl IntoIterator<Item = (P, usize)>) -> Self {
         let place = Location::caller().to_string();
@@ -228,20 +231,20 @@ impl RegistryBuilder {
         self
     }
 
-    /// Excludes a tool of a package, by its name in the source; `"package@1.2.0"` is one version of the package (default:
-    /// no tool is excluded).
+    /// Excludes a tool of a package, by its name in the source; `"package@1.2.0"` selects one version of the package
+    /// (default: no tool is excluded).
     #[track_caller]
     pub fn exclude(self, package: impl Into<String>, name: impl Into<String>) -> Self {
         self.override_package(package.into(), Change::Exclude { name: name.into() })
     }
 
-    /// Gives a tool of a package, by its name in the source, another canonical name (default: the name in the source).
+    /// Changes the canonical name of a tool of a package, by its name in the source (default: the name in the source).
     #[track_caller]
     pub fn rename(self, package: impl Into<String>, name: impl Into<String>, to: impl Into<String>) -> Self {
         self.override_package(package.into(), Change::Rename { name: name.into(), to: to.into() })
     }
 
-    /// Puts `prefix.` before the names and aliases of all tools of a package, after any renaming (default: no prefix).
+    /// Adds `prefix.` to the names and aliases of all tools of a package, after any renames (default: no prefix).
     #[track_caller]
     pub fn prefix(self, package: impl Into<String>, prefix: impl Into<String>) -> Self {
         self.override_package(package.into(), Change::Prefix { prefix: prefix.into() })
@@ -271,32 +274,32 @@ impl RegistryBuilder {
         self
     }
 
-    /// Allows a tool, by its canonical name, whose input schema cannot be enforced without the feature `validate` (default:
-    /// an error). With the feature, this changes nothing.
+    /// Allows a tool, by its canonical name, whose input schema cannot be enforced without the feature `validate`
+    /// (default: an error). With the feature, this changes nothing.
     #[track_caller]
     pub fn allow_unchecked(mut self, name: impl Into<String>) -> Self {
         self.assembly.unchecked.push(Unchecked { name: name.into(), place: Location::caller().to_string() });
         self
     }
 
-    /// Builds the catalog alone; state is not needed.
+    /// Builds only the catalog; state is not needed.
     #[track_caller]
     pub fn catalog(self) -> Result<Catalog, RegistrationError> {
         self.catalog_at(Location::caller())
     }
 
-    /// The catalog; errors name `place` as the line that builds it.
+    /// Builds the catalog. `place` is where that happens, for errors.
     pub(crate) fn catalog_at(self, place: &Location<'_>) -> Result<Catalog, RegistrationError> {
         self.assembly.build(place)
     }
 
-    /// Builds the registry, or reports every problem.
+    /// Builds the registry, or reports every problem at once.
     #[track_caller]
     pub fn build(self) -> Result<Registry, RegistrationError> {
         self.build_at(Location::caller())
     }
 
-    /// The registry; errors name `place` as the line that builds it.
+    /// Builds the registry. `place` is where that happens, for errors.
     pub(crate) fn build_at(self, place: &Location<'_>) -> Result<Registry, RegistrationError> {
         let Self { assembly, mut settings, problems: found, limit, tool_settings } = self;
         let (lint, allowed) = (assembly.lint, assembly.unchecked.iter().map(|it| it.name.clone()).collect::<Vec<_>>());
@@ -329,7 +332,7 @@ impl fmt::Debug for RegistryBuilder {
 }
 
 impl ToolSetting {
-    /// Applies it to the tool, or returns what is wrong with it.
+    /// Applies the setting to its tool, or returns the problem.
     fn apply(self, catalog: &Catalog, call_settings: &mut [CallSettings]) -> Option<RegistrationProblem> {
         let Self { setter, name, settings: CallSettings { trust, limit }, place } = self;
         let reason = match catalog.position(&name).map(|position| &mut call_settings[position]) {
@@ -347,7 +350,7 @@ impl ToolSetting {
     }
 }
 
-/// The state that a tool needs and that is missing.
+/// Reports each type of state that the tool needs and the registry lacks.
 fn missing_state(tool: &RegisteredTool, state: &Extensions) -> Vec<RegistrationProblem> {
     let needs = tool.needs().into_iter().filter(|need| !state.has(*need));
     let problem = |need: StateType| RegistrationProblem::State {

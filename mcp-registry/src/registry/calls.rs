@@ -1,4 +1,4 @@
-//! Calling the tools of a registry.
+//! Calls the tools of a registry.
 
 use std::convert::Infallible;
 
@@ -18,23 +18,23 @@ use crate::call::trace::CallSpan;
 use crate::runtime::tokio_context::block_on;
 
 impl Registry {
-    /// Calls a tool. Whatever goes wrong is in the result.
+    /// Calls a tool. Errors are part of the result.
     pub async fn call(&self, call: &ToolCall) -> ToolResult {
         self.call_with(call, &CallOptions::new()).await
     }
 
-    /// Calls a tool with options: the caller, a cancellation, a callback for progress.
+    /// Calls a tool with options, such as the caller, a cancellation token or a progress callback.
     pub async fn call_with(&self, call: &ToolCall, options: &CallOptions) -> ToolResult {
         self.try_call_with(call, options).await.unwrap_or_else(ToolResult::from)
     }
 
     /// Calls a tool and waits for it on this thread.
     ///
-    /// With the feature `tokio` this works with and without a runtime, for tools that use tokio too: they run in the
-    /// runtime of the registry's `TokioRuntime`, else in that of this thread, else in one on a background thread of the
-    /// library. A runtime that this call would keep from making progress is not used: one of the current-thread flavor
-    /// that this thread is in, or one of whose tasks makes the call. A tool that waits for something of such a runtime
-    /// runs out of time; inside a runtime prefer [`call`](Self::call).
+    /// With the feature `tokio`, this also works for tools that use tokio, inside a tokio runtime and outside of one. A
+    /// tool runs in the runtime of the registry's `TokioRuntime`, else in that of this thread, else in one on a
+    /// background thread of this library. A runtime that this call would block is not used: a current-thread runtime
+    /// that this thread is in, or the runtime of the task that makes this call. A tool that waits for such a runtime
+    /// times out; inside a runtime, prefer [`call`](Self::call).
     pub fn call_blocking(&self, call: &ToolCall) -> ToolResult {
         block_on(self.call(call))
     }
@@ -44,8 +44,8 @@ impl Registry {
         block_on(self.call_with(call, options))
     }
 
-    /// Makes several calls, at most [`concurrency`](crate::registry::builder::RegistryBuilder::concurrency) at a time. The results are in the order
-    /// of the calls; a failure affects only its own call.
+    /// Makes several calls, at most [`concurrency`](crate::registry::builder::RegistryBuilder::concurrency) at a time.
+    /// The results are in the order of the calls; a failure affects only its own call.
     pub async fn call_many(&self, calls: &[ToolCall]) -> Vec<ToolResult> {
         self.call_many_with(calls, &CallOptions::new()).await
     }
@@ -53,7 +53,7 @@ impl Registry {
     /// As [`call_many`](Self::call_many), with options.
     pub async fn call_many_with(&self, calls: &[ToolCall], options: &CallOptions) -> Vec<ToolResult> {
         let calls = calls.iter().map(|call| -> BoxFuture<'_, ToolResult> {
-            // To wait for one, if only for a moment, would keep the others from starting.
+            // Waiting for one call, if only for a moment, would delay the start of the others.
             Box::pin(async move { self.make_call(call, options, false).await.unwrap_or_else(ToolResult::from) })
         });
         buffered(calls, self.settings().concurrency).await
@@ -87,12 +87,12 @@ impl Registry {
         Ok(answer?.into_result())
     }
 
-    /// Calls a tool with arguments as raw JSON, and appends the result to the buffer as raw JSON: the same message that
-    /// [`call`](Self::call) gives (with every digit of a number that a `Value` cannot hold). On an error nothing is
-    /// appended.
+    /// Calls a tool with arguments as raw JSON, and appends the result to the buffer as raw JSON: the same message as
+    /// [`call`](Self::call) returns, but with every digit of numbers that a `Value` cannot hold. On an error, nothing
+    /// is appended.
     ///
-    /// This is the fast path for servers: an `inline` tool runs on the caller's thread and writes its result straight into
-    /// the buffer.
+    /// This is the fast path for servers: an `inline` tool runs on the caller's thread and writes its result directly
+    /// into the buffer.
     ///
     /// ```standalone_crate
     /// use mcp_registry::{CallOptions, Registry, mcp_tool};
@@ -145,15 +145,15 @@ impl Registry {
         block_on(self.call_bytes(name, arguments, options, out))
     }
 
-    /// Checks that the tool exists and that the arguments fit. Nothing is run, and the gate is not asked.
+    /// Checks that the tool exists and that the arguments are valid. Runs neither the tool nor the gate.
     pub fn check(&self, call: &ToolCall) -> Result<(), Error> {
         call.validate()?;
         let tool = self.snapshot().get(&call.tool_name)?.clone();
         run::check_here(&tool, &call.arguments.to_string())
     }
 
-    /// The number of calls, the number of failures and the durations, for each tool. A tool that is in several registries
-    /// (by [`subset`](Self::subset)) is counted over all of them.
+    /// The number of calls, the number of failures and the durations, for each tool. A tool that is in several
+    /// registries (by [`subset`](Self::subset)) is counted over all of them.
     pub fn metrics(&self) -> Metrics {
         Metrics::new(self.snapshot().callables.iter().map(|tool| (tool.name(), tool.meter())))
     }
@@ -167,7 +167,7 @@ impl Registry {
         }
     }
 
-    /// Records a call that is rejected before it is made. Returns the error as its caller may see it.
+    /// Records a call that is rejected before it is made. Returns the error as the caller may see it.
     pub(crate) fn reject(&self, request: CallRequest<'_>, error: Error) -> Error {
         let (settings, tools) = (self.settings(), self.snapshot());
         let tool = tools.find(request.name);
@@ -180,7 +180,7 @@ impl Registry {
     }
 }
 
-/// Waits for a call: a few yields if it is likely to end soon, and then for longer.
+/// Waits for a call: yields a few times if it is likely to end soon, then waits asynchronously.
 async fn finish(mut pending: Box<PendingCall>, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Result<Answer, Error> {
     match pending.finish_soon(writer, out) {
         Some(answer) => answer,

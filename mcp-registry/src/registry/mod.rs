@@ -24,17 +24,17 @@ pub use crate::registry::builder::RegistryBuilder;
 use crate::util::lock::lock;
 use crate::validate;
 
-/// Tools that can be listed and called; cheap to clone, and shared by its clones.
+/// Lists and calls tools. It is cheap to clone; clones share their tools.
 ///
-/// Reading takes no lock: a registration replaces the list, and a call in flight continues with the list that it started
-/// with.
+/// Reading takes no lock: a registration replaces the list, and a call in flight continues with the list that it
+/// started with.
 #[derive(Clone)]
 pub struct Registry(Arc<Shared>);
 
 struct Shared {
     tools: ArcSwap<Snapshot>,
     settings: Arc<Settings>,
-    /// What findings of the lint do when a tool is added.
+    /// What happens to lint errors when a tool is added.
     lint: LintPolicy,
     /// Held while the catalog is changed. A panic while it is held leaves the old catalog in place.
     changing: Mutex<()>,
@@ -42,7 +42,7 @@ struct Shared {
     listeners: Mutex<Vec<Weak<Listener>>>,
 }
 
-/// The tools at one moment, as a catalog and ready for calls. Both are in the same order.
+/// The tools at one moment: as a catalog, and as callables in the same order.
 pub(crate) struct Snapshot {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) callables: Vec<Callable>,
@@ -55,7 +55,7 @@ impl Snapshot {
         self.callables.get(self.catalog.position(name)?)
     }
 
-    /// The same, or the error that names the nearest ones.
+    /// A tool, by any of its names, or an error with the most similar names.
     fn get(&self, name: &str) -> Result<&Callable, ToolNotFoundError> {
         self.find(name).ok_or_else(|| self.catalog.not_found(name))
     }
@@ -98,7 +98,7 @@ impl Registry {
         RegistryBuilder::new(Assembly::linked())
     }
 
-    /// Starts from these entries, and nothing that is linked.
+    /// Starts from these entries only; linked tools are not included.
     pub fn builder_of(entries: impl IntoIterator<Item = &'static ToolEntry>) -> RegistryBuilder {
         RegistryBuilder::new(Assembly::new(entries))
     }
@@ -112,12 +112,12 @@ impl Registry {
         &self.0.settings
     }
 
-    /// The tools as they are now, for a moment.
+    /// The current tools. The guard should be short-lived.
     pub(crate) fn snapshot(&self) -> arc_swap::Guard<Arc<Snapshot>> {
         self.0.tools.load()
     }
 
-    /// The tools as they are now.
+    /// The current tools.
     pub fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.snapshot().catalog)
     }
@@ -137,9 +137,10 @@ impl Registry {
         self.snapshot().catalog.get(name).cloned()
     }
 
-    /// Adds a tool. Adding the same tool or a clone of it again changes nothing; another tool with its name is refused.
+    /// Adds a tool. Adding the same tool or a clone of it again changes nothing; a different tool with its name is
+    /// refused.
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
-        // Outlives the lock: what a tool holds may use the registry when it is dropped.
+        // Must outlive the lock: dropping a tool may run code that uses the registry.
         let definition = Arc::new(tool.0);
         let changing = lock(&self.0.changing);
         let tools = self.0.tools.load_full();
@@ -155,7 +156,7 @@ impl Registry {
             }
         }
         RegistrationError::check(problems)?;
-        // The same tool again changes nothing.
+        // Adding the same tool again changes nothing.
         if let Some(changed) = changed.filter(|changed| changed.len() != tools.catalog.len()) {
             self.0.tools.store(Arc::new(tools.with(changed)));
             drop(changing);
@@ -172,7 +173,7 @@ impl Registry {
         if known {
             self.0.tools.store(Arc::new(tools.with(tools.catalog.filtered(|tool| tool.name() != name))));
         }
-        // Before the tool goes with the old catalog: what it holds may use the registry when it is dropped.
+        // Release the lock before the tool is dropped with the old catalog: that may run code that uses the registry.
         drop(changing);
         if known {
             self.notify();
@@ -180,14 +181,15 @@ impl Registry {
         known
     }
 
-    /// A registry of some of the tools with the same state and settings, such as for another server, a profile or a test.
+    /// A registry of some of the tools, with the same state and settings: for another server, a profile or a test.
     #[must_use]
     pub fn subset(&self, select: impl Fn(&RegisteredTool) -> bool) -> Self {
         let tools = self.snapshot();
         Self::new(tools.with(tools.catalog.filtered(select)), Arc::clone(&self.0.settings), self.0.lint)
     }
 
-    /// Calls this after each change of the tools, on the thread that makes the change, until the [`Watcher`] is dropped.
+    /// Calls this after each change of the tools, on the thread that makes the change, until the [`Watcher`] is
+    /// dropped.
     pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) -> Watcher {
         let listener: Arc<Listener> = Arc::new(listener);
         lock(&self.0.listeners).push(Arc::downgrade(&listener));

@@ -1,4 +1,4 @@
-//! `tools/call`: rmcp's request → a call of the registry → rmcp's result.
+//! `tools/call`: turns rmcp's request into a call, and its result into rmcp's.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -17,11 +17,11 @@ use super::events::{EventSender, Requested, forward, log_level};
 use super::{Tools, convert};
 use crate::util::panic::{Panicked, guard};
 
-/// How long a response waits for the notifications before it: once a client has sent its last message, rmcp sends only
-/// responses, and drops late ones.
+/// How long a response waits for earlier notifications. After a client has sent its last message, rmcp sends only
+/// responses, and drops them if they are late.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The version of a request, as far as it matters here.
+/// The version of a request: only whether it is stateless matters here.
 pub(super) fn version_of(context: &RequestContext<RoleServer>) -> ProtocolVersion {
     let stateless = |version: ::rmcp::model::ProtocolVersion| version.as_str() >= ProtocolVersion::V2026_07_28.as_str();
     if context.protocol_version().is_some_and(stateless) {
@@ -32,7 +32,7 @@ pub(super) fn version_of(context: &RequestContext<RoleServer>) -> ProtocolVersio
 }
 
 impl Tools {
-    /// Calls a tool. The log level is that of the connection, except in versions where each request carries its own.
+    /// Calls a tool. The log level is that of the connection, except in versions in which each request has its own.
     pub(super) async fn call(
         &self,
         name: &str,
@@ -78,7 +78,7 @@ impl Tools {
         (options.cancel(cancel.clone()), cancel)
     }
 
-    /// The error of a request that panicked outside of a call.
+    /// The error for a panic outside of a call.
     pub(super) fn internal_error(&self, context: &RequestContext<RoleServer>, panicked: &Panicked) -> ErrorData {
         let options = guard(|| self.call_options(context).0);
         let options = options.unwrap_or_else(|_| with_http_request(CallOptions::new(), context));
@@ -86,15 +86,15 @@ impl Tools {
     }
 }
 
-/// The options, with the HTTP request if rmcp serves HTTP.
+/// Adds the HTTP request to the options, if rmcp serves HTTP.
 fn with_http_request(options: CallOptions, context: &RequestContext<RoleServer>) -> CallOptions {
     let Some(request) = context.extensions.get().cloned() else { return options };
     let options = options.http_request(request);
     if options.get_mask_errors().is_none() { options.mask_errors(true) } else { options }
 }
 
-/// Polls the call and the forwarding of its events in the task of the request, since rmcp assigns messages to requests by
-/// their task.
+/// Polls the call and the forwarding of its events in the task of the request, because rmcp assigns messages to
+/// requests by their task.
 async fn run<T>(
     call: impl Future<Output = T>,
     forwarding: impl Future<Output = ()>,

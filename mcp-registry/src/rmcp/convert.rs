@@ -1,4 +1,4 @@
-//! Our messages → rmcp's. What rmcp has no field for goes into `_meta`.
+//! Converts our messages to rmcp's. Fields that rmcp lacks go into `_meta`.
 
 use ::rmcp::ErrorData;
 use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, Tool};
@@ -31,7 +31,7 @@ fn object(value: Value) -> JsonObject {
     }
 }
 
-/// A result, for clients that know `structuredContent` or for older ones.
+/// Converts a result, for clients with or without `structuredContent`.
 pub(super) fn result(result: ToolResult, structured: bool) -> CallToolResult {
     let mcp = if structured {
         mcp_core::mcp::CallToolResult::from(result)
@@ -53,12 +53,12 @@ fn block(content: &Content) -> ContentBlock {
         content => {
             let mut fields = object(json!(content));
             let mut block = parse(&fields);
-            // If rmcp cannot parse the block, only its own fields are kept.
+            // If rmcp cannot parse the block, keep only the fields of its type.
             let kept = block.as_ref().map_or_else(|| without_extra(content), |block| json!(block));
             if move_to_meta(&mut fields, &kept) {
                 block = parse(&fields);
             }
-            // rmcp does not know the type of the block.
+            // rmcp may not know the type of the block.
             block.unwrap_or_else(|| ContentBlock::text(json!(content).to_string()))
         }
     }
@@ -75,7 +75,7 @@ fn without_extra(content: &Content) -> Value {
     fields.into()
 }
 
-/// Moves the fields that were not kept to `_meta`, here and in a resource; returns whether there were any.
+/// Moves the fields that were not kept to `_meta`, here and in a resource. Returns whether there were any.
 fn move_to_meta(fields: &mut JsonObject, kept: &Value) -> bool {
     let lost: Vec<String> = fields.keys().filter(|key| kept.get(key).is_none()).cloned().collect();
     let mut moved = JsonObject::new();
@@ -95,12 +95,12 @@ fn move_to_meta(fields: &mut JsonObject, kept: &Value) -> bool {
     has_moved
 }
 
-/// The error, if it is one of the protocol and not a result for the model.
+/// The protocol error; `None` if the error is a result for the model.
 pub(super) fn protocol_error(registry: &Registry, error: &Error, version: ProtocolVersion) -> Option<ErrorData> {
     protocol::protocol_error(registry, error, version, false).map(error_data)
 }
 
-/// The error for a panic of the application around the tools: rmcp sends no response after a panic.
+/// The error for a panic outside of a tool: after a panic, rmcp itself sends no response.
 pub(super) fn internal_error(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> ErrorData {
     error_data(protocol::internal(registry, options, panicked))
 }

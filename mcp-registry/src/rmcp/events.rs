@@ -1,4 +1,4 @@
-//! Events of a running call, as notifications to the client: in order, and before the response.
+//! Sends the events of a running call as notifications to the client: in order, and before the response.
 
 #![allow(deprecated, reason = "log messages are still sent to the clients that request them")]
 
@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::util::lock::lock;
 
-/// How many notifications are queued for a client that does not read; further ones are dropped.
+/// The number of notifications that are queued for a client that does not read. Further ones are dropped.
 const MAX_QUEUED: usize = 1024;
 
 const LEVELS: [LoggingLevel; 8] = [
@@ -30,15 +30,15 @@ const LEVELS: [LoggingLevel; 8] = [
     LoggingLevel::Emergency,
 ];
 
-/// The log level of rmcp's.
+/// Converts a log level of rmcp.
 pub(super) fn log_level(level: LoggingLevel) -> LogLevel {
     LogLevel::ALL[level as usize]
 }
 
-/// Which notifications a client requests for a call.
+/// The notifications that a client requests for a call.
 pub(super) struct Requested {
     pub(super) progress_token: Option<ProgressToken>,
-    /// The lowest level of log messages.
+    /// The minimum level of log messages.
     pub(super) level: Option<LogLevel>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct EventSender {
 }
 
 struct Queue {
-    /// `None` once the call is over.
+    /// `None` after the call has ended.
     sender: Option<Sender<ServerNotification>>,
     /// The last progress that was sent.
     progress: f64,
@@ -81,18 +81,18 @@ impl EventSender {
                 params.message = message;
                 ServerNotification::ProgressNotification(Notification::new(params))
             }
-            (ToolEvent::Log { level, message }, Requested { level: Some(lowest), .. }) if level >= *lowest => {
+            (ToolEvent::Log { level, message }, Requested { level: Some(min_level), .. }) if level >= *min_level => {
                 let params = LoggingMessageNotificationParam::new(LEVELS[level as usize], message.into());
                 let params = params.with_logger(&*self.tool);
                 ServerNotification::LoggingMessageNotification(Notification::new(params))
             }
             _ => return,
         };
-        // A full queue drops the notification.
+        // If the queue is full, drop the notification.
         let _ = sender.try_send(notification);
     }
 
-    /// Ends the queue: what is in it is still sent, and nothing more.
+    /// Closes the queue: queued notifications are still sent, later ones are dropped.
     pub(super) fn close(&self) {
         lock(&self.queue).sender = None;
     }

@@ -1,4 +1,4 @@
-//! A server that offers the tools alone, for rmcp's transports.
+//! A server with only the tools, for rmcp's transports.
 
 #![allow(deprecated, reason = "log messages are still sent to the clients that request them")]
 
@@ -28,11 +28,11 @@ use crate::registry::Watcher;
 use crate::util::lock::lock;
 use crate::util::panic::guard;
 
-/// The tools as an rmcp server: list, call, progress, log messages, and notifications of changes. Tools that are added or
-/// removed at run time are visible immediately.
+/// The tools as an rmcp server: list, call, progress, log messages, and notifications of changes. Tools that are added
+/// or removed at run time are visible immediately.
 ///
-/// A handler serves one connection; clone it for another one with the same tools. A server of yours with more to offer can
-/// hold a handler and delegate `list_tools`, `call_tool` and `get_tool` to it.
+/// A handler serves one connection; clone it for another connection with the same tools. If your server also has other
+/// features, it can hold a handler and delegate `list_tools`, `call_tool` and `get_tool` to it.
 ///
 /// ```no_run
 /// use mcp_registry::rmcp::Handler;
@@ -54,20 +54,20 @@ use crate::util::panic::guard;
 pub struct Handler {
     tools: Tools,
     config: Arc<ServerConfig>,
-    /// The lists of tools as they were last requested.
+    /// The lists that were last requested.
     lists: Arc<ArcSwapOption<Lists>>,
-    /// The lowest level of log messages that the connection requests.
+    /// The minimum level of log messages on the connection.
     level: AtomicU8,
     /// The watchers that notify each connection of changes.
     watchers: Mutex<Vec<(Peer<RoleServer>, Watcher)>>,
-    /// The subscriptions that rmcp has yet to acknowledge: changes are counted from here on.
+    /// The subscriptions that rmcp has not acknowledged yet. They already record changes.
     accepted: Mutex<VecDeque<Subscription>>,
 }
 
-/// How many subscriptions rmcp may have yet to acknowledge.
+/// The maximum number of subscriptions that rmcp has not acknowledged yet.
 const MAX_ACCEPTED: usize = 1024;
 
-/// A subscription to changes of the tools; dropping it ends it.
+/// A subscription to changes of the tools. It ends when it is dropped.
 struct Subscription {
     changed: Arc<Notify>,
     _watcher: Watcher,
@@ -75,14 +75,14 @@ struct Subscription {
 
 /// The lists of the tools of a catalog.
 struct Lists {
-    /// Held so that no other catalog can be at its address.
+    /// Kept alive, so that no other catalog can have the same address.
     catalog: Arc<Catalog>,
     /// For versions with sessions, and for stateless ones.
     tools: [OnceLock<Vec<Tool>>; 2],
 }
 
 impl Handler {
-    /// A server of the tools, named after the program.
+    /// A server of these tools, named after the program.
     pub fn new(tools: impl Into<Tools>) -> Self {
         let capabilities =
             ServerCapabilities::builder().enable_logging().enable_tools().enable_tool_list_changed().build();
@@ -114,7 +114,7 @@ impl Handler {
         &self.tools
     }
 
-    /// The lists of the tools as they are now.
+    /// The lists of the current tools.
     fn lists(&self) -> Arc<Lists> {
         let catalog = self.tools.registry.catalog();
         if let Some(lists) = self.lists.load().as_ref().filter(|lists| Arc::ptr_eq(&lists.catalog, &catalog)) {
@@ -188,7 +188,7 @@ impl ServerHandler for Handler {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (peer, runtime) = (context.peer, Handle::current());
         let notified = peer.clone();
-        // The tools may change on any thread, also outside of the runtime.
+        // The tools may change on any thread, even outside of the runtime.
         let watcher = self.tools.registry.on_change(move || {
             let peer = notified.clone();
             runtime.spawn(async move { peer.notify_tool_list_changed().await });
@@ -201,7 +201,7 @@ impl ServerHandler for Handler {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         if requested.tools_list_changed == Some(true) {
             let mut accepted = lock(&self.accepted);
-            // A subscription whose client has disconnected is never taken.
+            // If a client disconnects, its subscription is never taken.
             if accepted.len() >= MAX_ACCEPTED {
                 accepted.pop_front();
             }

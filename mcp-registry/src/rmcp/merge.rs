@@ -1,4 +1,4 @@
-//! The tools of a registry and those of an rmcp server, together: none is lost or shadowed.
+//! Merges the tools of a registry and of an rmcp server, without losing or shadowing any.
 
 use std::any::type_name;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use mcp_core::error::Contender;
 
 use super::{Tools, add_routes};
 
-/// Adds the listed tools to those of a server of yours. Fails if two tools have the same name, or names that a host cannot
+/// Adds the listed tools to those of your server. Fails if two tools have the same name, or names that a host cannot
 /// tell apart; the error reports every conflict.
 ///
 /// As with [`tool_router`](super::tool_router), tools that are registered later are not included.
@@ -41,8 +41,8 @@ fn normalized(name: &str) -> String {
     name.replace(['.', '-'], "_")
 }
 
-/// The conflicts between the tools of an rmcp server and those of a registry. Its `Debug` output is its `Display` output,
-/// since `unwrap` and a `main` that returns it print that.
+/// The conflicts between the tools of an rmcp server and those of a registry. Its `Debug` output equals its `Display`
+/// output, because `unwrap` and a `main` that returns this error print the former.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MergeError {
     conflicts: Vec<MergeConflict>,
@@ -80,7 +80,7 @@ impl fmt::Display for MergeError {
 impl fmt::Display for MergeConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { existing, server, tool: Contender { name, defined_as, origin, .. } } = self;
-        write!(f, "`{existing}` of the server and `{name}` of the registry are called by one name")?;
+        write!(f, "`{existing}` of the server and `{name}` of the registry have the same name")?;
         write!(f, "\n    first  in the `ToolRouter` of `{server}`\n    second at {origin}\n    ")?;
         f.write_str("rename the first with `#[tool(name = \"…\")]`, or ")?;
         if origin.is_run_time() {

@@ -1,16 +1,16 @@
-//! The tools inside a server of [rmcp], next to its resources, prompts, OAuth and transports.
+//! Serves the tools from an [rmcp] server, next to its resources, prompts, OAuth and transports.
 //!
-//! - [`merge`] adds the tools to the `#[tool]`s of a server of yours, and rejects duplicate names.
-//! - [`tool_router`] returns the tools alone, as rmcp's `ToolRouter`.
-//! - [`Handler`] is a server that offers the tools alone, on rmcp's transports. Unlike a router, it follows the tools that
-//!   are added and removed at run time.
+//! - [`merge`] adds the tools to the `#[tool]`s of your server, and rejects duplicate names.
+//! - [`tool_router`] returns only the tools, as rmcp's `ToolRouter`.
+//! - [`Handler`] is a server with only the tools, for rmcp's transports. Unlike a router, it also serves tools that are
+//!   added at run time.
 //!
-//! A call passes through the same steps as any other: gate, limits, checks, deadline, layers, audit. A request that is
-//! cancelled in rmcp cancels the call, and progress is sent to the clients that request it. In
-//! [`ToolContext::extensions`](mcp_core::ToolContext::extensions) a tool finds rmcp's
+//! A call passes through the same steps as any other: gate, limits, checks, deadline, layers, audit. Cancelling a
+//! request in rmcp cancels the call, and progress is sent to the clients that request it. In
+//! [`ToolContext::extensions`](mcp_core::ToolContext::extensions), a tool finds rmcp's
 //! [`Extensions`](::rmcp::model::Extensions), its `Peer<RoleServer>` and, if rmcp serves HTTP, the HTTP request as with
 //! this crate's own server: headers, parts, and the extensions of its layers. With a
-//! [`TokioRuntime`](crate::runtime::TokioRuntime) in the registry's builder, plain functions run on the threads of the
+//! [`TokioRuntime`](crate::runtime::TokioRuntime) in the registry's builder, sync functions run on the threads of the
 //! server's runtime.
 //!
 //! ```standalone_crate
@@ -55,9 +55,9 @@ pub use self::handler::Handler;
 pub use self::merge::{MergeConflict, MergeError, merge};
 use crate::registry::Registry;
 
-/// The tools of a registry, and the options of calls to them. Cheap to clone.
+/// The tools of a registry, and the options for calling them. Cheap to clone.
 ///
-/// A registry converts into it, with default options.
+/// A registry converts into this, with default options.
 #[derive(Clone)]
 pub struct Tools {
     registry: Registry,
@@ -72,8 +72,9 @@ impl Tools {
         registry.into()
     }
 
-    /// Sets the options of a call, given its request: caller, trust, deadline, extensions, whether errors are masked. The
-    /// ID, `_meta`, progress and log level of the request take precedence.
+    /// Sets the function that returns the options of a call, given its request: the caller, its trust level, the
+    /// deadline, extensions, and whether errors are masked. The ID, `_meta`, progress and log level of the request take
+    /// precedence.
     ///
     /// By default, errors that were not written for a model are masked if rmcp serves HTTP, and shown otherwise.
     ///
@@ -124,8 +125,8 @@ impl fmt::Debug for Tools {
     }
 }
 
-/// The listed tools as rmcp's router, each under its wire name. Tools that are registered later are not included; a tool
-/// that is unregistered is rejected when it is called.
+/// The listed tools as rmcp's router, each under its wire name. Tools that are registered later are not included; a
+/// tool that is unregistered is rejected when it is called.
 ///
 /// rmcp's `+` and `merge` silently drop one of two tools with the same name; [`merge`] reports them.
 pub fn tool_router<S: MaybeSend + 'static>(tools: impl Into<Tools>) -> ToolRouter<S> {
@@ -136,13 +137,13 @@ pub fn tool_router<S: MaybeSend + 'static>(tools: impl Into<Tools>) -> ToolRoute
 
 fn add_routes<S: MaybeSend + 'static>(router: &mut ToolRouter<S>, tools: &Tools) {
     for tool in tools.registry.catalog().listed() {
-        // A router has one list for all versions; older clients understand this one, too.
+        // A router has one list for all versions; older clients also understand this one.
         let listed = convert::tool(tool, ProtocolVersion::V2025_11_25);
         let tools = tools.clone();
         router.add_route(ToolRoute::new_dyn(listed, move |context: ToolCallContext<'_, S>| {
             let tools = tools.clone();
             let ToolCallContext { request_context, name, arguments, .. } = context;
-            // The log level of the connection is known only to the server around the router.
+            // Only the server around the router knows the log level of the connection.
             Box::pin(async move { tools.call(&name, arguments, request_context, None).await })
         }));
     }

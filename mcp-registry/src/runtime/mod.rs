@@ -1,4 +1,4 @@
-//! The executor behind calls: timers, and threads that may block.
+//! The executor of calls: timers, and threads that may block.
 //!
 //! [`ThreadRuntime`] is the default. Set another one with `RegistryBuilder::runtime`.
 
@@ -23,9 +23,9 @@ use crate::util::panic::{discard, guard};
 /// A job for a thread that may block.
 pub type Job = Box<dyn FnOnce() + Send + 'static>;
 
-/// The executor behind calls: timers, and threads that may block.
+/// The executor of calls: timers, and threads that may block.
 ///
-/// [`ThreadRuntime`] uses the standard library alone; `TokioRuntime` (feature `tokio`) uses tokio's timers and threads.
+/// [`ThreadRuntime`] uses only the standard library; `TokioRuntime` (feature `tokio`) uses tokio's timers and threads.
 /// Implement this trait for any other executor:
 ///
 /// ```
@@ -59,16 +59,17 @@ pub trait Runtime: Send + Sync + 'static {
 
     /// Runs the job on a thread that may block, now or when one is free.
     ///
-    /// After an error, the job was dropped and will never run. A runtime that shuts down may drop a job that it has
-    /// accepted but not started, so the job should own something whose drop is noticed, such as the sender of a channel.
+    /// If this returns an error, the job was dropped and will never run. A runtime that shuts down may drop a job that
+    /// it has accepted but not started, so the job should own a value whose drop can be detected, such as a channel's
+    /// sender.
     fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError>;
 
-    /// The tokio runtime for tools that are called outside of one. Default: a runtime on a background thread, which is
-    /// started by the first call to a tool that is not `inline` from outside a tokio runtime, whether or not the tool uses
-    /// tokio, or by the first blocking call that blocks its own tokio runtime.
+    /// The tokio runtime for tools that are called outside of one. Default: a runtime on a background thread. It is
+    /// started by the first call from outside a tokio runtime to a tool that is not `inline`, whether or not the tool
+    /// uses tokio, or by the first blocking call that blocks its own tokio runtime.
     ///
-    /// A call that is awaited inside a tokio runtime stays in it, and so does a blocking call in `spawn_blocking` or
-    /// `block_in_place`.
+    /// A call that is awaited inside a tokio runtime uses that runtime, and so does a blocking call in `spawn_blocking`
+    /// or `block_in_place`.
     #[cfg(feature = "tokio")]
     fn tokio_handle(&self) -> Option<&::tokio::runtime::Handle> {
         None
@@ -90,11 +91,11 @@ impl<R: Runtime + ?Sized> Runtime for Arc<R> {
     }
 }
 
-/// Why a runtime cannot be used, or cannot run a job.
+/// The reason why a runtime cannot be used or cannot run a job.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
-    /// No thread could be started, and no running one could take the job.
+    /// No thread could be started, and no thread is running that could take the job.
     #[error("no thread can be started: {0}; end other threads, or raise the system's limit")]
     NoThread(#[source] io::Error),
     /// The runtime was shut down.
@@ -110,9 +111,9 @@ pub enum RuntimeError {
     NoTimers,
 }
 
-/// Runs a job or a waker, and contains its panic.
+/// Runs a job or a waker, and catches its panic.
 fn guarded(run: impl FnOnce()) {
-    // Nobody waits for the result.
+    // There is nobody to report the panic to.
     let _ = guard(run);
 }
 
@@ -132,13 +133,13 @@ mod tests {
     pub(super) fn wait_for(what: &str, condition: impl Fn() -> bool) {
         let begun = Instant::now();
         while !condition() {
-            assert!(begun.elapsed() < LONG, "in vain: {what}");
+            assert!(begun.elapsed() < LONG, "timed out: {what}");
             thread::sleep(Duration::from_millis(1));
         }
     }
 
     #[test]
-    fn a_payload_that_panics_when_dropped_does_no_harm() {
+    fn a_payload_that_panics_when_dropped_is_contained() {
         guarded(|| panic_any(Bomb));
     }
 

@@ -10,7 +10,7 @@ use super::{Job, RuntimeError, discard, guarded};
 use crate::util::lock::lock;
 use crate::util::spin::spin_until;
 
-/// Starts a thread with a name and what it runs.
+/// Starts a thread with this name, which runs this job.
 pub(super) type Start = fn(String, Job) -> io::Result<()>;
 
 /// Starts a thread of the standard library.
@@ -18,20 +18,20 @@ pub(super) fn start_thread(name: String, run: Job) -> io::Result<()> {
     thread::Builder::new().name(name).spawn(run).map(drop)
 }
 
-/// How often a thread without a job yields before it sleeps. To wake it costs as much as some thirty small
-/// jobs, and often the next job is already on its way.
+/// How often a thread without a job yields before it sleeps. Waking it costs as much as about thirty small jobs, and
+/// often the next job arrives soon.
 const YIELDS: usize = 32;
 
 /// The threads, and the jobs that wait for one.
 ///
-/// As long as a thread searches for a job, nobody else is woken: it takes the next one. Before a thread runs its job, it
-/// wakes another one if more jobs wait and nobody searches for them. So a batch of small jobs costs few wake-ups, and a job
-/// that blocks holds up no other.
+/// While one thread searches for a job, no other thread is woken: the searching thread takes the next job. Before a
+/// thread runs its job, it wakes another thread if more jobs wait and no thread searches for them. So a batch of small
+/// jobs costs few wake-ups, and a job that blocks does not delay the others.
 pub(super) struct Pool {
     state: Mutex<State>,
     /// The number of jobs in the queue, for threads that search.
     queued: AtomicUsize,
-    /// Notified when a thread is to search for a job, and when the pool closes.
+    /// Notified when a thread should search for a job, and when the pool closes.
     wake: Condvar,
     /// How long an idle thread waits for another job.
     keep_alive: Duration,
@@ -41,16 +41,16 @@ pub(super) struct Pool {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Job>,
-    /// The running threads.
+    /// The number of running threads.
     threads: usize,
-    /// Those of them that search for a job: they have just been started or woken, or have finished a job.
+    /// Threads that search for a job: they have just been started or woken, or have finished a job.
     searching: usize,
-    /// Those of them that sleep and will not be woken by one of the `wakes`.
+    /// Sleeping threads, without those that `wakes` counts.
     idle: usize,
-    /// How many sleeping threads are to wake up.
+    /// Sleeping threads that were told to wake up.
     wakes: usize,
     max_threads: usize,
-    /// How many threads have ever been started.
+    /// The number of threads that were ever started.
     started: u64,
     closed: bool,
 }
@@ -62,7 +62,7 @@ impl Pool {
         Arc::new(Self { state, queued, wake, keep_alive, start })
     }
 
-    /// Sets how many threads may run. Running threads beyond that end when they are idle.
+    /// Sets the maximum number of threads. Surplus threads end when they have been idle for long enough.
     pub(super) fn set_max_threads(&self, max_threads: usize) {
         lock(&self.state).max_threads = max_threads;
     }
@@ -75,7 +75,7 @@ impl Pool {
         let searching = self.search(&mut state);
         match searching {
             Err(error) if state.threads == 0 => {
-                // The queue was empty before, since no thread ends while there are jobs.
+                // The queue was empty before, because no thread ends while there are jobs.
                 let job = state.queue.pop_back();
                 self.queued.store(0, Ordering::Relaxed);
                 drop(state);
@@ -91,14 +91,14 @@ impl Pool {
         }
     }
 
-    /// Wakes the thread that is to search, if there is one.
+    /// Wakes a sleeping thread if [`search`](Self::search) asked for it.
     fn notify(&self, searching: &io::Result<bool>) {
         if let Ok(true) = searching {
             self.wake.notify_one();
         }
     }
 
-    /// Makes sure that a thread searches for the jobs in the queue, if there can be one. True if it has to be woken.
+    /// Makes sure that a thread searches for the queued jobs, if possible. Returns whether a thread must be woken.
     fn search(self: &Arc<Self>, state: &mut State) -> io::Result<bool> {
         if state.searching > 0 || state.queue.is_empty() {
             return Ok(false);
@@ -126,7 +126,7 @@ impl Pool {
             if let Some(job) = state.queue.pop_front() {
                 self.queued.store(state.queue.len(), Ordering::Relaxed);
                 state.searching -= 1;
-                // If no thread can be started, the jobs wait for this one.
+                // If no other thread can be started, the jobs wait for this thread.
                 let searching = self.search(&mut state);
                 drop(state);
                 self.notify(&searching);
@@ -149,7 +149,7 @@ impl Pool {
         }
     }
 
-    /// Sleeps until there may be a job. `None` if the thread is to end.
+    /// Sleeps until there may be a job. `None` if the thread should end.
     fn sleep<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Option<MutexGuard<'a, State>> {
         state.searching -= 1;
         state.idle += 1;
@@ -157,7 +157,7 @@ impl Pool {
         let waited = self.wake.wait_timeout_while(state, self.keep_alive, is_idle);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if state.wakes > 0 {
-            // Whoever woke it has counted it.
+            // `search` has already counted this thread as searching.
             state.wakes -= 1;
             return Some(state);
         }
@@ -218,7 +218,7 @@ mod tests {
         release
     }
 
-    /// A job that tells the name of its thread.
+    /// Runs a job that sends the name of its thread.
     fn named(pool: &Arc<Pool>) -> Receiver<String> {
         let (send, receive) = channel();
         let job = move || send.send(thread::current().name().unwrap_or_default().to_owned()).unwrap();
@@ -259,7 +259,7 @@ mod tests {
         let pool = pool(8);
         for _ in 0..50 {
             assert_eq!(named(&pool).recv().unwrap(), "mcp-tool-0");
-            wait_for("the thread idles", || lock(&pool.state).idle == 1);
+            wait_for("the thread is idle", || lock(&pool.state).idle == 1);
         }
         assert_eq!(lock(&pool.state).started, 1);
         pool.close();
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(lock(&pool.state).queue.len(), 100);
         assert_eq!(lock(&pool.state).threads, 2);
         drop(send);
-        // One thread alone keeps the order.
+        // A single thread runs the jobs in order.
         let [one, other] = held;
         drop(one);
         receive.recv().unwrap_err();
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn many_submitters_lose_no_job() {
+    fn no_job_is_lost_when_many_threads_submit() {
         let pool = Pool::new(3, Duration::from_micros(50), start_thread);
         let (send, receive) = channel();
         thread::scope(|scope| {
@@ -317,14 +317,14 @@ mod tests {
     }
 
     #[test]
-    fn a_panicking_job_harms_neither_its_thread_nor_the_counts() {
+    fn a_panicking_job_affects_neither_its_thread_nor_the_counters() {
         let pool = pool(1);
         for _ in 0..10 {
             pool.spawn(Box::new(|| panic!("on purpose"))).unwrap();
             pool.spawn(Box::new(|| panic_any(Bomb))).unwrap();
         }
         assert_eq!(named(&pool).recv().unwrap(), "mcp-tool-0");
-        wait_for("the thread idles", || lock(&pool.state).idle == 1);
+        wait_for("the thread is idle", || lock(&pool.state).idle == 1);
         assert_eq!(lock(&pool.state).threads, 1);
         pool.close();
     }
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(lock(&pool.state).threads, 1);
         drop(held);
         assert_eq!(late.recv().unwrap(), "mcp-tool-0");
-        wait_for("the thread idles", || lock(&pool.state).idle == 1);
+        wait_for("the thread is idle", || lock(&pool.state).idle == 1);
         FULL.store(false, Ordering::SeqCst);
         let held = busy(&pool);
         assert_eq!(named(&pool).recv().unwrap(), "mcp-tool-1");

@@ -9,18 +9,18 @@ use super::pool::{Pool, start_thread};
 use super::timer::Timer;
 use super::{Job, Runtime, RuntimeError};
 
-/// The default limit of threads.
+/// The default maximum number of threads.
 const MAX_THREADS: usize = 512;
-/// How long an idle thread waits for another job.
+/// How long an idle thread waits for another job before it ends.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Timers and threads of the standard library.
 ///
-/// A job starts a thread if none is idle; a thread ends after ten idle seconds. When all threads are busy, jobs wait in
-/// a queue and start in order. One more thread serves all timers; the first sleep starts it.
+/// A job starts a thread if none is idle; a thread ends after ten idle seconds. At the maximum number of threads, jobs
+/// wait in a queue and start in order. One more thread serves all timers; the first sleep starts it.
 ///
-/// When the runtime is dropped, its threads finish their work and end: accepted jobs still run, and a sleep that outlives
-/// the runtime still completes at its deadline.
+/// When the runtime is dropped, its threads finish their work and end: accepted jobs still run, and a sleep that
+/// outlives the runtime still completes at its deadline.
 ///
 /// ```
 /// use mcp_registry::runtime::{Runtime, ThreadRuntime};
@@ -38,7 +38,7 @@ pub struct ThreadRuntime {
 }
 
 impl ThreadRuntime {
-    /// A runtime of at most 512 threads, none of which is started yet.
+    /// Creates a runtime of at most 512 threads. It does not start a thread yet.
     pub fn new() -> Self {
         Self { pool: Pool::new(MAX_THREADS, KEEP_ALIVE, start_thread), timer: Timer::new(start_thread) }
     }
@@ -49,7 +49,7 @@ impl ThreadRuntime {
         Arc::clone(&SHARED)
     }
 
-    /// Sets how many jobs may run in parallel; at least one.
+    /// Sets the maximum number of jobs that run in parallel (default: 512; at least one).
     #[must_use]
     pub fn max_threads(self, threads: usize) -> Self {
         self.pool.set_max_threads(threads.max(1));
@@ -105,7 +105,7 @@ mod tests {
         block_on(runtime.sleep_until(Instant::now() + Duration::from_millis(5)));
         let begun = Instant::now();
         drop(runtime);
-        // Each thread holds a reference; they end long before they have been idle for long enough.
+        // Each thread holds a reference. The threads end without waiting until `KEEP_ALIVE` is over.
         while Weak::strong_count(&pool) + Weak::strong_count(&timer) > 0 {
             assert!(begun.elapsed() < Duration::from_secs(8), "the threads still run");
             thread::sleep(Duration::from_millis(1));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn no_threads_means_one() {
+    fn max_threads_of_zero_means_one() {
         let runtime = ThreadRuntime::new().max_threads(0);
         let (send, receive) = channel();
         runtime.spawn_blocking(Box::new(move || send.send(()).unwrap())).unwrap();

@@ -22,7 +22,7 @@ type Key = (Instant, u64);
 /// The sleeping tasks, and the thread that wakes them. The first sleep starts the thread.
 pub(super) struct Timer {
     state: Mutex<State>,
-    /// Notified when a deadline comes before the alarm, and when a closed timer may end.
+    /// Notified when a new deadline is earlier than the alarm, and when a closed timer may end.
     changed: Condvar,
     next_id: AtomicU64,
     start: Start,
@@ -31,7 +31,7 @@ pub(super) struct Timer {
 #[derive(Default)]
 struct State {
     sleeping: BTreeMap<Key, Waker>,
-    /// When the thread wakes up by itself.
+    /// When the thread will wake up by itself.
     alarm: Option<Instant>,
     running: bool,
     closed: bool,
@@ -51,7 +51,7 @@ impl Timer {
     /// Stores the waker; fails if the thread cannot be started.
     fn register(self: &Arc<Self>, key: Key, waker: Waker) -> io::Result<()> {
         let mut state = lock(&self.state);
-        // Dropping a waker may run any code, so it is dropped without the lock.
+        // Dropping a waker may run any code, so drop it after releasing the lock.
         let old = state.sleeping.insert(key, waker);
         let started = if state.running { Ok(()) } else { self.start_thread(&mut state) };
         let is_earliest = state.alarm.is_none_or(|alarm| key.0 < alarm);
@@ -116,7 +116,7 @@ impl Timer {
         }
     }
 
-    /// Lets the thread end once nothing sleeps.
+    /// Lets the thread end when no task sleeps any more.
     pub(super) fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_one();
@@ -148,7 +148,7 @@ impl Future for Sleep {
         }
         self.registered = true;
         if self.timer.register(self.key, cx.waker().clone()).is_err() {
-            // Slow, but the sleep ends in time, and the next poll may be able to start the thread.
+            // This is slow, but the sleep ends on time, and the next poll may be able to start the thread.
             thread::sleep(left.min(FALLBACK_SLEEP));
             cx.waker().wake_by_ref();
         }
@@ -240,7 +240,7 @@ mod tests {
         let woken = Arc::new(Mutex::new(Vec::new()));
         let begun = Instant::now();
         let mut sleeps = Vec::new();
-        // The later ones are registered first, so that each changes the alarm.
+        // Later deadlines are registered first, so that each sleep changes the alarm.
         for n in (0..20).rev() {
             let mut sleep = Box::pin(timer.sleep_until(begun + Duration::from_millis(1000 + 5 * n)));
             let waker = Waker::from(Arc::new(Note(n, Arc::clone(&woken))));
@@ -274,14 +274,14 @@ mod tests {
             assert!(poll(sleep.as_mut(), &waker).is_pending());
         }
         assert!(lock(&timer.state).sleeping.is_empty());
-        // Not even a waker, which may hold a whole task.
+        // A waker may keep a whole task alive.
         assert_eq!(Arc::strong_count(&waker), 1);
         assert_eq!(waker.0.load(Ordering::SeqCst), 0);
         timer.close();
     }
 
     #[test]
-    fn the_last_waker_is_the_one_that_is_called() {
+    fn only_the_last_waker_is_called() {
         let timer = timer();
         let (first, last) = (Arc::new(Count::default()), Arc::new(Count::default()));
         let mut sleep = pin!(after(&timer, 1000));
@@ -321,7 +321,7 @@ mod tests {
         let mut outer = pin!(after(&timer, 600_000));
         assert!(outer.as_mut().poll(&mut Context::from_waker(&task(Some(inner)))).is_pending());
         assert_eq!(lock(&timer.state).sleeping.len(), 2);
-        // Takes the place of the task's last waker, so that its sleep is dropped.
+        // Replaces the last waker of the task, so that its sleep is dropped.
         assert!(poll(outer.as_mut(), &Arc::default()).is_pending());
         assert_eq!(lock(&timer.state).sleeping.len(), 1);
 
@@ -380,16 +380,16 @@ mod tests {
         let mut sleep = after(&timer, 600_000);
         assert!(poll(Pin::new(&mut sleep), &Arc::default()).is_pending());
         timer.close();
-        // Time for the thread to wait again.
+        // Give the thread time to wait again.
         thread::sleep(Duration::from_millis(50));
         drop(sleep);
         wait_for("the thread ends", || Arc::strong_count(&timer) == 1);
     }
 
     #[test]
-    fn without_a_thread_a_sleep_still_ends_in_time() {
+    fn without_a_thread_a_sleep_still_ends_on_time() {
         static STARTS: AtomicUsize = AtomicUsize::new(0);
-        // The third time it works.
+        // The third attempt succeeds.
         let start: Start = |name, run| match STARTS.fetch_add(1, Ordering::SeqCst) {
             0 | 1 => Err(io::ErrorKind::WouldBlock.into()),
             _ => start_thread(name, run),

@@ -14,14 +14,14 @@ use mcp_core::context::BoxFuture;
 use super::{Job, Runtime, RuntimeError, ThreadRuntime, discard, guard, guarded};
 use crate::util::lock::lock;
 
-/// The longest sleep: tokio adds to the deadline, which must not overflow.
+/// The maximum sleep: tokio adds to the deadline, which must not overflow.
 const MAX_SLEEP: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 10);
 
 /// The timers and the blocking pool of a tokio runtime.
 ///
-/// Calls may also be made outside of tokio; their tools run inside it. Deadlines use tokio's timers and those of
-/// [`ThreadRuntime::shared`], whichever come first, so that they work even while tokio is blocked or gone. When tokio
-/// shuts down, jobs that it has not started are dropped.
+/// Tools run inside this tokio runtime even if they are called outside of tokio. Deadlines use both tokio's timers and
+/// those of [`ThreadRuntime::shared`], so that they work even while tokio is blocked or after it has shut down. When
+/// tokio shuts down, it drops the jobs that it has not started.
 ///
 /// ```
 /// use mcp_registry::runtime::{Runtime, TokioRuntime};
@@ -47,8 +47,8 @@ impl TokioRuntime {
         Handle::try_current().map_err(|_| RuntimeError::NoRuntime).and_then(Self::new)
     }
 
-    /// The tokio runtime of the handle; fails if it was built without timers. (The only way to find out is to sleep, so in
-    /// this case tokio prints a panic message first; if panics abort, the program ends there.)
+    /// The tokio runtime of this handle; fails if it was built without timers. (The only way to find out is to create a
+    /// timer, so tokio prints a panic message in that case; if panics abort, the program ends.)
     pub fn new(handle: Handle) -> Result<Self, RuntimeError> {
         let runtime = Self { handle };
         guard(|| drop(runtime.sleep(Instant::now()))).map_err(|_| RuntimeError::NoTimers)?;
@@ -67,11 +67,11 @@ impl Runtime for TokioRuntime {
         Box::pin(async move {
             let mut sleep = pin!(sleep);
             let mut is_gone = false;
-            // A call that blocks a thread of tokio's may keep its timers from firing, so a timer of the standard library
-            // runs as well. (Tokio's may fire first, if a test has paused its clock.)
+            // A call that blocks a tokio thread may keep tokio's timers from firing, so a timer of the standard library
+            // runs as well. (Tokio's timer may fire first if a test has paused its clock.)
             let mut fallback = ThreadRuntime::shared().sleep_until(deadline);
             poll_fn(move |cx| {
-                // Tokio's timer panics when its runtime is gone.
+                // Tokio's timer panics after its runtime has shut down.
                 match guard(|| !is_gone && sleep.as_mut().poll(cx).is_ready()) {
                     Ok(true) => return Poll::Ready(()),
                     Ok(false) => {}
@@ -84,7 +84,7 @@ impl Runtime for TokioRuntime {
     }
 
     fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
-        // Tokio does not return a job that it cannot run, so it gets a shared slot with the job.
+        // Tokio does not return a job that it cannot run, so pass the job in a shared slot.
         let slot = Arc::new(Mutex::new(Some(job)));
         let shared = Arc::clone(&slot);
         let run = move || {
@@ -104,7 +104,7 @@ impl Runtime for TokioRuntime {
                 discard(job);
                 Err(error)
             }
-            // The job has started, so nothing is wrong.
+            // The job has started after all.
             None => Ok(()),
         }
     }
@@ -136,14 +136,14 @@ mod tests {
         TokioRuntime::new(tokio.handle().clone()).unwrap()
     }
 
-    /// A job that does nothing but own a sender.
+    /// A job that sends one message.
     fn job() -> (Job, std::sync::mpsc::Receiver<()>) {
         let (send, receive) = channel::<()>();
         (Box::new(move || send.send(()).unwrap()), receive)
     }
 
     #[test]
-    fn there_is_a_current_runtime_inside_tokio_only() {
+    fn there_is_a_current_runtime_only_inside_tokio() {
         assert!(matches!(TokioRuntime::current(), Err(RuntimeError::NoRuntime)));
         tokio().block_on(async { TokioRuntime::current().map(drop) }).unwrap();
     }
@@ -163,7 +163,7 @@ mod tests {
         let runtime = runtime_on(&tokio);
         for millis in [0, 1, 20] {
             let deadline = Instant::now() + Duration::from_millis(millis);
-            // Created outside of tokio.
+            // The sleep is created outside of tokio.
             tokio.block_on(runtime.sleep_until(deadline));
             assert!(Instant::now() >= deadline);
         }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panicking_job_does_no_harm() {
+    fn a_panicking_job_does_not_affect_the_next() {
         let tokio = tokio();
         let runtime = runtime_on(&tokio);
         runtime.spawn_blocking(Box::new(|| std::panic::panic_any(Bomb))).unwrap();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn when_tokio_is_gone_jobs_are_rejected_and_sleeps_still_end() {
+    fn after_tokio_shuts_down_jobs_are_rejected_and_sleeps_still_end() {
         let tokio = tokio();
         let runtime = runtime_on(&tokio);
         let deadline = Instant::now() + Duration::from_millis(400);

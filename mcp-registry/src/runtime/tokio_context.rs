@@ -34,8 +34,8 @@ mod imp {
         mcp_core::support::block_on(future)
     }
 
-    /// Runs the function inside tokio: in the tokio runtime of this thread if it makes progress, else in that of the given
-    /// runtime, else in the background runtime.
+    /// Runs the function inside tokio: in the tokio runtime of this thread if it makes progress, else in that of the
+    /// given runtime, else in the background runtime.
     pub(crate) fn enter<T>(runtime: Option<&dyn Runtime>, run: impl FnOnce() -> T) -> T {
         // The fast path of servers: a task has a runtime, and getting its handle would update a counter that is shared
         // by all threads.
@@ -56,8 +56,8 @@ mod imp {
         run()
     }
 
-    /// Makes the job run inside a tokio runtime that makes progress while the caller waits: that of the given runtime, else
-    /// that of this thread, else the background runtime.
+    /// Wraps the job to run inside a tokio runtime that makes progress while the caller waits: that of the given
+    /// runtime, else that of this thread, else the background runtime.
     pub(crate) fn wrap_job<T, J: FnOnce() -> T + Send + 'static>(
         runtime: Option<&dyn Runtime>,
         job: J,
@@ -73,7 +73,7 @@ mod imp {
         }
     }
 
-    /// What to do about a call that timed out on a thread whose tokio runtime it blocked.
+    /// Advice for a call that timed out while it blocked the tokio runtime of its thread.
     pub(crate) fn timeout_hint() -> Option<&'static str> {
         let is_stalled = IS_BLOCKED.get() && Handle::try_current().is_ok_and(|current| is_stalled(&current));
         is_stalled.then_some(
@@ -83,15 +83,15 @@ mod imp {
         )
     }
 
-    /// Whether the tokio runtime of this thread may make no progress because a call blocks the thread.
+    /// Whether the tokio runtime of this thread may be unable to make progress because a call blocks the thread.
     fn is_stalled(current: &Handle) -> bool {
         if !IS_BLOCKED.get() {
             return false;
         }
         match BACKGROUND.get() {
             Some(background) if background.handle.id() == current.id() => background.thread == thread::current().id(),
-            // A task of a multi-thread runtime may block the worker that drives timers and sockets for all workers. Jobs
-            // of `spawn_blocking` have a task ID, too.
+            // A task of a multi-thread runtime may block the worker that drives timers and sockets for all workers.
+            // Jobs of `spawn_blocking` have a task ID, too.
             _ if task::try_id().is_some() => !may_block(),
             _ => current.runtime_flavor() == RuntimeFlavor::CurrentThread,
         }
@@ -99,14 +99,14 @@ mod imp {
 
     /// Whether the current task may block its thread, in `spawn_blocking` or `block_in_place`.
     ///
-    /// Tokio has no function for this, but it limits each poll of a task to a budget of operations. Code that may block has
-    /// no such limit, and can perform any number of them.
+    /// Tokio has no function for this, but it limits each poll of a task to a budget of operations. Code that may block
+    /// has no such limit.
     fn may_block() -> bool {
         // More than the budget of a poll, which is 128.
         const OPERATIONS: u32 = 1000;
 
         let mut context = Context::from_waker(Waker::noop());
-        // Dropping this restores the budget.
+        // Restores the budget when it is dropped.
         let Poll::Ready(_restore) = coop::poll_proceed(&mut context) else { return false };
         (0..OPERATIONS).all(|_| match coop::poll_proceed(&mut context) {
             Poll::Ready(operation) => {
@@ -119,19 +119,20 @@ mod imp {
 
     struct Background {
         handle: Handle,
-        /// The thread that drives it.
+        /// The thread that drives the runtime.
         thread: ThreadId,
     }
 
     static BACKGROUND: OnceLock<Background> = OnceLock::new();
 
-    /// The background runtime, for calls outside of a tokio runtime or that block theirs. The first use starts it.
+    /// The background runtime, for calls that are outside of a tokio runtime or block their own. The first use starts
+    /// it.
     fn background<'a>() -> Option<&'a Handle> {
         static STARTING: Mutex<()> = Mutex::new(());
         if BACKGROUND.get().is_none() {
             let _starting = lock(&STARTING);
             if BACKGROUND.get().is_none() {
-                // If the system lacks threads or files there is none; a tool that needs it fails with the reason.
+                // If the system lacks threads or file descriptors, a tool that needs tokio fails and says so.
                 let runtime = Builder::new_current_thread().enable_all().build().ok()?;
                 let handle = runtime.handle().clone();
                 let run = move || runtime.block_on(pending::<()>());
@@ -173,7 +174,7 @@ mod tests {
     use crate::registry::Registry;
 
     #[test]
-    fn a_tool_has_a_runtime_with_the_feature_and_says_so_without_it() {
+    fn a_tool_has_a_runtime_with_the_feature_and_fails_with_advice_without_it() {
         let tool = Tool::new("needs.runtime", json!({ "type": "object" }), |_, _| async {
             let id = ::tokio::runtime::Handle::current().id();
             ToolResult::data(id.to_string())

@@ -1,4 +1,4 @@
-//! Assertions on results, which show where a result differs.
+//! Assertions about results, which show where a result differs.
 
 use mcp_core::context::ToolEvent;
 use mcp_core::mcp::CallToolResult;
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::diff::{differences, limited, shown};
 
-/// The most bytes of a result that a message shows.
+/// The maximum number of bytes of a result that a message shows.
 const MAX_RESULT: usize = 4000;
 
-/// Asserts that the call succeeded with this data. As in [`ToolResult::data`], a value that is not an object stands for
-/// `{"result": value}`; null stands for no data.
+/// Asserts that the call succeeded with this data. As in [`ToolResult::data`], a value that is not an object means
+/// `{"result": value}`; null means no data.
 ///
 /// ```
 /// use mcp_registry::ToolResult;
@@ -36,7 +36,7 @@ pub fn assert_data(result: &ToolResult, expected: impl Into<Value>) {
     check(&expectation, &expected, result.data.as_ref().unwrap_or(&Value::Null), || result.to_value());
 }
 
-/// Asserts that this is the reported progress: how much is done, of how much, and the message (an empty text for none).
+/// Asserts that this is the reported progress: the amount done, the total, and the message (an empty string for none).
 /// Log messages are ignored.
 #[track_caller]
 pub fn assert_progress(events: &[ToolEvent], expected: &[(f64, Option<f64>, &str)]) {
@@ -48,7 +48,7 @@ pub fn assert_progress(events: &[ToolEvent], expected: &[(f64, Option<f64>, &str
     check(&format!("expected the progress {}", shown(&expected)), &expected, &reported, || reported.clone());
 }
 
-/// Asserts that this is the text that a model reads: the texts of the content, one per line, or the data as JSON, or `done`
+/// Asserts that a model reads this text: the text blocks of the content, one per line, or the data as JSON, or `done`
 /// if there is neither. For a failure, it is the error.
 #[track_caller]
 pub fn assert_text(result: &ToolResult, expected: &str) {
@@ -67,8 +67,8 @@ pub fn assert_failure<'a>(result: &'a ToolResult, error_type: &str) -> &'a Error
     }
 }
 
-/// Asserts that the arguments were rejected with at least one fault at this JSON Pointer: `/filters/0/date`, or the empty
-/// text for the arguments as a whole.
+/// Asserts that the arguments were rejected with at least one fault at this JSON Pointer: `/filters/0/date`, or an
+/// empty string for the arguments as a whole.
 #[track_caller]
 pub fn assert_fault(result: &ToolResult, path: &str) {
     let expectation = format!("expected a fault in the arguments at `{path}`");
@@ -105,14 +105,14 @@ fn faults(result: &ToolResult) -> Option<&Vec<Value>> {
     details["faults"].as_array().filter(|_| result.is_failure())
 }
 
-/// A fault, in a line.
+/// Describes a fault in one line.
 fn describe_fault(fault: &Value) -> String {
     let text = |key| fault[key].as_str().unwrap_or("?");
     let got = fault["got"].as_str().map(|got| format!(", not {}", cut(got, 200))).unwrap_or_default();
     format!("got a fault at `{}`: expected {}{got}", cut(text("path"), 200), cut(text("expected"), 200))
 }
 
-/// What the result is, in a line.
+/// Describes the outcome of a call in one line.
 fn outcome(result: &ToolResult) -> String {
     match &result.error {
         Some(error) if result.is_failure() => {
@@ -126,7 +126,7 @@ fn outcome(result: &ToolResult) -> String {
     }
 }
 
-/// Fails if the values differ, and shows the result then.
+/// Fails if the values differ, and shows the result.
 #[track_caller]
 fn check(expectation: &str, expected: &Value, got: &Value, result: impl FnOnce() -> Value) {
     let lines = differences(expected, got);
@@ -137,7 +137,7 @@ fn check(expectation: &str, expected: &Value, got: &Value, result: impl FnOnce()
 
 #[track_caller]
 fn fail(expectation: &str, lines: &[String], got: &Value) -> ! {
-    panic!("{expectation}\n{}\nin all:\n{}", lines.join("\n"), shortened(&format!("{got:#}"), MAX_RESULT));
+    panic!("{expectation}\n{}\nin full:\n{}", lines.join("\n"), shortened(&format!("{got:#}"), MAX_RESULT));
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
     /// The lines of a message before the whole result.
     fn head(assertion: impl FnOnce() + UnwindSafe) -> Vec<String> {
         let message = message(assertion);
-        let (head, result) = message.split_once("\nin all:\n").expect("the whole result");
+        let (head, result) = message.split_once("\nin full:\n").expect("the whole result");
         serde_json::from_str::<Value>(result).expect("JSON");
         head.lines().map(str::to_owned).collect()
     }
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn the_result_is_shown_up_to_a_limit() {
         let message = message(|| assert_data(&ToolResult::data(vec![0; 100_000]), 1));
-        assert!(message.contains("in all:\n{\n  \"status\": \"success\",\n"), "{message}");
+        assert!(message.contains("in full:\n{\n  \"status\": \"success\",\n"), "{message}");
         assert!(message.ends_with(" bytes)"), "{message}");
         assert!(message.len() < 6000, "{}", message.len());
     }
@@ -264,8 +264,8 @@ mod tests {
         let many: Vec<String> = (0..50).map(|n| format!("/{n}")).collect();
         let many = rejected(&many.iter().map(String::as_str).collect::<Vec<_>>());
         let message = message(|| assert_fault(&many, "/x"));
-        assert!(message.contains("at `/19`: expected an integer, not a text\nand 30 more\nin all:\n"), "{message}");
-        // An error of the tool's own, of the same type.
+        assert!(message.contains("at `/19`: expected an integer, not a text\nand 30 more\nin full:\n"), "{message}");
+        // The tool's own error, with the same type.
         let tool_error = ToolResult::failure(ToolError::new("ValidationError", "no").details(json!({ "faults": [] })));
         assert_eq!(head(|| assert_fault(&tool_error, "/b"))[1], "got a failure of type `ValidationError`: no");
     }

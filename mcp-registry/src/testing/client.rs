@@ -1,4 +1,4 @@
-//! A client in memory.
+//! An in-memory client.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::protocol::{Peer, Server};
 use crate::util::lock::lock;
 
-/// A client of a server, in memory: it speaks the real protocol and keeps the notifications.
+/// An in-memory client of a server. It speaks the real protocol and keeps the notifications.
 ///
 /// ```standalone_crate
 /// use mcp_registry::serde_json::json;
@@ -54,7 +54,7 @@ impl Client {
         Self::with(server, ProtocolVersion::V2026_07_28, CallOptions::new())
     }
 
-    /// A client of a version, after the handshake of that version.
+    /// A client of this version, after the handshake.
     pub async fn connect(server: Server, version: ProtocolVersion) -> Result<Self, RpcError> {
         Self::connect_with(server, version, CallOptions::new()).await
     }
@@ -99,7 +99,7 @@ impl Client {
         }
     }
 
-    /// Calls a tool and asks for its progress; see [`events`](Self::events).
+    /// Calls a tool and requests its progress; see [`events`](Self::events).
     pub async fn call_tool(&self, name: &str, arguments: impl Into<Value>) -> Result<CallToolResult, RpcError> {
         let params = json!({ "name": name, "arguments": arguments.into(), "_meta": { "progressToken": name } });
         let result = self.request("tools/call", params).await?;
@@ -127,13 +127,13 @@ impl Client {
         self.send(message.to_string().as_bytes()).await;
     }
 
-    /// Sends bytes as they are, and returns the response if there is one.
+    /// Sends raw bytes, and returns the response if there is one.
     pub async fn send(&self, message: &[u8]) -> Option<Value> {
         let response = self.server.handle(message, &self.peer).await?;
         Some(serde_json::from_slice(&response).unwrap_or_default())
     }
 
-    /// The parameters with the `_meta` that each request of the newest version carries.
+    /// Adds the `_meta` that each request of the newest version requires.
     fn with_meta(&self, mut params: Value) -> Value {
         if let (true, Value::Object(params)) = (self.version.is_stateless(), &mut params) {
             let meta = params.entry("_meta").or_insert_with(|| json!({}));
@@ -146,12 +146,12 @@ impl Client {
         params
     }
 
-    /// Takes the notifications since the last time.
+    /// Takes the notifications since the last call of this method.
     pub fn notifications(&self) -> Vec<Value> {
         std::mem::take(&mut *lock(&self.notifications))
     }
 
-    /// Takes the notifications since the last time, as events of tools: progress and log messages.
+    /// Takes the notifications since the last call of this method, as events of tools: progress and log messages.
     pub fn events(&self) -> Vec<ToolEvent> {
         self.notifications().iter().filter_map(event).collect()
     }

@@ -1,18 +1,18 @@
-//! The differences between two JSON values, for people.
+//! Describes the differences between two JSON values.
 
 use std::fmt::Write as _;
 
 use mcp_core::support::cut;
 use serde_json::Value;
 
-/// The most differences that are listed.
+/// The maximum number of differences in the list.
 const MAX_LINES: usize = 20;
-/// The most bytes that are shown of a value.
+/// The maximum number of bytes of a value that are shown.
 const MAX_SHOWN: usize = 200;
-/// How many characters of a long text are shown before the first difference.
+/// The number of characters of a long string that are shown before the first difference.
 const CONTEXT: usize = 20;
 
-/// The differences, one per line: the JSON Pointer, what was expected, and what it is.
+/// The differences, one per line: the JSON Pointer, the expected value, and the actual one.
 pub(super) fn differences(expected: &Value, got: &Value) -> Vec<String> {
     let mut comparison = Comparison::default();
     comparison.compare(expected, got);
@@ -23,7 +23,7 @@ pub(super) fn differences(expected: &Value, got: &Value) -> Vec<String> {
     lines
 }
 
-/// The first lines, and how many more there are.
+/// The first lines, and the number of others.
 pub(super) fn limited(lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     let more = lines.len().saturating_sub(MAX_LINES);
     let rest = (more > 0).then(|| format!("and {more} more"));
@@ -37,7 +37,7 @@ pub(super) fn shown(value: &Value) -> String {
 
 #[derive(Default)]
 struct Comparison {
-    /// The values that are being compared, as a JSON Pointer.
+    /// The position of the values that are being compared, as a JSON Pointer.
     path: String,
     lines: Vec<String>,
     more: usize,
@@ -102,7 +102,7 @@ fn items(count: usize) -> String {
     if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
 }
 
-/// How two texts differ; if they are long, the part that does.
+/// The difference between two strings; if they are long, only the part that differs.
 fn texts(expected: &str, got: &str) -> String {
     let quoted = |text: &str| Value::from(text).to_string();
     let (quoted_expected, quoted_got) = (quoted(expected), quoted(got));

@@ -14,7 +14,7 @@ use crate::registry::builder::RegistryBuilder;
 use crate::runtime::tokio_context::block_on;
 use crate::util::lock::lock;
 
-/// Calls tools in memory, for their tests.
+/// Calls tools in memory, for tests.
 ///
 /// ```standalone_crate
 /// use mcp_registry::serde_json::json;
@@ -43,8 +43,8 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// A harness for these tools alone. Every caller is trusted, and results are checked against the output schemas (with
-    /// the feature `validate`).
+    /// A harness for only these tools. Every caller is trusted, and results are checked against the output schemas
+    /// (with the feature `validate`).
     #[track_caller]
     pub fn for_tools(
         tools: impl IntoIterator<Item = &'static ToolEntry>,
@@ -55,7 +55,7 @@ impl Harness {
         setup(builder).build().map(Self::new)
     }
 
-    /// A harness for a registry as it is configured.
+    /// A harness for this registry, with its own settings.
     pub fn new(registry: Registry) -> Self {
         let recorder = Recorder::default();
         Self { registry, options: CallOptions::new().on_event(recorder.sink()), recorder }
@@ -82,7 +82,7 @@ impl Harness {
         self
     }
 
-    /// Calls a tool and waits for it on this thread, inside an async runtime or outside.
+    /// Calls a tool and waits for it on this thread, inside or outside of an async runtime.
     pub fn call(&self, name: &str, arguments: impl Into<Value>) -> ToolResult {
         block_on(self.call_async(name, arguments))
     }
@@ -92,7 +92,7 @@ impl Harness {
         self.registry.call_with(&ToolCall::new(name, arguments), &self.options).await
     }
 
-    /// Takes the events since the last time: progress and log messages.
+    /// Takes the events since the last call of this method: progress and log messages.
     pub fn events(&self) -> Vec<ToolEvent> {
         self.recorder.take()
     }
@@ -103,7 +103,7 @@ impl Harness {
     }
 }
 
-/// Records the events of a tool; clones share the same record.
+/// Records the events of a tool. Clones share the record.
 ///
 /// ```
 /// use mcp_registry::ToolContext;
@@ -124,7 +124,7 @@ impl Recorder {
         move |event| lock(&events).push(event)
     }
 
-    /// Takes the events since the last time.
+    /// Takes the events since the last call of this method.
     pub fn take(&self) -> Vec<ToolEvent> {
         std::mem::take(&mut *lock(&self.0))
     }

@@ -1,8 +1,8 @@
-//! Tests of tools: calls in memory, and assertions that show where a result differs.
+//! Helpers for testing tools: calls in memory, and assertions that show where a result differs.
 //!
-//! A tool is a function and can be tested as one; [`ToolContext::for_test`](mcp_core::ToolContext::for_test) creates its
-//! context. A [`Harness`] tests the whole call: names, arguments, state, result and output schema. A [`Client`] speaks the
-//! real protocol with a server, in memory.
+//! A tool is a function and can be tested as one; [`ToolContext::for_test`](mcp_core::ToolContext::for_test) creates
+//! its context. A [`Harness`] tests the whole call: names, arguments, state, result and output schema. A [`Client`]
+//! speaks the real protocol with a server, in memory.
 //!
 //! ```standalone_crate
 //! use mcp_registry::serde_json::json;
@@ -31,11 +31,11 @@
 //!
 //! # Tools that need tokio
 //!
-//! With the feature `tokio` such tools can be tested in a plain `#[test]` as well as in a `#[tokio::test]`:
+//! With the feature `tokio`, such tools can be tested in a plain `#[test]` as well as in a `#[tokio::test]`:
 //! [`Harness::call`] gives them a runtime that makes progress while the test waits, either the test's or one on a
-//! background thread. A tool that depends on the test's runtime, such as on a connection that the test has opened, needs
-//! [`Harness::call_async`] instead: in a `#[tokio::test]` of the default flavor, that runtime makes no progress while
-//! [`Harness::call`] blocks its thread.
+//! background thread. A tool that depends on the test's runtime, such as on a connection that the test has opened,
+//! needs [`Harness::call_async`] instead: in a `#[tokio::test]` of the default flavor, that runtime makes no progress
+//! while [`Harness::call`] blocks its thread.
 #![cfg_attr(
     feature = "tokio",
     doc = r#"

@@ -1,4 +1,4 @@
-//! Bytes in and out: connections, back-pressure, shutdown, and who may connect.
+//! The transports: connections, back-pressure, shutdown, and access control.
 
 #[cfg(feature = "http")]
 pub mod http;

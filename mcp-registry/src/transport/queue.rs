@@ -1,23 +1,23 @@
-//! Messages that wait until the client reads them.
+//! A queue of messages that the client has not read yet.
 
 use std::collections::VecDeque;
 
 use crate::protocol::{Delivery, delivery};
 
-/// Messages that wait to be written, in the order in which the client reads them.
+/// Messages to be written, in the order in which the client will read them.
 ///
-/// Answers are never dropped. Progress and log messages are dropped while too many bytes wait. A notification that the list
-/// of tools has changed waits once: a second one replaces the first and moves to the end, because an answer between the
-/// two may be out of date.
+/// Answers are never dropped. Progress and log messages are dropped while too many bytes are queued. A notification
+/// that the list of tools has changed is queued only once: a second one replaces the first and moves to the end,
+/// because an answer between the two may be outdated.
 pub(crate) struct Queue {
     bytes: Vec<u8>,
-    /// The notifications of changes, and the place of each in `bytes`. Ordered by place.
+    /// The notifications of changes, and the position of each in `bytes`. Sorted by position.
     changes: VecDeque<(usize, Vec<u8>)>,
-    /// The size of all changes.
+    /// The total size of the changes.
     change_bytes: usize,
-    /// From how many waiting bytes on progress and log messages are dropped.
+    /// The number of queued bytes beyond which progress and log messages are dropped.
     max_bytes: usize,
-    /// Appends a message in the form in which it is written.
+    /// Appends a message in the framing of the transport.
     frame: fn(&[u8], &mut Vec<u8>),
 }
 
@@ -26,7 +26,7 @@ impl Queue {
         Self { bytes: Vec::new(), changes: VecDeque::new(), change_bytes: 0, max_bytes, frame }
     }
 
-    /// How many bytes wait.
+    /// The number of queued bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() + self.change_bytes
     }
@@ -38,11 +38,11 @@ impl Queue {
     /// Adds a notification.
     pub(crate) fn notify(&mut self, message: Vec<u8>) {
         match delivery(&message) {
-            // One that exceeds the limit is sent if nothing else waits.
+            // A message that exceeds the limit by itself is sent if the queue is empty.
             Delivery::Droppable if !self.is_empty() && self.len() + message.len() > self.max_bytes => {}
             Delivery::Droppable | Delivery::Always => (self.frame)(&message, &mut self.bytes),
             Delivery::Latest => {
-                // Subscribers are notified in the same order each time, so it is usually the first.
+                // Subscribers are always notified in the same order, so this is usually the first one.
                 if let Some(at) = self.changes.iter().position(|(_, waiting)| *waiting == message) {
                     self.changes.remove(at);
                 } else {
@@ -53,7 +53,7 @@ impl Queue {
         }
     }
 
-    /// Adds framed answers, and leaves the buffer empty.
+    /// Adds framed answers, and empties their buffer.
     #[cfg(feature = "stdio")]
     pub(crate) fn append(&mut self, answers: &mut Vec<u8>) {
         if self.bytes.is_empty() {
@@ -63,17 +63,17 @@ impl Queue {
         }
     }
 
-    /// Moves everything to the buffer. An empty buffer is swapped in.
+    /// Moves everything to the buffer; swaps the two if the buffer is empty.
     pub(crate) fn take(&mut self, out: &mut Vec<u8>) {
         if self.changes.is_empty() && out.is_empty() {
             std::mem::swap(&mut self.bytes, out);
             return;
         }
         let (bytes, mut start) = (std::mem::take(&mut self.bytes), 0);
-        for (place, message) in self.changes.drain(..) {
-            out.extend_from_slice(&bytes[start..place]);
+        for (position, message) in self.changes.drain(..) {
+            out.extend_from_slice(&bytes[start..position]);
             (self.frame)(&message, out);
-            start = place;
+            start = position;
         }
         out.extend_from_slice(&bytes[start..]);
         self.change_bytes = 0;
@@ -106,7 +106,7 @@ mod tests {
         format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}"}}"#).into_bytes()
     }
 
-    /// What waits, each message by its last word.
+    /// Takes the queued messages, and returns the last word of each.
     fn taken(queue: &mut Queue) -> Vec<String> {
         let mut out = Vec::new();
         queue.take(&mut out);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_waits_once_and_behind_what_came_before_it() {
+    fn a_change_is_queued_once_and_after_earlier_messages() {
         let mut queue = queue();
         for _ in 0..1000 {
             queue.notify(notification("tools/list_changed"));
@@ -127,7 +127,7 @@ mod tests {
         queue.notify(notification("tools/list_changed"));
         queue.notify(notification("progress"));
         assert_eq!(taken(&mut queue), ["acknowledged", "list_changed", "progress"]);
-        // The answer may have been given before the second change.
+        // The answer may be older than the second change.
         queue.notify(notification("tools/list_changed"));
         queue.bytes.extend_from_slice(b"answer\n");
         queue.notify(notification("tools/list_changed"));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_different_subscriptions_wait_side_by_side() {
+    fn each_subscription_has_its_own_change_in_the_queue() {
         let mut queue = queue();
         let of = |id: u32| {
             format!(r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":"{id}"}}"#).into_bytes()
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_dropped_when_too_much_waits_and_what_is_kept_is_not() {
+    fn only_progress_and_log_messages_are_dropped_when_the_queue_is_full() {
         let mut queue = queue();
         for _ in 0..100 {
             queue.notify(notification("progress"));
@@ -160,7 +160,7 @@ mod tests {
         queue.notify(notification("tools/list_changed"));
         let taken = taken(&mut queue);
         assert_eq!(taken[taken.len() - 2..], ["cancelled", "list_changed"]);
-        // One that would never fit is sent on its own.
+        // A message that never fits is sent on its own.
         let large = notification(&format!("message\",\"params\":\"{}", "x".repeat(500)));
         queue.notify(large.clone());
         queue.notify(large.clone());

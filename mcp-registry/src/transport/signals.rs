@@ -10,12 +10,12 @@ use tokio::signal::windows::{CtrlC as Signal, ctrl_c};
 
 use crate::util::panic::guard;
 
-/// Ctrl-C, and SIGTERM where there is one.
+/// Ctrl-C, and on Unix SIGTERM.
 pub(crate) struct Signals(Vec<Signal>);
 
 impl Signals {
     pub(crate) fn new() -> io::Result<Self> {
-        // Tokio panics if the runtime has no I/O driver, and offers no way to check that.
+        // Tokio panics if the runtime has no I/O driver, and has no function to check that.
         let signals = guard(register).map_err(|_| {
             io::Error::other("the tokio runtime has no signals; build it with `enable_io()` or `enable_all()`")
         })?;

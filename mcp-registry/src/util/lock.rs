@@ -1,4 +1,4 @@
-//! A lock that survives poisoning.
+//! Locks a mutex and ignores poisoning.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

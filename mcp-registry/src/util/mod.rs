@@ -1,4 +1,4 @@
-//! What several floors need and no crate provides.
+//! Helpers that several modules share.
 
 pub(crate) mod lock;
 pub(crate) mod panic;

@@ -1,4 +1,4 @@
-//! Panics, contained to the call that they happen in.
+//! Confines a panic to the call in which it happens.
 
 use std::any::Any;
 use std::fmt;
@@ -8,7 +8,7 @@ use mcp_core::support::cut;
 pub(crate) use mcp_core::support::discard;
 use mcp_core::{Error, ToolError};
 
-/// The most bytes of a panic's message that errors show.
+/// The number of bytes of a panic message that errors show at most.
 const MAX_MESSAGE: usize = 500;
 
 /// A tool, or code that runs around it, panicked.
@@ -19,7 +19,7 @@ pub(crate) struct Panicked {
     culprit: Option<&'static str>,
 }
 
-/// Runs something that may panic.
+/// Runs code that may panic.
 pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     // State that the panic left inconsistent belongs to the tool, or is dropped with the call.
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
@@ -32,11 +32,11 @@ pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
 fn message_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    cut(text.unwrap_or("with a value that is no text"), MAX_MESSAGE).into_owned()
+    cut(text.unwrap_or("with a value that is not text"), MAX_MESSAGE).into_owned()
 }
 
 impl Panicked {
-    /// The message of the panic.
+    /// The panic message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -54,7 +54,7 @@ impl Panicked {
     }
 }
 
-/// The error that the caller of a panicking tool gets. Its message was not written for a model and may be masked.
+/// The error that the caller of a panicking tool receives. Its message was not written for a model, and may be masked.
 #[derive(Debug)]
 struct PanicError {
     tool: String,
@@ -75,8 +75,8 @@ impl fmt::Display for PanicError {
             None => write!(f, "`{tool}` panicked: {message}; this is a mistake in the tool, tell its author"),
             Some(culprit) => write!(
                 f,
-                "`{tool}` was called, and {culprit} panicked: {message}; this is no mistake in the tool, tell whoever \
-                 runs the server"
+                "`{tool}` was called, and {culprit} panicked: {message}; this is not a mistake in the tool, tell \
+                 the operator of the server"
             ),
         }
     }
@@ -84,7 +84,7 @@ impl fmt::Display for PanicError {
 
 impl std::error::Error for PanicError {}
 
-/// What a panic of tokio's complains about, and what to do about it. It is not the tool's fault.
+/// Recognises a panic inside tokio that is not the tool's fault: the problem, and its remedy.
 fn tokio_problem(message: &str) -> Option<(&'static str, &'static str)> {
     if message.contains("there is no reactor running") {
         let remedy = if cfg!(feature = "tokio") {
@@ -112,7 +112,7 @@ pub(crate) mod tests {
 
     use super::{discard, guard};
 
-    /// Panics when it is dropped, with another one that does.
+    /// Panics when it is dropped, with a payload that panics when it is dropped.
     pub(crate) struct Bomb;
 
     impl Drop for Bomb {
@@ -129,7 +129,7 @@ pub(crate) mod tests {
     fn an_error_shows_the_message_of_the_panic() {
         assert_eq!(message(|| panic!("plain")), "plain");
         assert_eq!(message(|| panic!("the number {}", 7)), "the number 7");
-        assert_eq!(message(|| panic_any(7)), "with a value that is no text");
+        assert_eq!(message(|| panic_any(7)), "with a value that is not text");
         assert!(message(|| panic!("{}", "x".repeat(9999))).ends_with("… (9999 bytes)"));
     }
 
@@ -150,7 +150,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_payload_that_panics_when_dropped_is_leaked() {
-        assert_eq!(message(|| panic_any(Bomb)), "with a value that is no text");
+        assert_eq!(message(|| panic_any(Bomb)), "with a value that is not text");
         discard(Bomb);
     }
 }

@@ -1,11 +1,11 @@
-//! Waiting for another thread without giving up the processor.
+//! Waits for another thread without yielding the CPU.
 
 use std::hint::spin_loop;
 
-/// How often to look: some two microseconds in all, about as long as it takes a running thread to react.
+/// The number of checks: about two microseconds in total, the time in which a running thread reacts.
 const SPINS: usize = 64;
 
-/// Waits for a moment until the condition holds.
+/// Waits until the condition holds, but only for a moment.
 pub(crate) fn spin_until(condition: impl Fn() -> bool) {
     (0..SPINS).take_while(|_| !condition()).for_each(|_| spin_loop());
 }

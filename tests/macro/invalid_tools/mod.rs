@@ -149,10 +149,7 @@ fn two_tools_of_one_name_in_one_package_are_not_for_the_builder() {
     assert!(error.contains("they are in the same package, so the builder cannot tell them apart"), "{error}");
     let error = Registry::builder_of(twice).exclude("mcp-tests", "broken.twice").allow_empty().build().unwrap_err();
     let [RegistrationProblem::Edit { reason, .. }] = error.problems() else { panic!("{error}") };
-    assert!(
-        reason.starts_with("concerns several tools, at ")
-            && reason.ends_with("give one of them another name in the source")
-    );
+    assert!(reason.starts_with("matches several tools, at ") && reason.ends_with("rename one of them in the source"));
 }
 
 #[test]

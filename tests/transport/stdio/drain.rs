@@ -111,7 +111,7 @@ fn calls_of_a_client_that_is_gone_are_cancelled_though_nothing_is_written() {
         }
         let (_, errors) = ends(served);
         assert!(errors.contains("slow was cancelled"), "{errors}");
-        assert!(errors.contains("cancelled 3 calls because the client is gone"), "{errors}");
+        assert!(errors.contains("cancelled 3 calls because the client has disconnected"), "{errors}");
     }
 }
 

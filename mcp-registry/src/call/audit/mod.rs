@@ -1,4 +1,4 @@
-//! The audit log: who called which tool when, and how it ended; in memory, and as lines of JSON.
+//! The audit log: who called which tool when, and how the call ended; in memory, and as lines of JSON.
 
 #[cfg(test)]
 mod tests;
@@ -22,31 +22,32 @@ use crate::call::observe::{CallOutcome, CallRecord, Observer, Rejection, Rejecti
 use crate::util::lock::lock;
 use crate::util::panic::guard;
 
-/// The most records that are written before the next flush.
+/// The maximum number of records that are written before a flush.
 const BATCH: usize = 256;
 
-/// The last second that has a year of four digits.
+/// The last second of the year 9999.
 const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 
-/// Records who called which tool when, and how it ended. Add it with
-/// [`RegistryBuilder::observer`](crate::registry::builder::RegistryBuilder::observer); a clone is a handle on the same log.
+/// Records who called which tool when, and how the call ended. Add it with
+/// [`RegistryBuilder::observer`](crate::registry::builder::RegistryBuilder::observer); a clone is a handle to the same
+/// log.
 ///
-/// The last 1,024 records are kept in memory. [`jsonl`](Self::jsonl) also writes each of them as a line of JSON:
+/// The last 1,024 records are kept in memory. [`jsonl`](Self::jsonl) also writes every record as a line of JSON:
 ///
 /// ```json
 /// {"time":"2026-07-28T09:30:00.125Z","tool":"calc.add","arguments_hash":"b06f…","outcome":"success","ms":0.25}
 /// ```
 ///
-/// - **A call never waits for the writer**: it has a thread of its own, and a queue of 4,096 records before it. What
-///   does not fit is left out of the file, and so is what cannot be written; a line `{"time": …, "dropped": 3}` says
-///   how many are missing, as soon as the writer has caught up.
-/// - **No argument is in it**, only a keyed hash of them all, which is equal for equal arguments. Nor is the message of
-///   an error, since that may quote arguments; another [`Observer`], `tracing` or
-///   stderr has it under the `correlation_id`.
-/// - **Requests that a server rejects** are in it too, such as those with a wrong token: a line
-///   `{"time": …, "rejected": "wrong_token", "client": "192.0.2.7:4711"}`, with a `count` where it stands for several.
-///   The token is never in it. [`rejections`](Self::rejections) has the last 1,024.
-/// - When the last handle is dropped, what is queued is written. That waits two seconds at most. Before
+/// - **A call never waits for the writer**, which has its own thread and a queue of 4,096 records. If the queue is full
+///   or the writer fails, records are dropped; when the writer has caught up, a line `{"time": …, "dropped": 3}` says
+///   how many are missing.
+/// - **Arguments are not logged**, only a keyed hash of them, which is equal for equal arguments. Error messages are
+///   not logged either, because they may quote arguments; another [`Observer`], `tracing` or stderr has them under the
+///   `correlation_id`.
+/// - **Requests that a server rejects are logged**, such as those with a wrong token: a line
+///   `{"time": …, "rejected": "wrong_token", "client": "192.0.2.7:4711"}`, with a `count` if it covers several
+///   requests. The token is not logged. [`rejections`](Self::rejections) returns the last 1,024.
+/// - Dropping the last handle writes the queued records, and waits at most two seconds for that. Before
 ///   [`std::process::exit`], which drops nothing, call [`flush`](Self::flush).
 ///
 /// ```
@@ -62,12 +63,12 @@ const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 pub struct AuditLog(Arc<Log>);
 
 impl AuditLog {
-    /// Keeps the last 1,024 records in memory, and writes nothing.
+    /// A log that keeps the last 1,024 records in memory and writes nothing.
     pub fn new() -> Self {
         Self::builder().build()
     }
 
-    /// Keeps the last 1,024 records in memory, and writes each as a line of JSON.
+    /// A log that keeps the last 1,024 records in memory, and writes each record as a line of JSON.
     ///
     /// ```no_run
     /// use mcp_registry::AuditLog;
@@ -80,7 +81,7 @@ impl AuditLog {
         Self::builder().jsonl(writer)
     }
 
-    /// Starts a log with other sizes, or a key of your own.
+    /// Configures a log with other sizes, or with your own key.
     pub fn builder() -> AuditLogBuilder {
         AuditLogBuilder { capacity: 1024, queue: 4096, key: None, flush_timeout: Duration::from_secs(2) }
     }
@@ -95,13 +96,14 @@ impl AuditLog {
         self.0.shared.lock().rejections.iter().cloned().collect()
     }
 
-    /// How many records were not written, because the queue was full or the writer failed.
+    /// The number of records that were not written because the queue was full or the writer failed.
     pub fn dropped(&self) -> u64 {
         self.0.shared.lock().dropped
     }
 
-    /// Waits until all that was queued is written and flushed, two seconds at most. `false` if that was not enough, or
-    /// if the writer failed. After `true` the file has every record so far, or says how many are missing.
+    /// Waits until all queued records are written and flushed, at most two seconds. Returns `false` if that was not
+    /// enough time, or if the writer failed. After `true`, the file has every record so far, or says how many are
+    /// missing.
     pub fn flush(&self) -> bool {
         let queued = self.0.shared.lock().queued;
         let state = self.0.shared.wait_while(self.0.flush_timeout, |state| state.handled < queued && !state.has_ended);
@@ -137,7 +139,7 @@ impl Observer for AuditLog {
     }
 }
 
-/// An [`AuditLog`] that is being set up.
+/// Configures an [`AuditLog`].
 ///
 /// ```
 /// use mcp_registry::AuditLog;
@@ -153,31 +155,31 @@ pub struct AuditLogBuilder {
 }
 
 impl AuditLogBuilder {
-    /// Keeps this many records in memory (default: 1,024).
+    /// Sets how many records to keep in memory (default: 1,024).
     pub fn capacity(mut self, records: usize) -> Self {
         self.capacity = records;
         self
     }
 
-    /// Lets this many records, at least one, wait for the writer (default: 4,096).
+    /// Sets how many records, at least one, may wait for the writer (default: 4,096).
     pub fn queue(mut self, records: usize) -> Self {
         self.queue = records.max(1);
         self
     }
 
-    /// Sets the key of the arguments' hashes (default: a random one for each log). Logs with the same key can be compared;
-    /// whoever knows it can find arguments by trying them out.
+    /// Sets the key for the hashes of arguments (default: a random key for each log). Logs with the same key can be
+    /// compared; anyone who knows the key can find arguments by trying them out.
     pub fn key(mut self, key: [u8; 16]) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// A log in memory alone.
+    /// Builds a log that is only in memory.
     pub fn build(self) -> AuditLog {
         self.log(None, Arc::default())
     }
 
-    /// A log that also writes each record as a line of JSON, from a thread of its own.
+    /// Builds a log that also writes each record as a line of JSON, on its own thread.
     pub fn jsonl(self, writer: impl Write + Send + 'static) -> AuditLog {
         let (sender, queue) = sync_channel(self.queue);
         let shared = Arc::<Shared>::default();
@@ -205,18 +207,18 @@ impl fmt::Debug for AuditLogBuilder {
     }
 }
 
-/// From the keys that the standard library draws from the system: two outputs of a keyed hash with a secret key. `getrandom`
-/// would be a compile error on `wasm32-unknown-unknown`, where this crate builds without its features, and could fail
-/// where [`AuditLogBuilder::build`] cannot.
+/// Derives a key from the random keys of the standard library: two outputs of a hash with a secret key. `getrandom`
+/// would be a compile error on `wasm32-unknown-unknown`, where this crate builds without its features, and could fail,
+/// but [`AuditLogBuilder::build`] cannot.
 fn random_key() -> [u8; 16] {
     let random = RandomState::new();
     let halves = [random.hash_one(0), random.hash_one(1)].map(u64::to_le_bytes);
     std::array::from_fn(|i| halves[i / 8][i % 8])
 }
 
-/// The record of a call. As JSON it leaves out what is `None`.
+/// The record of a call. Its JSON omits fields that are `None`.
 ///
-/// Names and IDs of more than 256 bytes are cut, and end in `…`.
+/// Names and IDs of more than 256 bytes are truncated, and end in `…`.
 ///
 /// ```
 /// use mcp_registry::AuditLog;
@@ -231,15 +233,16 @@ fn random_key() -> [u8; 16] {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct AuditRecord {
-    /// When the call started; as JSON in RFC 3339 with milliseconds.
+    /// When the call started; in JSON as RFC 3339 with milliseconds.
     #[serde(serialize_with = "as_rfc3339")]
     pub time: SystemTime,
     /// The tool's canonical name; if there is no such tool, the name in the call.
     pub tool: String,
-    /// The name in the call, if it is another.
+    /// The name in the call, if it is not the canonical name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_as: Option<String>,
-    /// A keyed hash of the arguments, whatever the order of their names: SipHash-2-4 of 128 bits, 32 hex digits.
+    /// A keyed hash of the arguments: SipHash-2-4 with 128 bits, as 32 hex digits. The order of their names does not
+    /// matter.
     pub arguments_hash: String,
     /// The caller, if the embedding server sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -247,7 +250,7 @@ pub struct AuditRecord {
     /// The ID of the request, if it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// How it ended; as JSON in [one word](CallOutcome::as_str).
+    /// How the call ended; in JSON as [one word](CallOutcome::as_str).
     pub outcome: CallOutcome,
     /// The duration in milliseconds.
     pub ms: f64,
@@ -277,24 +280,24 @@ impl AuditRecord {
     }
 }
 
-/// The record of a request that a server rejected, or of several. As JSON it leaves out what is `None`, and the
-/// count of one.
+/// The record of one or more requests that a server rejected. Its JSON omits fields that are `None`, and a count of
+/// one.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct RejectionRecord {
-    /// When it was rejected; as JSON in RFC 3339 with milliseconds.
+    /// When the request was rejected; in JSON as RFC 3339 with milliseconds.
     #[serde(serialize_with = "as_rfc3339")]
     pub time: SystemTime,
-    /// Why; as JSON in [one word](RejectionReason::as_str), under the name `rejected`.
+    /// The reason; in JSON as [one word](RejectionReason::as_str), under the name `rejected`.
     #[serde(rename = "rejected")]
     pub reason: RejectionReason,
-    /// The host or origin that is not allowed, or the limit.
+    /// The `Host` or origin that is not allowed, or the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The address that the request came from, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<SocketAddr>,
-    /// How many requests it stands for.
+    /// The number of rejected requests.
     #[serde(skip_serializing_if = "is_one")]
     pub count: u64,
 }
@@ -306,21 +309,20 @@ impl RejectionRecord {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_one(count: &u64) -> bool {
     *count == 1
 }
 
-/// A clock that is set to before 1970 or after 9999 is shown as the nearest time that has four digits.
+/// A time before 1970 or after 9999 is replaced by the nearest time in between.
 fn as_rfc3339<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default().min(LAST_SECOND);
     serializer.collect_str(&humantime::format_rfc3339_millis(UNIX_EPOCH + since))
 }
 
-/// What the handles of a log share. It holds the only end of the queue that is written to, so that the writer ends with
-/// the last handle.
+/// Shared by the handles of a log. It holds the only sender of the queue, so that the writer ends with the last handle.
 struct Log {
-    /// Has the key, and nothing else yet.
+    /// A hasher with only the key, to be cloned for each record.
     hasher: SipHasher24,
     capacity: usize,
     /// How long to wait for the writer.
@@ -331,7 +333,7 @@ struct Log {
 
 impl Log {
     fn add(&self, line: Line) {
-        // Queueing under the lock keeps the file in the order of the memory, and the counts in step with the queue.
+        // Sending under the lock keeps the file in the same order as the memory, and the counters consistent.
         let mut state = self.shared.lock();
         if let Some(queue) = &self.queue {
             if queue.try_send(line.clone()).is_ok() {
@@ -348,7 +350,7 @@ impl Log {
     }
 }
 
-/// Keeps the newest, and only so many.
+/// Adds a record, and removes the oldest one if there are too many.
 fn keep<T>(kept: &mut VecDeque<T>, record: T, capacity: usize) {
     kept.push_back(record);
     if kept.len() > capacity {
@@ -356,7 +358,7 @@ fn keep<T>(kept: &mut VecDeque<T>, record: T, capacity: usize) {
     }
 }
 
-/// What is written as one line.
+/// A line of the file.
 #[derive(Clone)]
 enum Line {
     Call(Arc<AuditRecord>),
@@ -373,7 +375,7 @@ impl Serialize for Line {
 }
 
 impl Drop for Log {
-    /// Lets the writer finish, but waits for it only until the timeout: it may be blocked for ever.
+    /// Waits for the writer to finish, but only until the timeout: it may be blocked for ever.
     fn drop(&mut self) {
         if self.queue.take().is_some() {
             drop(self.shared.wait_while(self.flush_timeout, |state| !state.has_ended));
@@ -381,7 +383,7 @@ impl Drop for Log {
     }
 }
 
-/// What a log and its writer share.
+/// Shared by a log and its writer.
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
@@ -393,18 +395,18 @@ struct Shared {
 struct State {
     records: VecDeque<Arc<AuditRecord>>,
     rejections: VecDeque<Arc<RejectionRecord>>,
-    /// How many records were queued.
+    /// The number of queued records.
     queued: u64,
-    /// How many of those were written or dropped.
+    /// The number of queued records that were written or dropped.
     handled: u64,
-    /// How many of those were handled when the file was last complete, or said what is missing.
+    /// The value of `handled` when the file was last complete, or said how many records are missing.
     flushed: u64,
     dropped: u64,
-    /// How many of the dropped ones the file does not mention yet.
+    /// The number of dropped records that the file does not mention yet.
     unreported: u64,
-    /// Mention them when so many are handled: the others came before.
+    /// Mention them when `handled` reaches this number: those records came before.
     report_after: u64,
-    /// The writer's thread has ended.
+    /// Whether the writer's thread has ended.
     has_ended: bool,
 }
 
@@ -417,7 +419,7 @@ impl State {
         }
     }
 
-    /// How many dropped records to report now that so many are handled.
+    /// The number of dropped records to report, when this number of records is handled.
     fn take_unreported(&mut self, handled: u64) -> u64 {
         if handled < self.report_after { 0 } else { std::mem::take(&mut self.unreported) }
     }
@@ -428,7 +430,7 @@ impl Shared {
         lock(&self.state)
     }
 
-    /// Waits while the condition holds, at most for the timeout.
+    /// Waits while the condition holds, but only until the timeout.
     fn wait_while(&self, timeout: Duration, condition: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
         let waited = self.changed.wait_timeout_while(self.lock(), timeout, |state| condition(state));
         waited.unwrap_or_else(PoisonError::into_inner).0
@@ -453,7 +455,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes what is queued until the last handle is gone.
+    /// Writes queued records until the last handle is dropped.
     fn run(mut self) {
         let mut lines = Vec::new();
         while let Ok(first) = self.queue.recv() {
@@ -465,11 +467,11 @@ impl Writer {
             self.write(&lines, count);
             lines.clear();
         }
-        // One more chance for what could not be written.
+        // Retry what could not be written.
         self.write(&[], 0);
     }
 
-    /// Writes the lines of so many records, then how many are missing, and flushes.
+    /// Writes the lines of `count` records, reports how many are missing, and flushes.
     fn write(&mut self, lines: &[u8], count: u64) {
         let lost = self.sink.write(lines);
         let handled = self.shared.lock().handled + count;
@@ -483,7 +485,7 @@ impl Writer {
         self.shared.changed.notify_all();
     }
 
-    /// Writes how many are missing, with those that were just lost; whether that could be written.
+    /// Reports how many records are missing, including those that were just lost. Returns whether that succeeded.
     fn report_lost(&mut self, lost: u64, handled: u64) -> bool {
         let unreported = {
             let mut state = self.shared.lock();
@@ -512,21 +514,21 @@ struct Missing {
 }
 
 fn add_line(lines: &mut Vec<u8>, line: &impl Serialize) {
-    // Texts and numbers alone: nothing here can fail.
+    // Serialising strings and numbers to a buffer cannot fail.
     let _ = serde_json::to_writer(&mut *lines, line);
     lines.push(b'\n');
 }
 
-/// Writes whole lines, as far as the writer lets it.
+/// Writes complete lines, even if the writer fails now and then.
 struct Sink {
     writer: Box<dyn Write + Send>,
-    /// The rest of a line that the writer failed in the middle of. It comes before the next one, so that every line of
-    /// the file is whole in the end.
+    /// The remainder of a line during which the writer failed. It is written before the next line, so that every line
+    /// is complete in the end.
     rest: Vec<u8>,
 }
 
 impl Sink {
-    /// Writes lines; how many of them were not even begun.
+    /// Writes lines. Returns the number of lines of which nothing was written.
     fn write(&mut self, lines: &[u8]) -> u64 {
         let written = self.push(&self.rest.clone());
         self.rest.drain(..written);
@@ -543,7 +545,7 @@ impl Sink {
         count(left)
     }
 
-    /// Writes until all is written or the writer fails; how many bytes it took.
+    /// Writes until everything is written or the writer fails. Returns the number of bytes written.
     fn push(&mut self, bytes: &[u8]) -> usize {
         let mut written = 0;
         while written < bytes.len() {
@@ -557,13 +559,13 @@ impl Sink {
         written
     }
 
-    /// Whether all that was begun is out.
+    /// Flushes the writer. Returns whether every line that was started is complete.
     fn flush(&mut self) -> bool {
         attempt(|| self.writer.flush()).is_ok() && self.rest.is_empty()
     }
 }
 
-/// A writer that panics has failed, and may do better next time.
+/// Treats a panic of the writer as an error: the next attempt may succeed.
 fn attempt<T>(run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     guard(run).unwrap_or_else(|_| Err(io::Error::other("the writer panicked")))
 }

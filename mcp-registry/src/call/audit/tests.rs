@@ -1,4 +1,4 @@
-//! The audit, with writers that block, fail and panic.
+//! Tests the audit log with writers that block, fail and panic.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -48,7 +48,7 @@ impl File {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 
-    /// Every line in short: the tool, or how many are missing.
+    /// A summary of every line: the tool, or the number of missing records.
     fn lines(&self) -> Vec<String> {
         let lines = self.text();
         let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect(line));
@@ -66,17 +66,17 @@ impl Write for File {
     }
 }
 
-/// Says that it was reached, then blocks until it is let go on, or until nobody can let it any more.
+/// Signals each write, then blocks until it is released or the releasing sender is dropped.
 struct Gate {
     file: File,
     reached: Sender<()>,
-    go_on: Receiver<()>,
+    release: Receiver<()>,
 }
 
 impl Write for Gate {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let _ = self.reached.send(());
-        let _ = self.go_on.recv();
+        let _ = self.release.recv();
         self.file.write(bytes)
     }
 
@@ -87,12 +87,12 @@ impl Write for Gate {
 
 fn gate() -> (File, Gate, Receiver<()>, Sender<()>) {
     let (reached, is_reached) = channel();
-    let (let_go_on, go_on) = channel();
+    let (releaser, release) = channel();
     let file = File::default();
-    (file.clone(), Gate { file, reached, go_on }, is_reached, let_go_on)
+    (file.clone(), Gate { file, reached, release }, is_reached, releaser)
 }
 
-/// Does what the list says, and then what it should.
+/// Fails as listed, then works correctly.
 struct Faulty {
     file: File,
     faults: VecDeque<Fault>,
@@ -103,7 +103,7 @@ enum Fault {
     Interrupted,
     Panic,
     Zero,
-    /// Takes so many bytes.
+    /// Writes this number of bytes.
     Partly(usize),
 }
 
@@ -113,7 +113,7 @@ impl Write for Faulty {
             None => self.file.write(bytes),
             Some(Fault::Error) => Err(io::Error::other("no space left")),
             Some(Fault::Interrupted) => Err(io::ErrorKind::Interrupted.into()),
-            Some(Fault::Panic) => panic!("a panic that the test wants"),
+            Some(Fault::Panic) => panic!("on purpose"),
             Some(Fault::Zero) => Ok(0),
             Some(Fault::Partly(size)) => self.file.write(&bytes[..size]),
         }
@@ -131,7 +131,7 @@ fn faulty(faults: impl IntoIterator<Item = Fault>) -> (File, AuditLog) {
 }
 
 #[test]
-fn the_last_records_are_kept_oldest_first() {
+fn the_newest_records_are_kept_oldest_first() {
     let log = AuditLog::builder().capacity(2).build();
     for tool in ["a", "b", "c"] {
         observe(&log, tool);
@@ -144,7 +144,7 @@ fn the_last_records_are_kept_oldest_first() {
 }
 
 #[test]
-fn a_record_is_a_line_without_what_is_not_known() {
+fn a_record_is_a_line_without_unknown_fields() {
     let file = File::default();
     let log = AuditLog::jsonl(file.clone());
     observe(&log, "calc.add");
@@ -170,7 +170,7 @@ fn a_record_is_a_line_without_what_is_not_known() {
 }
 
 #[test]
-fn whatever_is_in_a_name_a_record_is_one_line() {
+fn a_record_is_one_line_whatever_its_name_contains() {
     let file = File::default();
     let log = AuditLog::jsonl(file.clone());
     let nasty = "a\r\n{\"dropped\":9}\n\"\\\u{0}\u{2028}";
@@ -182,7 +182,7 @@ fn whatever_is_in_a_name_a_record_is_one_line() {
 }
 
 #[test]
-fn times_without_four_digits_are_written_too() {
+fn years_without_four_digits_are_clamped() {
     let file = File::default();
     let log = AuditLog::jsonl(file.clone());
     for time in [UNIX_EPOCH - Duration::from_secs(9), UNIX_EPOCH + Duration::from_secs(300_000_000_000)] {
@@ -194,7 +194,7 @@ fn times_without_four_digits_are_written_too() {
 }
 
 #[test]
-fn the_hash_depends_on_the_arguments_and_the_key_alone() {
+fn the_hash_depends_only_on_the_arguments_and_the_key() {
     let hash = |log: &AuditLog, arguments: Arguments<'_>| {
         log.observe(&CallRecord { arguments, ..record("a", "null") });
         log.records().last().unwrap().arguments_hash.clone()
@@ -228,8 +228,8 @@ fn no_secret_is_written() {
 }
 
 #[test]
-fn a_blocked_writer_blocks_no_call_and_the_file_says_what_is_missing() {
-    let (file, gate, is_reached, let_go_on) = gate();
+fn a_blocked_writer_blocks_no_call_and_the_file_counts_missing_records() {
+    let (file, gate, is_reached, releaser) = gate();
     let mut setup = AuditLog::builder().capacity(100).queue(3);
     setup.flush_timeout = SHORT;
     let log = setup.jsonl(gate);
@@ -240,7 +240,7 @@ fn a_blocked_writer_blocks_no_call_and_the_file_says_what_is_missing() {
     assert!(!log.flush(), "the writer is blocked");
     assert_eq!(file.text(), "");
 
-    drop(let_go_on);
+    drop(releaser);
     let deadline = Instant::now() + Duration::from_secs(10);
     while !log.flush() && Instant::now() < deadline {}
     assert_eq!(file.lines(), ["first", "t0", "t1", "t2", "7"]);
@@ -251,7 +251,7 @@ fn a_blocked_writer_blocks_no_call_and_the_file_says_what_is_missing() {
 }
 
 #[test]
-fn the_last_handle_writes_what_is_queued() {
+fn dropping_the_last_handle_writes_queued_records() {
     let file = File::default();
     let log = AuditLog::jsonl(file.clone());
     let handle = log.clone();
@@ -262,8 +262,8 @@ fn the_last_handle_writes_what_is_queued() {
 }
 
 #[test]
-fn the_last_handle_does_not_wait_for_ever() {
-    let (_file, gate, is_reached, _let_go_on) = gate();
+fn dropping_the_last_handle_does_not_wait_for_ever() {
+    let (_file, gate, is_reached, _releaser) = gate();
     let mut setup = AuditLog::builder();
     setup.flush_timeout = SHORT;
     let log = setup.jsonl(gate);
@@ -275,8 +275,8 @@ fn the_last_handle_does_not_wait_for_ever() {
 }
 
 #[test]
-fn a_writer_that_fails_is_tried_again() {
-    // The first two: a record, and the line that tells of it.
+fn a_failed_write_is_retried() {
+    // The first two writes: a record, and the line that reports it as missing.
     for fault in [|| Fault::Error, || Fault::Zero, || Fault::Panic] {
         let (file, log) = faulty([fault(), fault()]);
         observe(&log, "lost");
@@ -289,7 +289,7 @@ fn a_writer_that_fails_is_tried_again() {
 }
 
 #[test]
-fn what_is_missing_is_told_at_the_end_at_the_latest() {
+fn missing_records_are_reported_at_the_end_at_the_latest() {
     let (file, log) = faulty([Fault::Error, Fault::Error]);
     observe(&log, "lost");
     drop(log);
@@ -305,19 +305,19 @@ fn an_interrupted_writer_has_not_failed() {
 }
 
 #[test]
-fn a_line_that_was_begun_is_finished() {
+fn a_partial_line_is_completed() {
     let (file, log) = faulty([Fault::Partly(5), Fault::Error, Fault::Partly(2), Fault::Error]);
     observe(&log, "begun");
     assert!(!log.flush());
     assert_eq!(file.text(), "{\"tim");
-    // Two more bytes of it, and then another error: this one is not begun.
+    // Two more bytes of the partial line, then another error: nothing of this record is written.
     observe(&log, "lost");
     assert!(log.flush());
     assert_eq!((log.dropped(), file.lines()), (1, vec!["begun".to_owned(), "1".to_owned()]));
 }
 
 #[test]
-fn threads_lose_nothing() {
+fn no_record_is_lost_when_many_threads_log() {
     let file = File::default();
     let log = AuditLog::builder().capacity(4000).jsonl(file.clone());
     thread::scope(|scope| {
@@ -333,7 +333,7 @@ fn threads_lose_nothing() {
 }
 
 #[test]
-fn the_time_of_what_is_missing_is_now() {
+fn the_report_of_missing_records_has_the_current_time() {
     let (file, log) = faulty([Fault::Error]);
     observe(&log, "lost");
     assert!(log.flush());
@@ -344,7 +344,7 @@ fn the_time_of_what_is_missing_is_now() {
 }
 
 #[test]
-fn a_rejection_has_its_count_unless_it_is_one() {
+fn a_rejection_has_a_count_unless_it_is_one() {
     let count = |count| {
         let time = UNIX_EPOCH;
         let rejection =

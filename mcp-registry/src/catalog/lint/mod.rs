@@ -1,4 +1,4 @@
-//! The lint: finds what some hosts refuse and what models cope badly with.
+//! The lint: finds what some hosts reject, and what confuses models.
 
 mod schemas;
 
@@ -15,23 +15,23 @@ use crate::catalog::tool::RegisteredTool;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Some clients need a special setting. It concerns most tools, and is reported once for all of them.
+    /// Some clients need a special setting. This affects most tools, and is reported once for all of them.
     Note,
-    /// Some hosts or models cope badly with the tool.
+    /// Some hosts or models do not work well with the tool.
     Warning,
-    /// Some hosts refuse the tool or lose all tools of the server, or a model cannot use it.
+    /// Some hosts reject the tool or lose all tools of the server, or a model cannot use it.
     Error,
 }
 
-/// What errors of the lint do when a registry is built.
+/// What happens to lint errors when a registry is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LintPolicy {
     /// Nothing; [`Catalog::lint`](crate::catalog::Catalog::lint) reports them.
     #[default]
     Quiet,
-    /// They are errors of the registration, and so is a missing output schema. A tool that returns `()` or content has
-    /// none, and needs `allow("missing-output-schema")`.
+    /// They are registration errors, and so is a missing output schema. A tool that returns `()` or content has no
+    /// output schema, and needs `allow("missing-output-schema")`.
     Strict,
 }
 
@@ -43,7 +43,7 @@ pub struct Finding {
     pub rule: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// The tool's canonical name; empty for the whole set.
+    /// The tool's canonical name; empty if the finding is about several tools.
     pub tool: String,
     /// What is wrong, and what to do.
     pub message: String,
@@ -64,7 +64,7 @@ impl fmt::Display for Finding {
 }
 
 impl LintPolicy {
-    /// The findings that keep a registry from being built.
+    /// The findings that prevent a registry from being built.
     pub(crate) fn problems(self, catalog: &Catalog) -> Vec<RegistrationProblem> {
         if self == Self::Quiet {
             return Vec::new();
@@ -109,12 +109,12 @@ const RULES: [&str; 27] = [
     "too-many-tools",
 ];
 
-/// The longest name that leaves room for the prefixes of hosts.
+/// The maximum length of a name that leaves room for the prefixes of hosts.
 const GOOD_NAME_LENGTH: usize = 40;
-/// The most tools that the narrowest hosts take at once.
+/// The smallest limit that a host has on the number of tools.
 const MAX_TOOLS: usize = 128;
 
-/// The most tools that a finding on several of them names.
+/// The maximum number of tools that one finding names.
 const NAMED_TOOLS: usize = 3;
 
 pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
@@ -127,7 +127,7 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
     };
     if listed.len() > MAX_TOOLS {
         let message = format!(
-            "{} tools are listed, and some hosts take {MAX_TOOLS}; serve a `subset`, or hide some",
+            "{} tools are listed, and some hosts accept at most {MAX_TOOLS}; serve a `subset`, or hide some",
             listed.len()
         );
         findings.push(finding("too-many-tools", Severity::Warning, message));
@@ -144,21 +144,21 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
             );
         }
     }
-    if let Some(tools) = concerned_tools(&listed, "closed-arguments", schemas::is_closed) {
+    if let Some(tools) = tools_that_break(&listed, "closed-arguments", schemas::is_closed) {
         let message = format!(
             "google-genai for Python (up to 3.3) fails to convert `additionalProperties: false`, which is in the input of \
              {tools}; pass the schema as `parameters_json_schema` there, or set `allow_unknown_arguments`"
         );
         findings.push(finding("closed-arguments", Severity::Note, message));
     }
-    if let Some(tools) = concerned_tools(&listed, "optional-arguments", schemas::has_options) {
+    if let Some(tools) = tools_that_break(&listed, "optional-arguments", schemas::has_options) {
         let message = format!(
             "openai-agents with `convert_schemas_to_strict` makes optional arguments required and not null, which \
              concerns {tools}; leave it off there, or give the arguments a default"
         );
         findings.push(finding("optional-arguments", Severity::Note, message));
     }
-    if let Some(tools) = concerned_tools(&listed, "defaulted-fields", schemas::has_defaulted_fields) {
+    if let Some(tools) = tools_that_break(&listed, "defaulted-fields", schemas::has_defaulted_fields) {
         let message = format!(
             "CrewAI sends null for fields that are left out, which fields with `#[serde(default)]` refuse, in the input of \
              {tools}; make such a field an `Option`"
@@ -168,27 +168,27 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
     findings
 }
 
-/// The tools that a rule concerns, as text: the first ones, and how many more there are.
-fn concerned_tools(
+/// The tools that break a rule, as text: the first few, and the number of others.
+fn tools_that_break(
     listed: &[&RegisteredTool],
     rule: &'static str,
-    concerns: impl Fn(&RegisteredTool) -> bool,
+    breaks: impl Fn(&RegisteredTool) -> bool,
 ) -> Option<String> {
     debug_assert!(RULES.contains(&rule), "{rule} is not listed");
-    let is_concerned = |tool: &&&RegisteredTool| !tool.allows(rule) && concerns(tool);
-    let concerned: Vec<&str> = listed.iter().filter(is_concerned).map(|tool| tool.name()).collect();
-    if concerned.is_empty() {
+    let breaks_rule = |tool: &&&RegisteredTool| !tool.allows(rule) && breaks(tool);
+    let broken_by: Vec<&str> = listed.iter().filter(breaks_rule).map(|tool| tool.name()).collect();
+    if broken_by.is_empty() {
         return None;
     }
-    if concerned.len() == listed.len() && listed.len() > NAMED_TOOLS {
+    if broken_by.len() == listed.len() && listed.len() > NAMED_TOOLS {
         return Some(format!("all {} tools", listed.len()));
     }
-    let named = concerned.iter().take(NAMED_TOOLS).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let more = concerned.len().saturating_sub(NAMED_TOOLS);
+    let named = broken_by.iter().take(NAMED_TOOLS).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let more = broken_by.len().saturating_sub(NAMED_TOOLS);
     Some(if more == 0 { named } else { format!("{named} and {more} more tools") })
 }
 
-/// The findings on one tool, without the rules that its author allows it to break.
+/// Collects the findings on one tool, except those of rules that it is allowed to break.
 struct ToolFindings<'a> {
     tool: &'a RegisteredTool,
     findings: &'a mut Vec<Finding>,
@@ -244,7 +244,7 @@ fn names(tool: &RegisteredTool, policy: NamePolicy, found: &mut ToolFindings<'_>
 
 fn descriptions(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
     if tool.description().trim().is_empty() {
-        found.error("missing-description", "has no description, so that a model cannot choose it; write a doc comment");
+        found.error("missing-description", "has no description, so a model cannot choose it; write a doc comment");
     }
     if tool.title().is_none() {
         found.warn("missing-title", "has no `title`, which some hosts ask for; add one");

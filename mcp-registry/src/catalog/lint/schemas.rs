@@ -1,4 +1,4 @@
-//! The lint of schemas: what hosts, converters and models cope badly with.
+//! The lint rules for schemas.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use super::{Severity, ToolFindings};
 use crate::catalog::tool::RegisteredTool;
 use crate::validate::{self, Document, FORMATS};
 
-/// The largest schema that does not crowd out the conversation.
+/// The maximum size of a schema that leaves enough room for the conversation.
 const GOOD_SCHEMA_SIZE: usize = 8 * 1024;
 
-/// The keywords that say what kind of value a schema takes.
+/// The keywords that restrict the type of a value.
 const KINDS: [&str; 9] = ["type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "not", "properties"];
 
 pub(super) fn lint(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
@@ -50,13 +50,13 @@ pub(super) fn lint(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
     }
 }
 
-/// What the root of an input schema says.
+/// The rules for the root of an input schema.
 fn roots(schema: &Value, found: &mut ToolFindings<'_>) {
     let size = schema.to_string().len();
     if size > GOOD_SCHEMA_SIZE {
         found.warn(
             "schema-size",
-            format!("has an input schema of {size} bytes, which every conversation pays for; make it smaller"),
+            format!("has an input schema of {size} bytes, which takes tokens in every conversation; make it smaller"),
         );
     }
     if let Some(key) = ["oneOf", "anyOf", "allOf"].into_iter().find(|key| schema.get(key).is_some()) {
@@ -89,7 +89,7 @@ fn roots(schema: &Value, found: &mut ToolFindings<'_>) {
     }
 }
 
-/// A finding on a value, in the input, the output or both: it is reported once.
+/// A finding on a value. If the value is in both the input and the output, it is reported once.
 struct PartFinding<'a> {
     rule: &'static str,
     severity: Severity,
@@ -101,7 +101,7 @@ struct PartFinding<'a> {
 }
 
 struct PartFindings<'a> {
-    /// The side that is being looked at: `input`, then `output`.
+    /// The current side: `input`, then `output`.
     side: &'static str,
     findings: Vec<PartFinding<'a>>,
 }
@@ -126,7 +126,7 @@ fn is_kind(schema: &Value, kind: &str) -> bool {
     schema.get("type").is_some_and(|known| known == kind)
 }
 
-/// What the schema of an argument says that converters stumble over.
+/// The rules for schemas in the input.
 fn input_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
     let Part { schema, .. } = part;
     let mut warn = |rule, before: &str, after| found.warn(rule, before, part, after);
@@ -149,20 +149,20 @@ fn input_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
     match part.place {
         Place::Property => {
             let after = ": autogen loses all tools of the server, Anthropic's `transform_schema` fails, Gemini and \
-                         smolagents take it for a string; use a type that says more, or `allow(\"any-value\")` where \
-                         any JSON is meant";
+                         smolagents treat it as a string; use a more specific type, or `allow(\"any-value\")` if any \
+                         JSON is meant";
             found.add("any-value", Severity::Error, "takes any JSON in".to_owned(), part, after);
         }
         Place::Part => {
-            let after = ", which Anthropic's `transform_schema` refuses and Gemini takes for a string; use a type that \
-                         says more";
+            let after = ", which Anthropic's `transform_schema` refuses and Gemini treats as a string; use a more \
+                         specific type";
             warn("any-value", "takes any JSON within", after);
         }
         Place::Root | Place::Restriction => {}
     }
 }
 
-/// What a schema says that clients or models stumble over, be it of arguments or of results.
+/// The rules for schemas in the input and in the output.
 fn any_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
     let Part { name, schema, .. } = part;
     if schema.get("prefixItems").is_some() {
@@ -176,7 +176,12 @@ fn any_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
     let is_byte =
         |items: &Value| is_kind(items, "integer") && bound(items, "minimum", 0) && bound(items, "maximum", 255);
     if is_kind(schema, "array") && schema.get("items").is_some_and(is_byte) {
-        found.warn("bytes", "has bytes one by one in", part, ", which cost a model dearly; use base64 in a string");
+        found.warn(
+            "bytes",
+            "has a list of bytes in",
+            part,
+            ", which takes a model many tokens; use base64 in a string",
+        );
     }
     let is_known = |format: &str| FORMATS.iter().any(|(known, _)| *known == format);
     if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !is_known(format)) {
@@ -200,25 +205,25 @@ fn is_nullable(schema: &Value) -> bool {
     listed || alternative("anyOf") || alternative("oneOf")
 }
 
-/// Whether an object in the input takes no other members than those that it knows.
+/// Whether an object in the input rejects unknown members.
 pub(super) fn is_closed(tool: &RegisteredTool) -> bool {
     values(tool).any(|part| part.schema.get("additionalProperties") == Some(&Value::Bool(false)))
 }
 
-/// Whether an object in the input has members that may be left out and have no default.
+/// Whether an object in the input has optional members without a default.
 pub(super) fn has_options(tool: &RegisteredTool) -> bool {
     values(tool).any(|part| optional(part.schema).any(|member| member.get("default").is_none()))
 }
 
-/// Whether a struct in the input has fields with a default, for which serde does not take null. Those of parameters are
-/// the attribute's.
+/// Whether a struct in the input has fields with a default, for which serde rejects null. Parameters with a default
+/// accept null.
 pub(super) fn has_defaulted_fields(tool: &RegisteredTool) -> bool {
     let Some(entry) = tool.definition().entry() else { return false };
     let mut structs = values(tool).filter(|part| entry.flatten || part.place != Place::Root);
     structs.any(|part| optional(part.schema).any(|member| member.get("default").is_some()))
 }
 
-/// The members that may be left out.
+/// The optional members.
 fn optional(schema: &Value) -> impl Iterator<Item = &Value> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = move |name: &str| required.is_some_and(|names| names.iter().any(|other| other == name));
@@ -226,24 +231,24 @@ fn optional(schema: &Value) -> impl Iterator<Item = &Value> {
     members.filter(move |(name, _)| !is_required(name)).map(|(_, member)| member)
 }
 
-/// The schemas in the input that say what a value is.
+/// The schemas in the input that define a value.
 fn values(tool: &RegisteredTool) -> impl Iterator<Item = Part<'_>> {
     parts(tool.input_schema()).into_iter().filter(|part| part.place != Place::Restriction)
 }
 
-/// What a schema is of.
+/// The position of a schema in its parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Root,
-    /// A member of an object, by its name.
+    /// A named member of an object.
     Property,
-    /// An item, any member of a map, or an alternative.
+    /// An array item, a value of a map, or an alternative.
     Part,
-    /// Something that another schema says the kind of.
+    /// A restriction of a value that another schema defines.
     Restriction,
 }
 
-/// A schema in a schema, with the name of the value that it is of.
+/// A schema within a schema, with the name of its value.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     name: &'a str,
@@ -251,7 +256,7 @@ struct Part<'a> {
     place: Place,
 }
 
-/// Every schema in a schema. What is referred to is seen once, where it is first used.
+/// Every schema within a schema. The target of a `$ref` is visited once, at its first use.
 fn parts(schema: &Value) -> Vec<Part<'_>> {
     let mut walk = Walk { document: Document(schema), followed: HashSet::new(), parts: Vec::new() };
     walk.add(Part { name: "", schema, place: Place::Root });
@@ -295,7 +300,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds schemas of a value, all in the same place.
+    /// Adds several schemas of one value, all in the same position.
     fn add_all(&mut self, schemas: impl IntoIterator<Item = &'a Value>, place: Place, name: &'a str) {
         schemas.into_iter().for_each(|schema| self.add(Part { name, schema, place }));
     }

@@ -1,4 +1,4 @@
-//! Who may use the server: the checks of the `Host` and `Origin` headers, and of the token.
+//! Access control: checks the `Host` and `Origin` headers, and the token.
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
@@ -8,32 +8,32 @@ use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
 use crate::call::observe::RejectionReason;
 
-/// Set by browsers: whether a request comes from a page of the same site. Pages cannot set it.
+/// Browsers set this header, which says whether a request comes from a page of the same site. Pages cannot set it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What a request is checked for before its message is read.
+/// The rules that a request must satisfy before its message is read.
 #[derive(Clone, Default)]
 pub(super) struct Access {
-    /// The hosts that are allowed beside those of this machine.
+    /// The `Host` names that are allowed in addition to those of this machine.
     pub(super) hosts: Vec<String>,
     pub(super) origins: Vec<String>,
     pub(super) any_host: bool,
     pub(super) tokens: Vec<String>,
 }
 
-/// Why a request is denied.
+/// The reason why a request is denied.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Denied {
     Host(String),
     Origin(String),
-    /// A browser marks the request as from another site, without an origin.
+    /// A browser marked the request as coming from another site, without an origin.
     Site(String),
     NoToken,
     WrongToken,
 }
 
 impl Denied {
-    /// The reason, and what was denied; never a token.
+    /// The reason, and the header that was denied; never a token.
     pub(super) fn reason(&self) -> (RejectionReason, Option<&str>) {
         match self {
             Self::Host(host) => (RejectionReason::Host, Some(host)),
@@ -45,7 +45,7 @@ impl Denied {
     }
 }
 
-/// The origin as browsers send it: without a slash at the end. Fails with what is wrong with it.
+/// The origin as browsers send it: without a trailing slash. The error says what is wrong.
 pub(crate) fn parse_origin(text: &str) -> Result<String, String> {
     let origin = text.strip_suffix('/').unwrap_or(text);
     if origin == "null" || is_browser_origin(origin) {
@@ -57,25 +57,25 @@ pub(crate) fn parse_origin(text: &str) -> Result<String, String> {
     ))
 }
 
-/// Whether browsers may send this as an origin: a scheme, a host, and a port that is not the default one.
+/// Whether browsers may send this as an origin: a scheme, a host name, and a port if it is not the default one.
 fn is_browser_origin(origin: &str) -> bool {
     let Some((scheme, authority)) = origin.split_once("://") else { return false };
     let Ok(parsed) = Authority::try_from(authority) else { return false };
     let is_default = |port| matches!((&*scheme.to_ascii_lowercase(), port), ("http", 80) | ("https", 443));
-    let has_sound_port =
+    let has_valid_port =
         parsed.host().len() == authority.len() || parsed.port_u16().is_some_and(|port| !is_default(port));
-    Scheme::try_from(scheme).is_ok() && !authority.contains(['@', '*']) && !parsed.host().is_empty() && has_sound_port
+    Scheme::try_from(scheme).is_ok() && !authority.contains(['@', '*']) && !parsed.host().is_empty() && has_valid_port
 }
 
 impl Access {
-    /// Checks a request. Returns which of the tokens it has.
+    /// Checks a request. Returns the index of its token.
     pub(super) fn check(&self, request: &Parts) -> Result<Option<usize>, Denied> {
         self.check_host(request)?;
         self.check_origin(&request.headers)?;
         self.check_token(&request.headers)
     }
 
-    /// Denies requests by DNS rebinding: a page whose own host name resolves to this server. Such a page has no token.
+    /// Prevents DNS rebinding: a page whose own host name resolves to this server. Such a page has no token.
     pub(super) fn check_host(&self, request: &Parts) -> Result<(), Denied> {
         if self.any_host || (self.hosts.is_empty() && !self.tokens.is_empty()) {
             return Ok(());
@@ -117,27 +117,27 @@ impl Access {
         let sent = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
         let sent = sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).ok_or(Denied::NoToken)?;
         let sent = sent.1.trim_matches(' ').as_bytes();
-        // Compares all of them, so that the time does not depend on the token.
+        // Compare all tokens, so that the time does not depend on which one matches.
         let mut matched = 0_u64;
         for (number, token) in (1..).zip(&self.tokens) {
             matched.conditional_assign(&number, token.as_bytes().ct_eq(sent));
         }
         match usize::try_from(matched).ok().and_then(|matched: usize| matched.checked_sub(1)) {
-            Some(place) if !sent.is_empty() => Ok(Some(place)),
+            Some(index) if !sent.is_empty() => Ok(Some(index)),
             _ => Err(Denied::WrongToken),
         }
     }
 
-    /// Whether a host, with or without a port, is allowed.
+    /// Whether a `Host`, with or without a port, is allowed.
     fn is_host(&self, host: &str) -> bool {
         if host == "localhost" || host.strip_prefix("localhost:").is_some_and(|port| port.parse::<u16>().is_ok()) {
             return true;
         }
         let Ok(authority) = Authority::try_from(host) else { return false };
-        let has_sound_port = authority.host().len() == host.len() || authority.port_u16().is_some();
+        let has_valid_port = authority.host().len() == host.len() || authority.port_u16().is_some();
         // User information is not part of a host.
         !host.contains('@')
-            && has_sound_port
+            && has_valid_port
             && (is_loopback(authority.host())
                 || self.hosts.iter().any(|known| {
                     known.eq_ignore_ascii_case(host)
@@ -155,7 +155,7 @@ impl Access {
             return true;
         }
         let Ok(uri) = Uri::try_from(origin) else { return false };
-        // In other schemes, anyone may use any host name.
+        // With other schemes, anyone may use any host name.
         matches!(uri.scheme_str(), Some("http" | "https"))
             && uri.authority().is_some_and(|host| self.is_host(host.as_str()))
     }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_of_a_request_is_a_host_too() {
+    fn the_host_in_the_request_target_is_checked() {
         let request = Request::builder().uri("http://evil.example/mcp").header("host", "localhost").body(()).unwrap();
         assert_eq!(Access::default().check(&request.into_parts().0), Err(Denied::Host("evil.example".to_owned())));
         let request = Request::builder().uri("http://localhost/mcp").body(()).unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_from_elsewhere_is_refused() {
+    fn pages_of_other_origins_are_denied() {
         let access = Access { origins: vec!["https://app.example".to_owned()], ..Access::default() };
         let check = |origin| check(&access, &[("host", "localhost"), ("origin", origin)]);
         for origin in ["http://localhost:5173", "https://127.0.0.1", "http://[::1]:1", "https://app.example"] {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_compared_as_a_whole() {
+    fn a_token_must_match_completely() {
         let access = Access { tokens: vec!["s3cret".to_owned(), "other".to_owned()], ..Access::default() };
         let check = |value: &str| {
             let request = Request::builder().uri("/mcp").header("authorization", value).body(()).unwrap();

@@ -1,8 +1,8 @@
 //! Rejects bare line feeds in the heads of requests.
 //!
-//! The parser of hyper accepts a line feed alone as the end of a line, and a proxy in front may not: the two would see
-//! different requests (request smuggling). The scanner follows where heads begin and end, with the lengths of the bodies
-//! as the parser has read them; bytes after a head are held back until that length is known.
+//! The parser of hyper accepts a single line feed as the end of a line, but a proxy in front may not: the two would see
+//! different requests (request smuggling). The scanner tracks where heads begin and end. It gets the lengths of the
+//! bodies from the parser, and holds back the bytes after a head until that length is known.
 
 use std::io;
 use std::pin::Pin;
@@ -14,49 +14,49 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::connections::{ConnectionState, Framing};
 
-/// What the parser gets in place of a bare line feed and all that follows: not a head, so that it answers 400 and the
-/// connection ends.
+/// What the parser gets in place of a bare line feed and everything after it. It is not a valid head, so the parser
+/// answers 400 and closes the connection.
 const INVALID_HEAD: &[u8] = b"\0\r\n\r\n";
 
-/// Reads a connection, and rejects bare line feeds in heads.
+/// Reads from a connection, and rejects bare line feeds in heads.
 pub(super) struct HeadScanner {
     state: Arc<ConnectionState>,
     position: Position,
-    /// Bytes that were read and held back, and how many of them have been passed on since.
+    /// Bytes that were read and held back. `passed` is the number of them that have since been passed on.
     held: Vec<u8>,
     passed: usize,
 }
 
-/// Where the next byte is.
+/// The position of the next byte.
 enum Position {
     Head(Head),
-    /// After a head, while the parser has not reported the length of the body.
+    /// After a head, until the parser reports the length of the body.
     AfterHead,
-    /// In a body with this many bytes left.
+    /// In a body, of which this number of bytes is left.
     Body(u64),
     /// In a chunked body, after this byte.
     Chunks(Chunks, u8),
-    /// After a bare line feed: nothing more is read.
+    /// After a bare line feed. Nothing more is read.
     Rejected,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Head {
-    /// How many bytes the line has so far.
+    /// The number of bytes in the line so far.
     line: usize,
     last: u8,
-    /// Whether there was a non-empty line.
+    /// Whether a line was not empty.
     has_content: bool,
 }
 
-/// Where in a chunked body the next byte is.
+/// The position of the next byte in a chunked body.
 #[derive(Clone, Copy)]
 enum Chunks {
-    /// In the line with a chunk's size: its value so far, and whether more digits may follow.
+    /// In the line with the size of a chunk: the value so far, and whether more digits may follow.
     Size(u64, bool),
-    /// In a chunk with this many bytes left, including the line break.
+    /// In a chunk, of which this number of bytes is left, including the line break.
     Data(u64),
-    /// After the last chunk, in a line that is empty so far or not.
+    /// After the last chunk, in a line; whether the line is empty so far.
     Trailer(bool),
 }
 
@@ -65,7 +65,7 @@ impl HeadScanner {
         Self { state, position: Position::Head(Head::default()), held: Vec::new(), passed: 0 }
     }
 
-    /// Scans bytes, and returns how many of them may be passed on. Fails with the position of a bare line feed.
+    /// Scans bytes, and returns how many of them may be passed on. The error is the position of a bare line feed.
     fn scan(&mut self, bytes: &[u8]) -> Result<usize, usize> {
         let mut at = 0;
         while at < bytes.len() {
@@ -80,7 +80,7 @@ impl HeadScanner {
                     Some(Framing::Length(0)) => self.position = Position::Head(Head::default()),
                     Some(Framing::Length(bytes)) => self.position = Position::Body(bytes),
                     Some(Framing::Chunked) => self.position = Position::Chunks(Chunks::Size(0, true), 0),
-                    // The parser has rejected the head, and reads no other.
+                    // The parser has rejected the head, and will not read another.
                     None => break,
                 },
                 Position::Body(left) => {
@@ -102,7 +102,7 @@ impl HeadScanner {
         Ok(bytes.len())
     }
 
-    /// Reads into the buffer what the parser may see.
+    /// Reads bytes that may be passed on to the parser.
     pub(super) fn poll_read(
         &mut self,
         mut connection: Pin<&mut impl AsyncRead>,
@@ -147,7 +147,7 @@ impl HeadScanner {
 }
 
 impl Head {
-    /// The end of the head, if it is here. Fails with the position of a bare line feed.
+    /// The end of the head, if it is in these bytes. The error is the position of a bare line feed.
     fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, usize> {
         let mut start = 0;
         for end in memchr_iter(b'\n', bytes) {
@@ -159,7 +159,7 @@ impl Head {
             if is_empty && self.has_content {
                 return Ok(Some(end + 1));
             }
-            // Empty lines in front of a request are skipped.
+            // Empty lines before a request are skipped.
             self.has_content |= !is_empty;
             self.line = 0;
             start = end + 1;
@@ -171,7 +171,8 @@ impl Head {
 }
 
 impl Chunks {
-    /// The end of the body, if it is here. Fails with the position of a bare line feed outside of the chunks.
+    /// The end of the body, if it is in these bytes. The error is the position of a bare line feed outside of the
+    /// chunks.
     fn scan(&mut self, bytes: &[u8], last: &mut u8) -> Result<Option<usize>, usize> {
         let mut at = 0;
         while at < bytes.len() {
@@ -223,7 +224,7 @@ mod tests {
         HeadScanner::new(Arc::new(ConnectionState::new(Instant::now())))
     }
 
-    /// Scans the bytes in parts. The position of the first bare line feed, if there is one.
+    /// Scans the bytes in parts. Returns the position of the first bare line feed, if there is one.
     fn bare(bytes: &[u8], part: usize, framing: Framing) -> Option<usize> {
         let mut scanner = scanner();
         let mut at = 0;
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_line_feed_is_found_in_heads_alone() {
+    fn a_bare_line_feed_is_found_only_in_heads() {
         let head = "POST / HTTP/1.1\r\nHost: a\r\n\r\n";
         let chunked = "3;a=b\r\n\n\n\n\r\nA\r\n0123\n\n\n\n89\r\n0\r\nX: y\r\n\r\n";
         for (body, framing) in [("", Framing::Length(0)), ("{\n}\n", Framing::Length(4)), (chunked, Framing::Chunked)] {
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_no_number_ends_nowhere() {
+    fn a_chunk_with_an_invalid_size_never_ends() {
         for size in ["ffffffffffffffffffffff\r\n", "x\r\nGET", "-1\r\n"] {
             assert_eq!(Chunks::Size(0, true).scan(size.as_bytes(), &mut 0), Ok(None), "{size:?}");
         }

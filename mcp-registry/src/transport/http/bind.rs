@@ -1,16 +1,16 @@
-//! Binding an address, and the limit of open connections.
+//! Binds an address, and determines the limit of open connections.
 
 use std::io;
 use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpSocket};
 
-/// How many connections may wait to be accepted. The system may allow fewer.
+/// The number of connections that may wait to be accepted. The system may allow fewer.
 const BACKLOG: u32 = 1024;
 
 /// Binds the first address that is available.
 pub(super) fn bind(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
-    let mut bound = Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no address of that name"));
+    let mut bound = Err(io::Error::new(io::ErrorKind::InvalidInput, "the name has no address"));
     for address in addresses {
         bound = bound.or_else(|_| bind_one(*address));
     }
@@ -19,15 +19,15 @@ pub(super) fn bind(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
 
 fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // On other systems it would let two programs bind the same address.
+    // On other systems, this would let two programs bind the same address.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// How many connections may be open: `max`, but at most three quarters of the files that the process may open. The rest
-/// is left to tools.
+/// The maximum number of open connections: `max`, but at most three quarters of the process's limit of open files,
+/// which leaves some for tools.
 pub(super) fn connection_limit(max: usize) -> usize {
     open_file_limit().map_or(max, |files| max.min(files - files / 4)).max(1)
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_bounded_by_the_files_that_may_be_open() {
+    fn the_limit_of_open_files_limits_connections() {
         assert_eq!((connection_limit(0), connection_limit(1)), (1, 1));
         assert!(cfg!(not(unix)) || connection_limit(usize::MAX) < usize::MAX);
     }

@@ -1,4 +1,4 @@
-//! The connection of a client: rejects bare line feeds, and times out when the client reads nothing.
+//! The connection to a client: rejects bare line feeds, and times out if the client reads nothing.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,14 +13,14 @@ use tokio::time::{Sleep, sleep};
 use super::bare_lf::HeadScanner;
 use super::connections::ConnectionState;
 
-/// A connection whose client has to read something of what it is sent within a time.
+/// A connection whose client must read something within the timeout.
 pub(super) struct ClientStream<C> {
     connection: C,
     scanner: HeadScanner,
     write_timeout: Duration,
-    /// Runs while the client reads nothing.
+    /// Runs while a write is blocked.
     timer: Option<Pin<Box<Sleep>>>,
-    /// Counts the writes of all connections.
+    /// Counts the writes to all connections.
     writes: Arc<AtomicUsize>,
     state: Arc<ConnectionState>,
 }
@@ -116,6 +116,6 @@ mod tests {
             }
         };
         assert_eq!(error.kind(), ErrorKind::TimedOut);
-        assert!(!state.is_waiting(), "something is still to be read");
+        assert!(!state.is_waiting(), "the client has not read everything");
     }
 }

@@ -1,4 +1,4 @@
-//! The open connections, and which of them can be closed when there are too many.
+//! The open connections, and those that can be closed if there are too many.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,13 +11,13 @@ use tokio::task::{Id, JoinSet};
 
 use crate::util::lock::lock;
 
-/// How long a connection has to be idle before it can be closed to make room.
+/// How long a connection must be idle before it can be closed to make room.
 const MIN_IDLE: Duration = Duration::from_secs(1);
 
-/// A request is in flight, in place of a time.
+/// Means that a request is in flight, in place of a time.
 const BUSY: u64 = u64::MAX;
 
-/// The length of a body, as the parser has read it.
+/// The length of a body, according to the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
     Length(u64),
@@ -29,13 +29,13 @@ pub(super) enum Framing {
 pub(super) struct ConnectionState {
     /// When the server was started.
     epoch: Instant,
-    /// Since when it waits for a request, in milliseconds; `BUSY` if one is in flight.
+    /// When the connection started to wait for a request, in milliseconds since `epoch`; `BUSY` if one is in flight.
     idle_since: AtomicU64,
-    /// Whether the client has not read all that was written.
+    /// Whether the client has not read everything that was sent.
     is_stalled: AtomicBool,
-    /// The body of the last head that was read.
+    /// The framing of the body after the head that was parsed last.
     framing: Mutex<Option<Framing>>,
-    /// Cancelled when it has to make room.
+    /// Cancelled when the connection has to make room.
     pub(super) evicted: CancelToken,
 }
 
@@ -52,7 +52,7 @@ impl ConnectionState {
         state
     }
 
-    /// A head was read: a request is in flight until the guard is dropped.
+    /// Called after a head was parsed. The request is in flight until the guard is dropped.
     pub(super) fn start_request(self: &Arc<Self>, body: &impl Body) -> RequestGuard {
         self.set_framing(body.size_hint().exact().map_or(Framing::Chunked, Framing::Length));
         self.idle_since.store(BUSY, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl ConnectionState {
         *lock(&self.framing) = Some(framing);
     }
 
-    /// The body of the head that was read last; once.
+    /// The framing of the body after the head that was parsed last. Returned only once.
     pub(super) fn take_framing(&self) -> Option<Framing> {
         lock(&self.framing).take()
     }
@@ -74,7 +74,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether nothing is lost if it is closed.
+    /// Whether the connection can be closed without losing a request or a response.
     pub(super) fn is_waiting(&self) -> bool {
         self.closable_since().is_some()
     }
@@ -93,7 +93,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(BUSY - 1).min(BUSY - 1)
 }
 
-/// A request that is in flight on a connection.
+/// Marks a connection as busy while a request is in flight.
 #[derive(Debug)]
 pub(super) struct RequestGuard(Arc<ConnectionState>);
 
@@ -126,26 +126,26 @@ impl Connections {
         self.all.insert(task.id(), state);
     }
 
-    /// Waits until one of them has ended. False if there is none.
+    /// Waits until a connection has ended. Returns `false` if there is none.
     pub(super) async fn join_next(&mut self) -> bool {
         let Some(ended) = self.tasks.join_next_with_id().await else { return false };
         self.all.remove(&ended.map_or_else(|error| error.id(), |(task, ())| task));
         true
     }
 
-    /// Whether there is room for one more.
+    /// Whether there is room for another connection.
     pub(super) fn has_room(&self) -> bool {
         self.all.len() < self.max
     }
 
-    /// Closes those that have waited for a request the longest, including half-sent ones; several at a time, since each
-    /// call visits all of them.
+    /// Closes the connections that have waited longest for a request or the rest of one. It closes several at a time,
+    /// because each call visits all of them.
     pub(super) fn make_room(&self) {
         let old = millis(self.epoch.elapsed().saturating_sub(MIN_IDLE));
         let mut waiting = Vec::new();
         for connection in self.all.values() {
             match connection.closable_since() {
-                // It is being closed already.
+                // One is already being closed.
                 Some(_) if connection.evicted.is_cancelled() => return,
                 Some(since) if since <= old => waiting.push((since, connection)),
                 _ => {}

@@ -1,4 +1,4 @@
-//! CORS: preflight requests of browsers, and the headers that let pages of other origins read responses.
+//! CORS: preflight requests from browsers, and the headers that let pages of other origins read responses.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -11,22 +11,22 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use super::access::Access;
 use super::response::{HttpResponse, empty};
 
-/// The headers that clients send. A page may also send others, such as `Mcp-Param-*`, if its browser asks for them.
+/// The headers that clients send. A preflight request may ask for others, such as `Mcp-Param-*`.
 const ALLOWED_HEADERS: &str =
     "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id";
 
-/// The headers of an answer that a page may read.
+/// The headers of a response that a page may read.
 const EXPOSED_HEADERS: &str = "mcp-session-id, www-authenticate, retry-after";
 
-/// How many seconds a browser may keep the answer: as long as any browser does.
+/// The number of seconds for which a browser may cache the response: the limit of Chromium.
 const MAX_AGE: &str = "7200";
 
-/// Sent by Chromium when a page of a public network asks a server of a private one.
+/// Sent by Chromium when a page from a public network sends a request to a private one.
 const REQUEST_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
-/// The answer to a preflight request of a page whose origin is allowed by name; none for another request. A browser sends
-/// no token with it.
+/// The response to a preflight request from a page whose origin is allowed by name; `None` for other requests. Browsers
+/// send preflight requests without a token.
 pub(super) fn preflight(access: &Access, request: &Parts) -> Option<HttpResponse> {
     let headers = &request.headers;
     if request.method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
@@ -53,7 +53,7 @@ pub(super) fn allowed_origin(access: &Access, headers: &HeaderMap) -> Option<Hea
     is_named.then(|| origin.clone())
 }
 
-/// Lets a page of the origin read a response.
+/// Adds the headers that let a page of this origin read the response.
 pub(super) fn add_headers(origin: Option<HeaderValue>, headers: &mut HeaderMap) {
     headers.append(VARY, HeaderValue::from_static("Origin"));
     if let Some(origin) = origin {

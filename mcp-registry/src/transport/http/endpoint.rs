@@ -1,4 +1,4 @@
-//! The MCP endpoint: an HTTP request in, its response out.
+//! The MCP endpoint: answers HTTP requests.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ use crate::call::observe::RejectionReason;
 use crate::protocol::{Peer, Reply, ReplyKind, Server, Step, TransportHeaders as _};
 use crate::util::panic::guard;
 
-/// The size of most responses, at most.
+/// Most responses are not larger than this.
 const TYPICAL_RESPONSE_BYTES: usize = 512;
 
 /// The MCP endpoint.
@@ -41,15 +41,15 @@ pub(super) struct Endpoint {
     pub(super) rejections: Arc<Rejections>,
 }
 
-/// The sender of a request, as far as it is known before the message is read.
+/// What is known about the sender of a request before the message is read.
 #[derive(Clone, Copy)]
 struct Sender {
-    /// Which of the server's tokens was sent.
+    /// The index of the server's token that the client sent.
     token: Option<usize>,
     client: Option<SocketAddr>,
 }
 
-/// Cancels a request when nobody waits for it any more.
+/// Cancels a request when it is no longer awaited.
 struct CloseOnDrop<'a>(Option<&'a Peer>);
 
 impl Drop for CloseOnDrop<'_> {
@@ -66,7 +66,7 @@ impl Endpoint {
         Self { http, taken: Taken::default(), rejections }
     }
 
-    /// How many requests are in flight.
+    /// The number of requests in flight.
     pub(super) fn in_flight(&self) -> usize {
         self.taken[Limit::Requests as usize].load(Ordering::Relaxed)
     }
@@ -93,7 +93,7 @@ impl Endpoint {
         }
     }
 
-    /// Reports a request that is denied. Wrong tokens are answered after a delay.
+    /// Reports and answers a request that is denied. The answer to a wrong token is delayed.
     async fn deny(&self, denied: &Denied, client: Option<SocketAddr>) -> HttpResponse {
         let (reason, detail) = denied.reason();
         self.rejections.report(reason, detail, client);
@@ -105,11 +105,11 @@ impl Endpoint {
             was_delayed = self.rejections.delay() => was_delayed,
             () = self.http.stopping.cancelled() => true,
         };
-        // The next guess needs another connection.
+        // Without a delay, the next guess needs another connection.
         if was_delayed { response } else { with_header(response, CONNECTION, "close") }
     }
 
-    /// Reports a session of another caller. The response is the same as for one that does not exist.
+    /// Reports the use of another caller's session. The response is the same as for an unknown session.
     fn session_error(&self, error: SessionError, sender: Sender) -> Box<HttpResponse> {
         if error == SessionError::Foreign {
             self.rejections.report(RejectionReason::ForeignSession, None, sender.client);
@@ -118,7 +118,7 @@ impl Endpoint {
         error_response(StatusCode::NOT_FOUND, message).into()
     }
 
-    /// The options of the calls of a request.
+    /// The options for the calls in a request.
     fn call_options(&self, request: &Parts) -> HttpResult<CallOptions> {
         guard(|| (self.http.options)(request))
             .map_err(|_| internal_error("the options of the call could not be determined"))
@@ -138,7 +138,7 @@ impl Endpoint {
         }
         let accepted = Accepted::from_headers(&request.headers);
         if !accepted.json && !accepted.events {
-            let message = "no form of an answer is accepted; send `Accept: application/json, text/event-stream`";
+            let message = "the client accepts no format; send `Accept: application/json, text/event-stream`";
             return reject(StatusCode::NOT_ACCEPTABLE, message);
         }
         let mut permit = Permit::new(self, sender.client);
@@ -172,7 +172,8 @@ impl Endpoint {
         let peer = match (&session, headers.version()) {
             (Some(session), _) => session.build_peer(builder),
             (None, Ok(Some(version))) if !version.is_stateless() => builder.protocol_version(version).build(),
-            // Newer clients send their version. With sessions, so do those of 2025-03-26, by their session.
+            // Newer clients send their version in a header; the session of 2025-03-26 clients knows it, if there is
+            // one.
             (None, Ok(None)) if sessions.is_none() => builder.protocol_version(ProtocolVersion::V2025_03_26).build(),
             _ => builder.build(),
         };
@@ -185,7 +186,7 @@ impl Endpoint {
             accepted,
         };
         if let (Some(session), Some(b'[')) = (&session, message.trim_ascii_start().first()) {
-            // Notifications beside requests.
+            // A batch may contain notifications in addition to requests.
             Server::forward_notifications(message, &peer, &session.peers());
         }
         let mut bytes = Vec::with_capacity(TYPICAL_RESPONSE_BYTES);
@@ -197,11 +198,11 @@ impl Endpoint {
         let is_subscription = pending.is_subscription;
         let is_stateless = headers.is_stateless();
         let mut request = InFlight::new(pending, permit);
-        // A client that disconnects cancels its request; in the older versions it does not.
+        // In the older versions, a client that disconnects does not cancel its request.
         if !is_stateless {
             request = request.spawn(None);
         }
-        // Dropped before the request, which would otherwise not be in flight any more.
+        // Must be dropped before `request`, while the request is still in flight.
         let mut close_on_drop = CloseOnDrop(is_stateless.then_some(&peer));
         let ended = poll_fn(|context| match request.poll(context) {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
@@ -218,7 +219,7 @@ impl Endpoint {
             request = request.with_permit(stream);
         }
         close_on_drop.0 = None;
-        // The request does not wait for a client that reads slowly.
+        // A client that reads slowly must not delay the request.
         if is_stateless {
             request = request.spawn(Some(peer.clone()));
         }
@@ -274,7 +275,7 @@ impl Endpoint {
         Ok(event_stream(EventStream::new(request, peer, notifications, true, stopping.cancelled())))
     }
 
-    /// The version of a request that exists only in the versions with sessions.
+    /// The version of a request that is allowed only in versions with sessions.
     fn session_version(&self, request: &Parts, headers: &McpHeaders<'_>) -> HttpResult<Option<ProtocolVersion>> {
         if headers.is_stateless() {
             return Err(self.method_not_allowed(&request.method));
@@ -286,7 +287,7 @@ impl Endpoint {
         let headers = McpHeaders::new(&request.headers);
         self.session_version(request, &headers)?;
         let Some(id) = headers.session_id() else {
-            let message = "there is no `Mcp-Session-Id`; send the one of the session that is to end";
+            let message = "there is no `Mcp-Session-Id`; send the ID of the session to end";
             return reject(StatusCode::BAD_REQUEST, message);
         };
         let caller = caller(&self.call_options(request)?, sender);
@@ -357,7 +358,7 @@ impl Responder<'_> {
         headers.version().map_err(|error| bad_request(&error))?;
         match kind {
             ReplyKind::Accepted => {
-                // It may concern any request of the session.
+                // The notification may refer to any request of the session.
                 if let Some(session) = self.session {
                     Server::forward_notifications(message, self.peer, &session.peers());
                 }
@@ -366,7 +367,7 @@ impl Responder<'_> {
             ReplyKind::Invalid(_) => {
                 reject(StatusCode::BAD_REQUEST, "the notification is invalid; send one of JSON-RPC 2.0")
             }
-            // A request that was cancelled before `begin_with` returned.
+            // The request was cancelled before `begin_with` returned.
             _ => Ok(self.cancelled()),
         }
     }

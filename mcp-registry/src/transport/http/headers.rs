@@ -1,5 +1,5 @@
-//! The headers that repeat parts of a message, so that proxies need not read it. From 2026-07-28 on they are required, and
-//! must match the message.
+//! The headers that repeat parts of a message, so that proxies need not parse it. From 2026-07-28 on, they are required
+//! and must match the message.
 
 use std::borrow::Cow;
 
@@ -19,28 +19,28 @@ pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-i
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// The oldest version that is served over HTTP: 2024-11-05 has another HTTP transport.
+/// The oldest version that is supported over HTTP: 2024-11-05 has a different HTTP transport.
 pub(super) const OLDEST_VERSION: ProtocolVersion = ProtocolVersion::V2025_03_26;
 
 /// The headers of a message.
 pub(super) struct McpHeaders<'a> {
     all: &'a HeaderMap,
-    /// The version as it was sent. Fails if there is more than one, or if it is not ASCII.
+    /// The version as it was sent. An error if there is more than one, or if it is not ASCII.
     sent_version: Result<Option<&'a str>, RpcError>,
-    /// The version, if it is one that is served.
+    /// The version, if it is supported.
     version: Option<ProtocolVersion>,
 }
 
 impl<'a> McpHeaders<'a> {
     pub(super) fn new(all: &'a HeaderMap) -> Self {
         let sent_version = single_value(all, VERSION.as_str()).map_err(|_| {
-            header_mismatch("the header `MCP-Protocol-Version` is there twice, or no text; send the version once")
+            header_mismatch("the header `MCP-Protocol-Version` appears twice or is not ASCII; send the version once")
         });
         let version = sent_version.as_ref().ok().copied().flatten().and_then(ProtocolVersion::from_name);
         Self { all, sent_version, version: version.filter(|version| *version >= OLDEST_VERSION) }
     }
 
-    /// The version, if there is one. Fails if it is not served.
+    /// The version, if there is one. Fails if it is not supported.
     pub(super) fn version(&self) -> Result<Option<ProtocolVersion>, RpcError> {
         match (self.sent_version.clone()?, self.version) {
             (Some(text), None) => Err(unsupported_version(text, OLDEST_VERSION)),
@@ -92,7 +92,7 @@ impl TransportHeaders for McpHeaders<'_> {
         let arguments = fields.arguments.map(|raw| serde_json::from_str(raw.get())).transpose().map_err(|error| {
             let why = error.to_string();
             let why = cut(&why, 200);
-            header_mismatch(format!("the arguments cannot be held against the headers: {why}; mend them"))
+            header_mismatch(format!("the arguments cannot be compared with the headers: {why}; correct them"))
         })?;
         let arguments = arguments.unwrap_or_default();
         repeated.iter().try_for_each(|argument| check_argument(argument, self.all, &arguments))
@@ -115,15 +115,15 @@ fn check_argument(argument: &HeaderArgument, headers: &HeaderMap, arguments: &Va
     }
     let path = argument.path.join(".");
     let path = cut(&path, 64);
-    // The value may be a secret, so it is not part of the message.
+    // The value may be secret, so the message does not contain it.
     Err(header_mismatch(match (header, value) {
         (None, _) => format!("the header `{name}` is missing; send the value of the argument `{path}`"),
-        (_, None) => format!("the header `{name}` is there and the argument `{path}` is not; send both or none"),
+        (_, None) => format!("the header `{name}` is present, but the argument `{path}` is not; send both or neither"),
         _ => format!("the header `{name}` differs from the argument `{path}`; send the same in both"),
     }))
 }
 
-/// Whether two texts are the same number. Integers are not rounded.
+/// Whether two strings are the same number. Integers are compared exactly.
 fn same_number(one: &str, other: &str) -> bool {
     match (one.parse::<i128>(), other.parse::<i128>()) {
         (Ok(one), Ok(other)) => one == other,
@@ -136,20 +136,20 @@ fn single_value<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(header_mismatch(format!("the header `{name}` is there more than once; send it once")));
+        return Err(header_mismatch(format!("the header `{name}` appears more than once; send it once")));
     }
     value.to_str().map(|text| Some(text.trim_matches([' ', '\t']))).map_err(|_| {
         header_mismatch(format!("the header `{name}` has characters beyond ASCII; send it as `=?base64?…?=`"))
     })
 }
 
-/// The value of a header, which may be in Base64.
+/// Decodes the value of a header, which may be Base64.
 fn decode<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, RpcError> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Ok(Cow::Borrowed(value));
     };
     let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let error = || header_mismatch(format!("the header `{name}` is no Base64 of a text; encode it with padding"));
+    let error = || header_mismatch(format!("the header `{name}` is not Base64 of UTF-8 text; encode it with padding"));
     decoded.map(Cow::Owned).ok_or_else(error)
 }
 
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_that_headers_speak_of() {
+    fn the_version_is_read_from_its_header() {
         let version = |values: &[(&'static str, &[u8])]| {
             McpHeaders::new(&headers(values)).version().map_err(|error| (error.code, error.message))
         };
@@ -193,18 +193,18 @@ mod tests {
         for values in [&[(name, &b"\xff"[..])][..], &[(name, b"2025-06-18"), (name, b"2025-06-18")]] {
             let (code, message) = version(values).unwrap_err();
             assert_eq!(code, code::HEADER_MISMATCH);
-            assert!(message.ends_with("is there twice, or no text; send the version once"), "{message}");
+            assert!(message.ends_with("appears twice or is not ASCII; send the version once"), "{message}");
         }
     }
 
     #[test]
-    fn the_version_has_to_be_that_of_the_request() {
+    fn the_version_must_match_the_request() {
         let check = |value: Option<&[u8]>, version: Option<&str>| {
             let all = headers(&value.map(|value| ("mcp-protocol-version", value)).into_iter().collect::<Vec<_>>());
             McpHeaders::new(&all).check_version(version).map_err(|error| error.code)
         };
         assert_eq!(check(Some(b"2026-07-28"), Some("2026-07-28")), Ok(()));
-        assert_eq!(check(Some(b"1999-01-01"), Some("1999-01-01")), Ok(()), "that it is not spoken is told later");
+        assert_eq!(check(Some(b"1999-01-01"), Some("1999-01-01")), Ok(()), "an unsupported version is rejected later");
         for header in [None, Some(&b"2025-11-25"[..]), Some(b"2026-07-2"), Some(b"\xe9")] {
             assert_eq!(check(header, Some("2026-07-28")), Err(code::HEADER_MISMATCH), "{header:?}");
         }

@@ -1,4 +1,4 @@
-//! A request that is in flight.
+//! A request in flight, and its share of the server's limits.
 
 use std::future::{Future as _, poll_fn};
 use std::net::SocketAddr;
@@ -15,10 +15,10 @@ use super::response::{HttpResult, busy};
 use crate::call::observe::RejectionReason;
 use crate::protocol::{Peer, PendingReply, Reply};
 
-/// The maximum size of all messages that are being read and answered.
+/// The maximum total size of the messages that are being read and answered.
 const MAX_BUFFERED_BYTES: usize = 512 * 1024 * 1024;
 
-/// A limit of all requests together.
+/// A limit for all requests together.
 #[derive(Clone, Copy)]
 pub(super) enum Limit {
     /// The bytes of messages.
@@ -27,10 +27,10 @@ pub(super) enum Limit {
     Streams,
 }
 
-/// How much of each limit is taken, by all requests or by one of them.
+/// How much of each limit is in use, by all requests or by one of them.
 pub(super) type Taken<T> = [T; 3];
 
-/// What a request takes of the limits, until it is dropped.
+/// A request's share of the limits, released when it is dropped.
 pub(super) struct Permit {
     endpoint: Arc<Endpoint>,
     client: Option<SocketAddr>,
@@ -42,7 +42,7 @@ impl Permit {
         Self { endpoint: Arc::clone(endpoint), client, taken: [0; 3] }
     }
 
-    /// Takes some more. Fails if that exceeds the limit, which is reported.
+    /// Takes more of a limit. If that exceeds the limit, reports a rejection and fails.
     pub(super) fn take(&mut self, limit: Limit, count: usize) -> HttpResult<()> {
         let Endpoint { http, taken, rejections } = &*self.endpoint;
         self.taken[limit as usize] += count;
@@ -74,16 +74,16 @@ impl Drop for Permit {
     }
 }
 
-/// A request that is in flight: polled by its waiter, or spawned.
+/// A request in flight: polled by its waiter, or spawned.
 pub(super) enum InFlight {
     Polled(BoxFuture<'static, Reply>, Permit),
     Spawned(Spawned),
 }
 
-/// A request that runs in a task of its own.
+/// A request that runs in its own task.
 pub(super) struct Spawned {
     task: JoinHandle<Reply>,
-    /// Closed when nobody waits any more.
+    /// Closed when the request is no longer awaited.
     peer: Option<Peer>,
 }
 
@@ -91,7 +91,7 @@ impl InFlight {
     pub(super) fn new(mut pending: PendingReply, permit: Permit) -> Self {
         let reply = async move {
             let mut bytes = Vec::new();
-            // Other connections are served meanwhile, which is cheaper than to be woken by another thread.
+            // Serving other connections meanwhile is cheaper than being woken by another thread.
             while pending.ends_soon() {
                 if let Some(kind) = pending.try_finish(false, &mut bytes) {
                     return Reply { bytes, kind };
@@ -103,7 +103,7 @@ impl InFlight {
         Self::Polled(Box::pin(reply), permit)
     }
 
-    /// Counts it by another permit, unless it is spawned.
+    /// Replaces its permit, unless it is spawned.
     pub(super) fn with_permit(self, permit: Permit) -> Self {
         match self {
             Self::Polled(reply, _) => Self::Polled(reply, permit),
@@ -111,7 +111,7 @@ impl InFlight {
         }
     }
 
-    /// Runs it in a task of its own. If a peer is given, the request is cancelled when nobody waits any more.
+    /// Runs it in its own task. If a peer is given, the request is cancelled when it is no longer awaited.
     pub(super) fn spawn(self, peer: Option<Peer>) -> Self {
         let (reply, permit) = match self {
             Self::Polled(reply, permit) => (reply, permit),
@@ -153,7 +153,7 @@ mod tests {
     use crate::transport::http::Http;
 
     #[test]
-    fn buffered_bytes_are_limited_and_given_back() {
+    fn buffered_bytes_are_limited_and_released() {
         let registry = Registry::builder_of([]).allow_empty().build().unwrap();
         let endpoint = Arc::new(Endpoint::new(Http::new(Server::new(registry))));
         let reserve = |permit: &mut Permit, bytes| permit.take(Limit::Bytes, bytes).is_ok();

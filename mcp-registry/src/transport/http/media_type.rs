@@ -1,4 +1,4 @@
-//! The media types that a client accepts, and that of its message.
+//! The media types that a client accepts, and the media type of its message.
 
 use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, HeaderValue};
@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue};
 pub(super) const JSON: &str = "application/json";
 pub(super) const EVENTS: &str = "text/event-stream";
 
-/// The media types of a response that a client accepts.
+/// The media types that a client accepts in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepted {
     pub(super) json: bool,
@@ -14,7 +14,7 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    /// Whether the client lists events by name: a browser that loads an image does not.
+    /// Whether the client lists the event stream by name. A browser that loads an image does not.
     pub(super) fn lists_events(headers: &HeaderMap) -> bool {
         ranges(headers).any(|(range, is_excluded)| range.eq_ignore_ascii_case(EVENTS) && !is_excluded)
     }
@@ -24,7 +24,7 @@ impl Accepted {
         const ANY: Accepted = Accepted { json: true, events: true };
 
         let mut values = headers.get_all(ACCEPT).iter();
-        // What MCP requires, and what generic clients send.
+        // The fast path: what MCP requires, and what generic clients send.
         if let (None | Some(b"application/json, text/event-stream" | b"*/*"), None) =
             (values.next().map(HeaderValue::as_bytes), values.next())
         {
@@ -51,7 +51,7 @@ fn ranges(headers: &HeaderMap) -> impl Iterator<Item = (&str, bool)> {
     ranges.filter(|(range, _)| !range.is_empty())
 }
 
-/// Whether a parameter is the weight 0, which excludes the type.
+/// Whether a parameter is a weight of 0, which excludes the type.
 fn is_excluded(parameter: &str) -> bool {
     let weight = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
     weight.is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight <= 0.0))

@@ -1,6 +1,6 @@
-//! Streamable HTTP: one endpoint for the versions of MCP with and without sessions, served or mounted.
+//! Streamable HTTP: one endpoint for the versions of MCP with and without sessions.
 //!
-//! [`serve_http`] serves it, [`router`] mounts it in an axum application, and [`Http`] configures both.
+//! [`serve_http`] serves the endpoint, [`router`] adds it to an axum application, and [`Http`] configures both.
 
 mod access;
 mod bare_lf;
@@ -46,10 +46,10 @@ const MAX_STREAMS: usize = 4096;
 /// The default of [`Http::max_connections`].
 const MAX_CONNECTIONS: usize = 16 * 1024;
 
-/// Serves Streamable HTTP at an address, under `/mcp`, until Ctrl-C or SIGTERM; `/health` says whether it runs.
+/// Serves Streamable HTTP at an address, under `/mcp`, until Ctrl-C or SIGTERM. `/health` is a health probe.
 ///
-/// The address has to be a loopback address; [`Http`] serves others, with a token or behind a server that authenticates
-/// requests.
+/// The address must be a loopback address. To serve other addresses, use [`Http`], with a token or behind a server that
+/// authenticates requests.
 ///
 /// ```no_run
 /// use mcp_registry::{Registry, Server, mcp_tool, serve_http};
@@ -73,8 +73,8 @@ pub async fn serve_http(server: Server, address: impl ToSocketAddrs) -> Result<(
 /// The endpoint `/mcp` and the probe `/health` as an axum router, to serve or to merge into an application. [`Http`]
 /// configures it.
 ///
-/// Tools find the extensions that a layer adds to the request under
-/// [`ToolContext::extensions`](mcp_core::ToolContext::extensions), and the headers (`http::HeaderMap`) as well:
+/// Tools find the extensions that a layer adds to the request in
+/// [`ToolContext::extensions`](mcp_core::ToolContext::extensions), and also the headers (`http::HeaderMap`):
 ///
 /// ```standalone_crate
 /// use axum::extract::Request;
@@ -106,12 +106,13 @@ pub fn router(server: Server) -> Router {
     Http::new(server).router()
 }
 
-/// Serves a server over HTTP: who may connect, at which path, and within which limits.
+/// Configures a server over HTTP: who may connect, at which path, and within which limits.
 ///
-/// By default, only local clients and local web pages are accepted: the `Host` has to be a name of this machine
-/// (`localhost`, `127.0.0.1`, `[::1]`), and so has the origin of a page, if there is one. Other pages are rejected, also by
-/// DNS rebinding or if they load the endpoint as an image: a request that a browser marks as from another site
-/// (`Sec-Fetch-Site`) needs an allowed origin. Only `http` and `https` origins can be local; allow others by name.
+/// By default, only local clients and local web pages are accepted: the `Host` must be a name of this machine
+/// (`localhost`, `127.0.0.1`, `[::1]`), and so must the host in the origin of a page, if there is an origin. Other
+/// pages are rejected, even if they use DNS rebinding or load the endpoint as an image: a request that a browser marks
+/// as coming from another site (`Sec-Fetch-Site`) needs an allowed origin. Only `http` and `https` origins can be
+/// local; allow others by name.
 ///
 /// ```no_run
 /// # async fn serve(server: mcp_registry::Server) -> mcp_registry::Result<()> {
@@ -126,28 +127,30 @@ pub fn router(server: Server) -> Router {
 /// # }
 /// ```
 ///
-/// A response is JSON, or a stream of events if a tool reports progress or logs, if the client subscribes, or if the client
-/// accepts only events. For the latter, the legacy `list_tools` and `call_tool` end with an event `result` or `error`.
+/// A response is JSON, or a stream of events if a tool reports progress or logs, if the client subscribes, or if the
+/// client accepts only events. In the last case, the legacy `list_tools` and `call_tool` end with an event named
+/// `result` or `error`.
 ///
-/// Each message of 2026-07-28 is independent, and a client that closes its connection cancels its request. Clients of the
-/// older versions get a session at `initialize`, with which they can cancel requests and get notified of changes; the
-/// session ID is optional. Internal errors are masked, unless the registry or [`call_options`](Self::call_options) says
-/// otherwise.
+/// Each message of 2026-07-28 is independent, and a client that closes its connection cancels its request. `initialize`
+/// gives clients of the older versions a session, with which they can cancel requests and be notified of changes; the
+/// session ID is optional. Internal errors are masked, unless the registry or [`call_options`](Self::call_options)
+/// overrides that.
 ///
-/// A client has 60 s to send the head of a request, and 30 s for each part of the body; the whole body has to arrive within
-/// 30 s plus a second for each 16 KiB. The lines of a head end with CR LF; [`serve`](Self::serve) rejects a bare line feed.
+/// A client has 60 s to send the head of a request, and 30 s for each part of the body; the whole body must arrive
+/// within 30 s plus a second for each 16 KiB. Lines of a head must end with CR LF; [`serve`](Self::serve) rejects a
+/// bare line feed.
 ///
-/// Requests that are rejected for their host, origin, token or session, or for a limit of the server (503), are reported:
-/// to the registry's observers ([`Observer::rejected`](crate::call::observe::Observer::rejected)), including the
-/// [`AuditLog`](crate::call::audit::AuditLog), and as events of `tracing`. In a flood, eight of each reason are reported one
-/// by one in a second, and the others together. The response to a wrong token is delayed, by 100 ms at first and up to 2 s
-/// if there are many. ([`serve`](Self::serve) knows the address of the client; elsewhere it is taken from a [`SocketAddr`]
-/// in the request's extensions.)
+/// Requests that are rejected because of their `Host`, origin, token or session, or because of a limit of the server
+/// (503), are reported to the registry's observers ([`Observer::rejected`](crate::call::observe::Observer::rejected)),
+/// including the [`AuditLog`](crate::call::audit::AuditLog), and as `tracing` events. In a flood, the first eight per
+/// second and reason are reported one by one, and the others together. The response to a wrong token is delayed: by
+/// 100 ms at first, and by up to 2 s if there are many. ([`serve`](Self::serve) knows the address of the client;
+/// otherwise, it is taken from a [`SocketAddr`] in the request's extensions.)
 ///
-/// A session belongs to the caller that began it: the [caller](mcp_core::CallOptions::caller) that
-/// [`call_options`](Self::call_options) sets, together with the token. For other callers it does not exist. Without both,
-/// as behind [`external_auth`](Self::external_auth) without `call_options`, all requests have the
-/// same caller. There are at most 10,000 sessions; beyond that, the caller that has the most loses its least recently
+/// A session belongs to the caller that started it: the [caller](mcp_core::CallOptions::caller) that
+/// [`call_options`](Self::call_options) sets, together with the token. For other callers, it does not exist. Without
+/// either, such as behind [`external_auth`](Self::external_auth) without `call_options`, all requests have the same
+/// caller. There are at most 10,000 sessions; beyond that, the caller with the most sessions loses its least recently
 /// used one. A session that was not used for an hour expires.
 ///
 /// A disconnect goes undetected while a pipelined request is buffered: the call then runs to its end or its deadline.
@@ -167,7 +170,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// Accepts local clients and local web pages.
+    /// Starts from the defaults: local clients and local web pages are accepted.
     pub fn new(server: Server) -> Self {
         Self {
             server,
@@ -184,47 +187,47 @@ impl Http {
         }
     }
 
-    /// Accepts only requests with `Authorization: Bearer` and this token, or another that was added before. Any host is
-    /// accepted then, unless one is allowed by name.
+    /// Accepts only requests with `Authorization: Bearer` and this token, or another token that was added. Any `Host`
+    /// is then accepted, unless one is allowed by name.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         // A token that was read from a file may end with a line break.
         self.access.tokens.push(token.into().trim().to_owned());
         self
     }
 
-    /// Declares that something else authenticates requests: a layer, or a server in front. Without this or a token, an
-    /// address that others can reach is not served. Allow the host name of that server with
+    /// Declares that requests are authenticated elsewhere: by a layer, or by a server in front. Without this or a
+    /// token, an address that others can reach is not served. Allow the host name of the server in front with
     /// [`allow_host`](Self::allow_host).
     pub fn external_auth(mut self) -> Self {
         self.external_auth = true;
         self
     }
 
-    /// Also accepts requests to this host, such as `tools.example.com`; with a port, to that port alone.
+    /// Also accepts requests with this `Host`, such as `tools.example.com`; with a port, only for that port.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         let host = host.into();
-        // The scheme may be copied from a browser.
+        // The name may have been copied from a browser, with its scheme.
         let host = host.split_once("://").map_or(&*host, |(_, host)| host);
         self.access.hosts.push(host.trim_end_matches('/').to_owned());
         self
     }
 
-    /// Accepts requests to any host. DNS rebinding is then detected only by the origin, if the browser sends one.
+    /// Accepts requests with any `Host`. DNS rebinding is then detected only by the origin, if the browser sends one.
     pub fn allow_any_host(mut self) -> Self {
         self.access.any_host = true;
         self
     }
 
-    /// Also accepts web pages of this origin, such as `https://app.example.com`: browsers let them send requests and read
-    /// the responses (CORS). A local page needs this too, such as `http://localhost:5173`.
+    /// Also accepts web pages of this origin, such as `https://app.example.com`: browsers let them send requests and
+    /// read the responses (CORS). A local page, such as `http://localhost:5173`, also needs this.
     ///
-    /// Browsers send a preflight request (`OPTIONS`) without a token; a layer that authenticates requests has to let it
+    /// Browsers send a preflight request (`OPTIONS`) without a token; a layer that authenticates requests must let it
     /// through.
     ///
     /// # Panics
     ///
-    /// When no browser sends such an origin: `*`, a host without a scheme, a URL with a path, or the default port of the
-    /// scheme.
+    /// If no browser sends such an origin: `*`, a host name without a scheme, a URL with a path, or the default port of
+    /// the scheme.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         let origin = parse_origin(&origin.into()).unwrap_or_else(|message| panic!("{message}"));
         self.access.origins.push(origin);
@@ -235,15 +238,16 @@ impl Http {
     ///
     /// # Panics
     ///
-    /// When it does not begin with `/`, or is the path of the probe.
+    /// If it does not begin with `/`, or is the path of the health probe.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self.check_paths();
         self
     }
 
-    /// Sets the path of the health probe (default: `/health`), as it is: it is no pattern of axum. With `None`, there is none: for a router that is merged into
-    /// an application with its own probe, or to add one outside of a layer that authenticates requests.
+    /// Sets the path of the health probe (default: `/health`). It is a literal path, not an axum pattern. `None`
+    /// disables the probe: for a router that is merged into an application with its own probe, or to add one outside of
+    /// a layer that authenticates requests.
     ///
     /// ```
     /// use axum::http::StatusCode;
@@ -265,7 +269,7 @@ impl Http {
     ///
     /// # Panics
     ///
-    /// When it does not begin with `/`, or is the path of the endpoint.
+    /// If it does not begin with `/`, or is the path of the endpoint.
     pub fn health_path<'a>(mut self, path: impl Into<Option<&'a str>>) -> Self {
         self.health_path = path.into().map(str::to_owned);
         self.check_paths();
@@ -280,12 +284,12 @@ impl Http {
         let is_probe = health_path.as_ref() == Some(path);
         assert!(
             !is_probe,
-            "the path `{path}` says whether the server runs; give the endpoint or the probe another path"
+            "the path `{path}` is that of the health probe; give the endpoint or the probe another path"
         );
     }
 
-    /// Sets the options of the calls of a request: the caller, its trust. The extensions and headers of the request are
-    /// always available to tools.
+    /// Sets the options for the calls in a request, such as the caller and its trust level. The extensions and headers
+    /// of the request are always available to tools.
     pub fn call_options(mut self, options: impl Fn(&Parts) -> CallOptions + Send + Sync + 'static) -> Self {
         self.options = Box::new(options);
         self
@@ -293,16 +297,17 @@ impl Http {
 
     /// Sets whether clients of the versions before 2026-07-28 get a session (default: true).
     ///
-    /// A session is known to one server only. Turn sessions off where several servers share the requests of a client, as
+    /// Only one server knows a session. Turn sessions off if several servers share the requests of a client, such as
     /// behind a load balancer: any of them can then answer any request. For clients of these versions, this means:
     ///
     /// - `notifications/cancelled` has no effect: a call runs to its end or its deadline.
-    /// - `logging/setLevel` has no effect: log messages come from the level `info` on.
-    /// - A stream that a client opens with GET tells of changes of the list of tools on the server that it is connected to.
-    /// - A request without `MCP-Protocol-Version` is answered as one of 2025-03-26, as the protocol has it.
+    /// - `logging/setLevel` has no effect: the client gets log messages of the level `info` and above.
+    /// - A stream that a client opens with GET reports changes of the list of tools only on the server that it is
+    ///   connected to.
+    /// - A request without `MCP-Protocol-Version` is treated as one of 2025-03-26, as the protocol requires.
     ///
-    /// Progress and log messages of a call are not affected: they come with its answer. Streams cannot be resumed, with or
-    /// without sessions.
+    /// Progress and log messages of a call are not affected: they are sent with its answer. Streams cannot be resumed,
+    /// with or without sessions.
     pub fn sessions(mut self, yes: bool) -> Self {
         self.sessions = yes.then(Sessions::default);
         self
@@ -320,28 +325,29 @@ impl Http {
         self
     }
 
-    /// Sets how many connections [`serve`](Self::serve) keeps open (default: 16,384); at most three quarters of the files
-    /// that the process may open, so that tools can open some too. Beyond that, the connections that have been idle or sent
-    /// half a request for the longest time, and at least for a second, are closed; if there are none, new ones wait.
+    /// Sets how many connections [`serve`](Self::serve) keeps open (default: 16,384); at most three quarters of the
+    /// process's limit of open files, which leaves some for tools. Beyond that, the connections that have waited the
+    /// longest for a request or the rest of one, and for at least a second, are closed; if there are none, new
+    /// connections wait.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections.max(1);
         self
     }
 
-    /// Ends the streams of notifications when the token is cancelled, and closes connections with the next response: for
-    /// the graceful shutdown of your own server, which waits for open streams. [`serve`](Self::serve) stops then too; it
-    /// cancels the token itself at a signal.
+    /// When the token is cancelled, ends the streams of notifications and closes connections with their next response:
+    /// for the graceful shutdown of your own server, which would otherwise wait for open streams.
+    /// [`serve`](Self::serve) then stops, too; at a signal, it cancels the token itself.
     pub fn stop_with(mut self, token: CancelToken) -> Self {
         self.stopping = token;
         self
     }
 
-    /// The endpoint alone, as a tower service for any path that it is mounted at.
+    /// Only the endpoint, as a tower service that can be mounted at any path.
     pub fn service(self) -> HttpService {
         HttpService::new(self.health_path(None), true)
     }
 
-    /// The endpoint and the probe, as a router of axum.
+    /// The endpoint and the health probe, as an axum router.
     pub fn router(self) -> Router {
         let (path, health) = (self.path.clone(), self.health_path.clone());
         let service = HttpService::new(self, true);
@@ -353,9 +359,11 @@ impl Http {
     }
 
     /// Serves at an address until Ctrl-C or SIGTERM. Requests in flight are then answered, within their own deadlines;
-    /// clients that have sent half a request, or do not read, get a few seconds. A second signal stops at once.
+    /// clients that have sent half a request or do not read get a few seconds. A second signal stops the server
+    /// immediately.
     ///
-    /// An address that others can reach is rejected without a token, unless [`external_auth`](Self::external_auth) is set.
+    /// An address that others can reach is rejected without a token, unless [`external_auth`](Self::external_auth) is
+    /// set.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), TransportError> {
         let addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
         let listener = bind::bind(&addresses).map_err(|source| {
@@ -388,14 +396,14 @@ impl Http {
 
     async fn run(self, listener: TcpListener, signal: impl AsyncFnMut()) -> Result<(), TransportError> {
         self.check(&listener)?;
-        // Without timers, every connection would end in a panic.
+        // Without timers, every connection would panic.
         TokioRuntime::current().map_err(std::io::Error::other)?;
         let (stopping, max_connections) = (self.stopping.clone(), bind::connection_limit(self.max_connections));
         serve::serve(HttpService::new(self, false), listener, max_connections, &stopping, signal).await;
         Ok(())
     }
 
-    /// Fails if others can reach the address and nothing authenticates them.
+    /// Fails if others can reach the address and requests are not authenticated.
     pub(crate) fn check(&self, listener: &TcpListener) -> Result<(), TransportError> {
         let is_valid = |token: &String| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
         if !self.access.tokens.iter().all(is_valid) {

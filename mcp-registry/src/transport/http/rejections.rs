@@ -1,4 +1,4 @@
-//! Rejected requests: reported to the observers, and slowed down where a token was wrong.
+//! Reports rejected requests to the observers, and delays the responses to wrong tokens.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -13,21 +13,21 @@ use crate::call::observe::{Rejection, RejectionReason};
 use crate::protocol::Server;
 use crate::util::lock::lock;
 
-/// How many rejections of one reason are reported by themselves in each window. The others are reported together.
+/// The number of rejections per reason and window that are reported one by one. The others are reported together.
 const BURST: u32 = 8;
 const WINDOW: Duration = Duration::from_secs(1);
 
 /// The maximum size of a detail, which the sender chooses.
 const MAX_DETAIL_BYTES: usize = 256;
 
-/// The delay of the first wrong token, and the longest one.
+/// The delay for the first wrong token, and the maximum delay.
 const FIRST_DELAY: Duration = Duration::from_millis(100);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
-/// After how many wrong tokens the delay is doubled.
+/// The number of wrong tokens after which the delay doubles.
 const TOKENS_PER_DOUBLING: u32 = 4;
 
-/// The maximum number of answers that are delayed at a time. Others are sent at once.
+/// The maximum number of answers that are delayed at the same time. Others are sent immediately.
 const MAX_DELAYED: usize = 128;
 
 /// The rejections of a server.
@@ -43,13 +43,13 @@ pub(super) struct Rejections {
 struct Window {
     began: Option<Instant>,
     reported: u32,
-    /// How many are not reported yet.
+    /// The number of rejections that are not reported yet.
     unreported: u64,
-    /// Whether these will be when the window is over.
+    /// Whether a task will report them at the end of the window.
     is_closing: bool,
 }
 
-/// Wrong tokens of late. One is forgotten each second.
+/// The number of recent wrong tokens. It decreases by one each second.
 #[derive(Default)]
 struct WrongTokens {
     count: u32,
@@ -86,9 +86,10 @@ impl Rejections {
         }
     }
 
-    /// Delays the answer to a wrong token: longer if there were many recently. False if too many are delayed already.
+    /// Delays the answer to a wrong token, longer if there were many recently. Returns `false` without a delay if too
+    /// many answers are being delayed.
     pub(super) async fn delay(&self) -> bool {
-        // Given back by the drop, also if the client disconnects.
+        // Released when it is dropped, even if the client disconnects.
         let slot = Slot(&self.delayed);
         let delay = lock(&self.wrong_tokens).next_delay(Instant::now());
         if slot.0.fetch_add(1, Ordering::Relaxed) >= MAX_DELAYED {
@@ -104,7 +105,7 @@ impl Rejections {
         self.server.registry().settings().rejected(&rejection);
     }
 
-    /// Reports those that were not reported yet.
+    /// Reports the rejections that were not reported yet.
     fn report_remaining(&self, reason: RejectionReason) {
         let count = lock(&self.windows).get_mut(&reason).map_or(0, |window| {
             window.is_closing = false;
@@ -154,7 +155,7 @@ mod tests {
     use super::{FIRST_DELAY, MAX_DELAY, WrongTokens};
 
     #[test]
-    fn the_delay_grows_to_a_bound_and_shrinks_again() {
+    fn the_delay_grows_to_a_limit_and_shrinks_again() {
         let (mut wrong_tokens, now) = (WrongTokens::default(), Instant::now());
         let delays: Vec<Duration> = (0..1000).map(|_| wrong_tokens.next_delay(now)).collect();
         assert!(delays.is_sorted());

@@ -1,4 +1,4 @@
-//! Reading the body of a request, within its limits.
+//! Reads the body of a request, within its limits.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,14 +16,13 @@ use super::media_type::JSON;
 use super::response::{HttpResponse, HttpResult, full, reject, with_header};
 use crate::protocol::Server;
 
-/// How long a client may take for the next part of its message.
+/// How long a client may take to send the next part of its message.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many bytes a client has to send each second, beyond the time for one pause: a bound on the time for all of a
-/// message.
+/// The minimum number of bytes per second, apart from one pause. This limits the time for the whole message.
 const MIN_BYTES_PER_SECOND: usize = 16 * 1024;
 
-/// Reads a message. Fails with the response that says why not.
+/// Reads a message. The error is the response that says what is wrong.
 pub(super) async fn read(
     server: &Server,
     headers: &HeaderMap,
@@ -42,18 +41,18 @@ pub(super) async fn read(
     while !body.is_end_stream() {
         let frame = match next(body.as_mut(), first.len() + all.len(), &mut started).await {
             Err(_) => {
-                return reject(StatusCode::REQUEST_TIMEOUT, "the rest of the message did not come; send all of it");
+                return reject(StatusCode::REQUEST_TIMEOUT, "the rest of the message did not arrive; send all of it");
             }
             Ok(None) => break,
             Ok(Some(Err(_))) => {
-                return reject(StatusCode::BAD_REQUEST, "the message ends before its end; send all of it");
+                return reject(StatusCode::BAD_REQUEST, "the message is incomplete; send all of it");
             }
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(mut data) = frame.into_data() else { continue };
         let data = data.copy_to_bytes(data.remaining());
         let bytes = first.len() + all.len() + data.len();
-        // Not `http_body_util::Limited`: its error does not say how many bytes there were, which the response does.
+        // Not `http_body_util::Limited`: its error lacks the number of bytes, which the response contains.
         if bytes > max {
             return Err(Box::new(too_long(server, bytes)));
         }
@@ -70,8 +69,8 @@ pub(super) async fn read(
     Ok(if all.is_empty() { first } else { all.into() })
 }
 
-/// The next part of a body. Fails if it takes too long, or if all parts since the first one that did not arrive at once
-/// do.
+/// The next part of a body. Fails if this part takes too long, or all parts together since the first one that had to be
+/// waited for.
 async fn next<B: Body>(
     mut body: Pin<&mut B>,
     read: usize,
@@ -79,7 +78,7 @@ async fn next<B: Body>(
 ) -> Result<Option<Result<Frame<B::Data>, B::Error>>, Elapsed> {
     let mut poll = |context: &mut Context<'_>| body.as_mut().poll_frame(context);
     let mut waited = false;
-    // Usually it has arrived when the connection is polled once more; then no timer is needed.
+    // Usually the part has arrived when the connection is polled once more, and no timer is needed.
     let soon = poll_fn(|context| match poll(context) {
         Poll::Ready(frame) => Poll::Ready(Some(frame)),
         Poll::Pending if waited => Poll::Ready(None),
@@ -102,6 +101,6 @@ async fn next<B: Body>(
 fn too_long(server: &Server, bytes: usize) -> HttpResponse {
     let mut out = Vec::new();
     server.reject_length(bytes, &mut out);
-    // The unread rest would be taken for the next message.
+    // On the same connection, the unread rest would be parsed as the next request.
     with_header(full(StatusCode::PAYLOAD_TOO_LARGE, JSON, out), CONNECTION, "close")
 }

@@ -14,10 +14,10 @@ use crate::protocol::respond_error;
 
 pub(super) type HttpResponse = Response<HttpBody>;
 
-/// A response, or one that says why there is none.
+/// A value, or the response that says why there is none.
 pub(super) type HttpResult<T = HttpResponse> = Result<T, Box<HttpResponse>>;
 
-/// A response with all of its body.
+/// A response with a complete body.
 pub(super) fn full(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> HttpResponse {
     with_header(with_status(status, HttpBody::full(body)), CONTENT_TYPE, content_type)
 }
@@ -42,7 +42,7 @@ pub(super) fn event_stream(events: EventStream) -> HttpResponse {
     unbuffered(with_header(Response::new(HttpBody::events(events)), CONTENT_TYPE, EVENTS))
 }
 
-/// Asks proxies not to hold back events.
+/// Asks proxies not to buffer events.
 pub(super) fn unbuffered(response: HttpResponse) -> HttpResponse {
     let response = with_header(response, CACHE_CONTROL, "no-cache");
     with_header(response, HeaderName::from_static("x-accel-buffering"), "no")
@@ -92,7 +92,7 @@ pub(super) fn access_denied(denied: &Denied) -> HttpResponse {
             cut(origin, 64)
         ),
         Denied::Site(site) => format!(
-            "the browser says `Sec-Fetch-Site: {}` and no origin; only pages of an origin that is allowed may ask",
+            "the browser sent `Sec-Fetch-Site: {}` without an origin; only pages of an allowed origin are served",
             cut(site, 64)
         ),
         Denied::NoToken => {
@@ -100,7 +100,7 @@ pub(super) fn access_denied(denied: &Denied) -> HttpResponse {
             return unauthorized("Bearer", message);
         }
         Denied::WrongToken => {
-            let message = "the token is not the one of this server; send that one";
+            let message = "the token is wrong; send the token of this server";
             return unauthorized(r#"Bearer error="invalid_token""#, message);
         }
     };

@@ -1,4 +1,4 @@
-//! The body of a response: all of it at once, or a stream with an event for each message.
+//! The body of a response: complete, or a stream with an event for each message.
 
 use std::convert::Infallible;
 use std::future::Future as _;
@@ -20,7 +20,7 @@ use crate::protocol::{Peer, Reply, ReplyKind};
 use crate::transport::queue::Queue;
 use crate::util::lock::lock;
 
-/// How many bytes may wait on a stream before progress and log messages are dropped. There may be thousands of streams.
+/// The number of queued bytes beyond which a stream drops progress and log messages. There may be thousands of streams.
 const MAX_WAITING_BYTES: usize = 64 * 1024;
 
 /// How long a stream may be silent before a comment is sent.
@@ -29,7 +29,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// An event without a message.
 pub(super) const COMMENT: &[u8] = b":\n\n";
 
-/// The notifications of a request that wait to be sent.
+/// The queued notifications of a request.
 pub(super) struct Notifications(Mutex<State>);
 
 struct State {
@@ -59,7 +59,7 @@ impl Notifications {
         lock(&self.0).queue.is_empty()
     }
 
-    /// Ready when there is something to send.
+    /// Ready when there are notifications to send.
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = lock(&self.0);
         if !state.queue.is_empty() {
@@ -77,8 +77,8 @@ impl Notifications {
     }
 }
 
-/// Appends the event of a reply. For a client that takes only events, the event of a legacy method is named after what it
-/// is: `result` or `error`.
+/// Appends the event for a reply. For a client that accepts only events, the event of a legacy method is named `result`
+/// or `error`.
 pub(super) fn append_reply(only_events: bool, reply: &Reply, out: &mut Vec<u8>) {
     let is_legacy = matches!(reply.kind, ReplyKind::Response(Dialect::Legacy) | ReplyKind::Invalid(Dialect::Legacy));
     let name = match only_events && is_legacy {
@@ -98,7 +98,7 @@ fn is_error(answer: &[u8]) -> bool {
     serde_json::from_slice::<Answer>(answer).is_ok_and(|answer| answer.error.is_some())
 }
 
-/// Appends an event. Messages have no line breaks.
+/// Appends an event. The message must not contain line breaks.
 fn append_event(name: &str, message: &[u8], out: &mut Vec<u8>) {
     out.reserve(name.len() + message.len() + 16);
     out.extend_from_slice(b"event: ");
@@ -112,7 +112,7 @@ fn append_event(name: &str, message: &[u8], out: &mut Vec<u8>) {
 #[derive(Debug)]
 pub struct HttpBody {
     content: Content,
-    /// The request is in flight until its response has been sent.
+    /// Keeps the request in flight until its response has been sent.
     _guard: Option<RequestGuard>,
 }
 
@@ -137,18 +137,18 @@ impl HttpBody {
     }
 }
 
-/// A request that is in flight, as a stream of events.
+/// A request in flight, as a stream of events.
 pub(super) struct EventStream {
-    /// Ends with the answer; `None` after that.
+    /// `None` after the answer.
     request: Option<InFlight>,
     peer: Peer,
     notifications: Arc<Notifications>,
-    /// Whether the client takes only events.
+    /// Whether the client accepts only events.
     only_events: bool,
-    /// Ready when the server stops.
+    /// Ready when the server shuts down.
     stopping: Option<Cancelled>,
     keep_alive: Interval,
-    /// Whether a comment is sent at once, so that the client sees that the stream is open.
+    /// Whether to send a comment first, so that the client sees that the stream is open.
     opens: bool,
 }
 

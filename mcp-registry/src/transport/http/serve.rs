@@ -1,4 +1,4 @@
-//! Accepting connections, and stopping without losing a request.
+//! Accepts connections, and shuts down without losing a request.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,38 +21,37 @@ use super::client_stream::ClientStream;
 use super::connections::{ConnectionState, Connections};
 use super::service::HttpService;
 
-/// How long a client may take for the head of a request, from when the server waits for it: also how long a connection may
-/// be idle.
+/// How long the server waits for the head of a request; also how long a connection may be idle.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often the server checks for room for another connection.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long a client may read nothing of what it is sent.
+/// How long a client may read nothing.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many bytes of a connection are buffered before its stream is polled for more.
+/// The maximum size of a connection's buffer.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// How long responses carry `Connection: close` before connections without a request are closed; also how long a new
-/// connection may take for its first request when the server stops.
+/// connection may take for its first request when the server shuts down.
 const GRACE_PERIOD: Duration = Duration::from_millis(250);
 
-/// How often the server checks, while it stops, whether something is still to come.
+/// How often the server checks, while it shuts down, whether clients are still active.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// After how many checks without a request or a write the server stops waiting.
+/// The number of consecutive checks without a request or a write after which the server stops waiting.
 const MAX_IDLE_CHECKS: u32 = 3;
 
-/// After how many checks the last responses should have been read.
+/// The number of checks after which clients should have read the last responses.
 const MAX_CHECKS: u32 = 30;
 
 /// Serves until the first signal, then finishes the requests in flight, at most until the second signal.
 ///
-/// Each connection is told to close by itself, and not by `hyper_util::server::graceful::GracefulShutdown`, which closes
+/// Each connection is closed separately, instead of by `hyper_util::server::graceful::GracefulShutdown`, which closes
 /// all of them at the same moment: a new connection needs a grace period for its first request (the test
-/// `a_connection_that_was_just_made_is_not_closed_before_its_request`), and a connection that has to make room for others
-/// needs `graceful_shutdown` while the server runs.
+/// `a_connection_that_was_just_made_is_not_closed_before_its_request`), and a connection that has to make room for
+/// others needs `graceful_shutdown` while the server runs.
 pub(super) async fn serve(
     service: HttpService,
     listener: TcpListener,
@@ -68,7 +67,7 @@ pub(super) async fn serve(
     };
     {
         let (mut first_signal, mut stopped) = (pin!(signal()), pin!(stopping.cancelled()));
-        // Accepted while there was no room.
+        // A connection that was accepted while there was no room for it.
         let mut waiting = None;
         loop {
             tokio::select! {
@@ -99,10 +98,10 @@ pub(super) async fn serve(
     }
 }
 
-/// Accepts connections, and runs each of them in a task.
+/// Accepts connections, and serves each of them in a task.
 struct Acceptor {
     service: HttpService,
-    /// Counts the writes of all connections: whether clients read.
+    /// Counts the writes to all connections, which shows whether clients read.
     writes: Arc<AtomicUsize>,
     connections: Connections,
     closing: CancelToken,
@@ -114,7 +113,7 @@ impl Acceptor {
         self.connections.spawn(|state| serve_connection(service, stream, writes, state, closing));
     }
 
-    /// Answers clients that send requests now and tells them to close, then waits for the requests in flight.
+    /// Answers new requests with `Connection: close` for a while, then waits for the requests in flight.
     async fn stop(&mut self, listener: TcpListener) {
         let mut grace_period = pin!(sleep(GRACE_PERIOD));
         loop {
@@ -125,7 +124,7 @@ impl Acceptor {
                 Some(stream) = accept(&listener), if self.connections.has_room() => self.spawn(stream),
             }
         }
-        // Clients that are connected by now are still served.
+        // Clients that have already connected are still served.
         if let Ok(listener) = listener.into_std() {
             while let (true, Ok((stream, client))) = (self.connections.has_room(), listener.accept()) {
                 if let Ok(stream) = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
@@ -141,7 +140,7 @@ impl Acceptor {
     }
 }
 
-/// Ends when no request was in flight and no client has read for a while, or when reading takes too long.
+/// Ends when there was no request in flight and no write for a while, or when clients take too long to read.
 async fn wait_for_idle(service: &HttpService, writes: &AtomicUsize) {
     let (mut idle_checks, mut checks, mut last_writes) = (0, 0, 0);
     while idle_checks < MAX_IDLE_CHECKS && checks < MAX_CHECKS {
@@ -153,7 +152,7 @@ async fn wait_for_idle(service: &HttpService, writes: &AtomicUsize) {
     }
 }
 
-/// The next connection. `None`, a little later, at a temporary shortage of file descriptors.
+/// The next connection. `None`, after a short delay, if there is a temporary shortage of file descriptors.
 async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
 
@@ -176,7 +175,7 @@ async fn serve_connection(
     state: Arc<ConnectionState>,
     closing: CancelToken,
 ) {
-    // Responses are written as a whole. A socket without the option works too.
+    // Responses are written as a whole. An error does not matter.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(BUFFER_BYTES);
@@ -198,7 +197,7 @@ async fn serve_connection(
     };
     let stream = ClientStream::new(stream, WRITE_TIMEOUT, writes, Arc::clone(&state));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), requests));
-    // An error of the connection is the client's: it has closed it or sent no HTTP, and hyper has answered what it can.
+    // Ignore errors: the client has closed the connection or sent invalid HTTP, which hyper has answered if possible.
     tokio::select! {
         biased;
         _ = connection.as_mut() => return,
@@ -207,7 +206,7 @@ async fn serve_connection(
             if state.is_waiting() {
                 return;
             }
-            // A request has arrived meanwhile, and is answered.
+            // A request has arrived in the meantime; answer it.
             connection.as_mut().graceful_shutdown();
         }
     }

@@ -1,4 +1,4 @@
-//! The tower service: which path leads where.
+//! The tower service, which routes requests by their path.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -18,11 +18,11 @@ use super::media_type::JSON;
 use super::response::{HttpResponse, error_response, full, with_header};
 use super::{Http, cors};
 
-/// The MCP endpoint as a tower service, for any path that it is mounted at. Cheap to clone.
+/// The MCP endpoint as a tower service that can be mounted at any path. Cheap to clone.
 #[derive(Clone)]
 pub struct HttpService {
     pub(super) endpoint: Arc<Endpoint>,
-    /// Whether a router has chosen the service by its path.
+    /// Whether a router in front has already matched the path.
     is_mounted: bool,
 }
 
@@ -53,11 +53,11 @@ impl HttpService {
         if !access.origins.is_empty() {
             cors::add_headers(origin, response.headers_mut());
         }
-        // The client sends its next request elsewhere, so that none is lost.
+        // The client sends its next request on another connection, so that no request is lost.
         if stopping.is_cancelled() { with_header(response, CONNECTION, "close") } else { response }
     }
 
-    /// Answers a probe.
+    /// Answers a health probe.
     fn health(&self, method: &Method, path: &str) -> HttpResponse {
         if !matches!(*method, Method::GET | Method::HEAD) {
             let response = error_response(StatusCode::METHOD_NOT_ALLOWED, format!("`{path}` only accepts GET"));

@@ -1,5 +1,5 @@
-//! Sessions of the older versions: what `initialize` agreed on, and the requests in flight, by an ID that clients send. The
-//! session ID is optional.
+//! Sessions, for clients of the older versions: what `initialize` negotiated, and the requests in flight. Clients may
+//! send the ID of their session, but need not.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -13,25 +13,25 @@ use mcp_core::{CancelToken, LogLevel};
 use crate::protocol::{Peer, PeerBuilder, WeakPeer};
 use crate::util::lock::lock;
 
-/// How long a session may be unused before it expires.
+/// An unused session expires after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// The maximum number of sessions. Beyond it, the caller that has the most loses its least recently used one.
+/// The maximum number of sessions. Beyond that, the caller with the most sessions loses its least recently used one.
 const MAX_SESSIONS: usize = 10_000;
 
-/// The maximum number of expired sessions that one new session removes: a bound on the time that the lock is held.
+/// The maximum number of expired sessions that a new session removes. This limits how long the lock is held.
 const MAX_EXPIRED_PER_INSERT: usize = 16;
 
 /// The owner of a session. Two requests come from the same caller if both parts are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Caller {
-    /// The name that `Http::call_options` gave.
+    /// The name that `Http::call_options` set.
     pub(super) name: Option<String>,
-    /// Which of the server's tokens was sent.
+    /// The index of the server's token that the client sent.
     pub(super) token: Option<usize>,
 }
 
-/// Why a session cannot be used. The response is the same in both cases.
+/// The reason why a session cannot be used. The response is the same in both cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionError {
     /// It has ended, or never existed.
@@ -44,26 +44,26 @@ pub(super) enum SessionError {
 #[derive(Default)]
 pub(super) struct Sessions(Mutex<Table>);
 
-/// Sessions by id, and in the order of their last use: all of them, and those of each caller. Every operation takes
+/// Sessions by ID, and in the order of their last use: all of them, and those of each caller. Every operation takes
 /// logarithmic time.
 #[derive(Default)]
 struct Table {
     entries: HashMap<u128, Entry>,
-    /// By the number of the last use.
+    /// Session IDs, by the number of their last use.
     order: BTreeMap<u64, u128>,
     callers: HashMap<Arc<Caller>, BTreeMap<u64, u128>>,
-    /// By the number of sessions; among equals, the caller with the least recently used session comes last.
+    /// Callers, by their number of sessions; among equals, the caller with the least recently used session comes last.
     ranks: BTreeMap<Rank, Arc<Caller>>,
     uses: u64,
 }
 
-/// How many sessions a caller has, and the last use of the least recently used one.
+/// The number of a caller's sessions, and the last use of the least recently used one.
 type Rank = (usize, Reverse<u64>);
 
 struct Entry {
     session: Arc<Session>,
     caller: Arc<Caller>,
-    /// The number of its last use, and the time of it.
+    /// The number of its last use. `used` is the time of it.
     last_use: u64,
     used: Instant,
 }
@@ -82,7 +82,7 @@ struct State {
 }
 
 impl Sessions {
-    /// Begins a session. `None` if the system has no source of randomness.
+    /// Starts a session. `None` if the system has no source of randomness.
     pub(super) fn begin(&self, caller: &Caller, version: ProtocolVersion) -> Option<HeaderValue> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).ok()?;
@@ -109,14 +109,14 @@ impl Sessions {
         }
     }
 
-    /// The session of an id, for the caller that began it.
+    /// The session with this ID, for the caller that started it.
     pub(super) fn get(&self, id: &HeaderValue, caller: &Caller) -> Result<Arc<Session>, SessionError> {
         let mut table = lock(&self.0);
         let id = table.find(id, caller)?;
         table.touch(id, Instant::now()).ok_or(SessionError::Unknown)
     }
 
-    /// Ends a session and its stream. Requests in flight are answered.
+    /// Ends a session and its stream. Requests in flight are still answered.
     pub(super) fn end(&self, id: &HeaderValue, caller: &Caller) -> Result<(), SessionError> {
         let ended = {
             let mut table = lock(&self.0);
@@ -127,7 +127,7 @@ impl Sessions {
     }
 }
 
-/// Parses an ID in the form that this server generates.
+/// Parses an ID in the format that this server generates.
 fn parse(id: &HeaderValue) -> Option<u128> {
     let id = id.to_str().ok()?;
     let is_valid = id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -154,7 +154,7 @@ impl Table {
         self.entries.insert(id, Entry { session, caller, last_use: self.uses, used: now });
     }
 
-    /// Makes a session the one that was used last.
+    /// Marks a session as the most recently used one.
     fn touch(&mut self, id: u128, now: Instant) -> Option<Arc<Session>> {
         let entry = self.entries.get_mut(&id)?;
         entry.used = now;
@@ -174,7 +174,7 @@ impl Table {
         Some(entry.session)
     }
 
-    /// Removes sessions that were not used for long; only so many at a time.
+    /// Removes some of the sessions that have not been used for a long time.
     fn expire(&mut self, now: Instant) -> Vec<Arc<Session>> {
         let expired = |table: &mut Self| {
             let id = *table.order.first_key_value()?.1;
@@ -184,22 +184,22 @@ impl Table {
         std::iter::from_fn(|| expired(self)).take(MAX_EXPIRED_PER_INSERT).collect()
     }
 
-    /// Removes the least recently used session of the caller that has the most, so that no caller loses one to another
-    /// that has more.
+    /// Removes the least recently used session of the caller with the most sessions, so that no caller loses a session
+    /// to a caller with more.
     fn evict(&mut self) -> Option<Arc<Session>> {
         let (_, caller) = self.ranks.last_key_value()?;
         let id = *self.callers.get(caller)?.first_key_value()?.1;
         self.remove(id)
     }
 
-    /// Moves a session from one place of the order to another: among all, and among those of its caller, whose rank may
-    /// change.
+    /// Moves a session to another position in both orders: of all sessions, and of those of its caller. Updates the
+    /// caller's rank.
     fn reorder(&mut self, caller: &Arc<Caller>, id: u128, from: Option<u64>, to: Option<u64>) {
         let sessions = self.callers.entry(Arc::clone(caller)).or_default();
         let before = rank(sessions);
         for order in [&mut self.order, &mut *sessions] {
-            from.and_then(|place| order.remove(&place));
-            to.and_then(|place| order.insert(place, id));
+            from.and_then(|last_use| order.remove(&last_use));
+            to.and_then(|last_use| order.insert(last_use, id));
         }
         let after = rank(sessions);
         if before == after {
@@ -218,7 +218,7 @@ fn rank(sessions: &BTreeMap<u64, u128>) -> Option<Rank> {
 }
 
 impl Session {
-    /// Builds the connection of a request of the session.
+    /// Builds the connection for a request of the session.
     pub(super) fn build_peer(&self, builder: PeerBuilder) -> Peer {
         let mut state = lock(&self.0);
         let peer = builder.protocol_version(state.version).log_level(state.log_level).build();
@@ -236,7 +236,7 @@ impl Session {
         lock(&self.0).peers.iter().filter_map(WeakPeer::upgrade).collect()
     }
 
-    /// Opens a stream in place of an earlier one, so that no notification is sent twice.
+    /// Opens a stream, which replaces an earlier one, so that no notification is sent twice.
     pub(super) fn open_stream(&self, stream: CancelToken) {
         let mut state = lock(&self.0);
         // The session may have ended meanwhile.
@@ -280,12 +280,12 @@ mod tests {
         sessions.begin(caller, VERSION).unwrap()
     }
 
-    fn is_there(sessions: &Sessions, id: &HeaderValue, caller: &Caller) -> bool {
+    fn exists(sessions: &Sessions, id: &HeaderValue, caller: &Caller) -> bool {
         sessions.get(id, caller).is_ok()
     }
 
     #[test]
-    fn a_session_remembers_what_was_agreed_on() {
+    fn a_session_remembers_what_was_negotiated() {
         let (sessions, nobody) = (Sessions::default(), Caller::default());
         let id = sessions.begin(&nobody, ProtocolVersion::V2025_06_18).unwrap();
         assert!(id.len() == 32 && id.as_bytes().iter().all(u8::is_ascii_hexdigit), "{id:?}");
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!((peer.protocol_version(), peer.log_level()), (Some(ProtocolVersion::V2025_06_18), LogLevel::Error));
         assert_eq!(session.peers().len(), 1);
         drop(peer);
-        assert_eq!(session.peers().len(), 0, "it has ended");
+        assert_eq!(session.peers().len(), 0, "the request has ended");
         let (first, second) = (CancelToken::new(), CancelToken::new());
         session.open_stream(first.clone());
         session.open_stream(second.clone());
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(sessions.end(&id, &nobody), Ok(()));
         assert_eq!(sessions.end(&id, &nobody), Err(SessionError::Unknown));
         assert!(second.is_cancelled());
-        assert!(!is_there(&sessions, &id, &nobody));
+        assert!(!exists(&sessions, &id, &nobody));
     }
 
     #[test]
@@ -321,13 +321,13 @@ mod tests {
             assert!(matches!(sessions.get(&id, &other), Err(SessionError::Foreign)), "{other:?}");
             assert_eq!(sessions.end(&id, &other), Err(SessionError::Foreign), "{other:?}");
         }
-        assert!(is_there(&sessions, &id, &ada));
+        assert!(exists(&sessions, &id, &ada));
         let other = id.to_str().unwrap().to_uppercase().replace(char::is_numeric, "A");
-        assert!(!is_there(&sessions, &other.try_into().unwrap(), &ada));
+        assert!(!exists(&sessions, &other.try_into().unwrap(), &ada));
     }
 
     #[test]
-    fn an_unused_session_expires_and_its_listener_is_told() {
+    fn an_unused_session_expires_and_its_stream_ends() {
         let (sessions, nobody) = (Sessions::default(), Caller::default());
         let now = Instant::now();
         for id in 0..20 {
@@ -345,43 +345,43 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_session_makes_room() {
+    fn the_least_recently_used_session_is_evicted() {
         let (sessions, nobody) = (Sessions::default(), Caller::default());
         let (first, second) = (begin(&sessions, &nobody), begin(&sessions, &nobody));
         for _ in 2..MAX_SESSIONS {
             begin(&sessions, &nobody);
         }
-        assert!(is_there(&sessions, &first, &nobody));
+        assert!(exists(&sessions, &first, &nobody));
         let last = begin(&sessions, &nobody);
         assert_eq!(lock(&sessions.0).entries.len(), MAX_SESSIONS);
-        assert!(is_there(&sessions, &first, &nobody) && is_there(&sessions, &last, &nobody));
-        assert!(!is_there(&sessions, &second, &nobody));
+        assert!(exists(&sessions, &first, &nobody) && exists(&sessions, &last, &nobody));
+        assert!(!exists(&sessions, &second, &nobody));
     }
 
     #[test]
-    fn a_caller_with_many_sessions_pushes_out_its_own_alone() {
+    fn a_caller_with_many_sessions_evicts_only_its_own() {
         let sessions = Sessions::default();
         let (ada, eve) = (caller("ada"), caller("eve"));
         let own: Vec<HeaderValue> = (0..10).map(|_| begin(&sessions, &ada)).collect();
         for _ in 0..2 * MAX_SESSIONS {
             begin(&sessions, &eve);
         }
-        assert!(own.iter().all(|id| is_there(&sessions, id, &ada)));
-        // And who has few gets more.
+        assert!(own.iter().all(|id| exists(&sessions, id, &ada)));
+        // A caller with few sessions can start more.
         let more: Vec<HeaderValue> = (0..100).map(|_| begin(&sessions, &ada)).collect();
-        assert!(own.iter().chain(&more).all(|id| is_there(&sessions, id, &ada)));
+        assert!(own.iter().chain(&more).all(|id| exists(&sessions, id, &ada)));
         let table = lock(&sessions.0);
         assert_eq!((table.entries.len(), table.order.len()), (MAX_SESSIONS, MAX_SESSIONS));
         assert_eq!((table.callers.len(), table.ranks.len()), (2, 2));
     }
 
     #[test]
-    fn nothing_is_left_of_sessions_that_are_over() {
+    fn ended_sessions_leave_nothing_behind() {
         let sessions = Sessions::default();
         let ids: Vec<_> =
             (0..100).map(|number| caller(&number.to_string())).map(|c| (begin(&sessions, &c), c)).collect();
         for (id, caller) in &ids {
-            assert!(is_there(&sessions, id, caller));
+            assert!(exists(&sessions, id, caller));
             assert_eq!(sessions.end(id, caller), Ok(()));
         }
         let table = lock(&sessions.0);

@@ -1,4 +1,4 @@
-//! Serving any pair of asynchronous streams.
+//! Serves any pair of asynchronous streams.
 
 use std::future::poll_fn;
 use std::io;
@@ -16,12 +16,12 @@ use super::lines::Lines;
 use super::output::{MAX_WAITING_BYTES, Output, is_disconnect};
 use crate::protocol::Server;
 
-/// Serves a client that writes and reads one message per line: over a pipe, a socket, or in memory. The options apply to
-/// each call: the caller, trust, extensions.
+/// Serves a client that writes and reads one message per line: over a pipe, a socket, or in memory. The options, such
+/// as the caller, its trust level and extensions, apply to each call.
 ///
 /// Ends when the input has ended and everything is answered, or when writing fails. Calls that take longer than
-/// [`Server::drain_timeout`] after the end of the input are cancelled and answered with an error. To stop, end the input;
-/// dropping the future cancels the requests in flight. Needs a tokio runtime.
+/// [`Server::drain_timeout`] after the end of the input are cancelled and answered with an error. To stop the server,
+/// end the input; dropping the future cancels the requests in flight. Requires a tokio runtime.
 ///
 /// ```standalone_crate
 /// use mcp_registry::{CallOptions, Registry, Server, mcp_tool};
@@ -78,13 +78,13 @@ struct Duplex<'a, R, W> {
     reader: Pin<&'a mut R>,
     writer: Pin<&'a mut W>,
     lines: Lines,
-    /// Whether there are lines that were read and are not answered.
+    /// Whether there are lines that were read but not yet answered.
     has_lines: bool,
     /// Whether the input has ended.
     input_ended: bool,
     answers: Vec<u8>,
     out: Vec<u8>,
-    /// How much of `out` is written.
+    /// The number of bytes of `out` that are written.
     written: usize,
     flushed: bool,
 }
@@ -93,7 +93,7 @@ impl<R: AsyncRead, W: AsyncWrite> Duplex<'_, R, W> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let output = &*self.connection.output;
         loop {
-            // Reading goes on while little waits to be written.
+            // Reading continues while little output is queued.
             let written = self.poll_write(context)?.is_ready();
             if written && !self.has_lines && output.poll_finished(context)?.is_ready() {
                 return Poll::Ready(Ok(()));
@@ -108,7 +108,7 @@ impl<R: AsyncRead, W: AsyncWrite> Duplex<'_, R, W> {
         }
     }
 
-    /// Writes until nothing waits.
+    /// Writes until the queue is empty.
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             if self.written == self.out.len() {
@@ -132,7 +132,7 @@ impl<R: AsyncRead, W: AsyncWrite> Duplex<'_, R, W> {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads a chunk, or takes what is left of the last one, and answers it.
+    /// Reads a chunk, or continues with the last one, and answers its lines.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.has_lines {
             if self.input_ended {

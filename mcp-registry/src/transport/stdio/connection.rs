@@ -1,4 +1,4 @@
-//! One connection: answers lines, at once or in a task.
+//! A connection: answers lines, immediately or in a task.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::lines::{Line, Lines};
 use super::output::{MAX_WAITING_BYTES, Output, end_line};
 use crate::protocol::{Peer, PendingReply, Server};
 
-/// What the reading and the writing side share.
+/// Shared by the reading and the writing side.
 #[derive(Clone)]
 pub(super) struct Connection {
     pub(super) server: Server,
@@ -31,8 +31,8 @@ impl Connection {
         Lines::new(self.server.max_message())
     }
 
-    /// Answers the lines that were read. False if there are more, but too much waits to be written. Calls that take longer
-    /// are spawned.
+    /// Answers the lines that were read. Calls that take longer are spawned. Returns `false` if there are more lines,
+    /// but too much output is queued.
     pub(super) fn answer(&self, lines: &mut Lines, out: &mut Vec<u8>) -> bool {
         let _entered = self.runtime.enter();
         let mut soon = Vec::new();
@@ -50,7 +50,7 @@ impl Connection {
             }
             end_line(out, start);
         }
-        // The pool has worked on them meanwhile. Nobody is waited for after one that takes longer.
+        // The pool has worked on these calls in the meantime. After one that takes longer, do not wait for the others.
         let mut waits = true;
         for mut reply in soon {
             let start = out.len();
@@ -69,20 +69,20 @@ impl Connection {
         self.runtime.spawn(async move { pending.finish(reply.await) });
     }
 
-    /// Stops reading; requests in flight are answered.
+    /// Stops reading; requests in flight are still answered.
     pub(super) fn stop(&self) {
         self.output.stop();
         self.peer.finish();
     }
 }
 
-/// Closes the connection when it is dropped: requests in flight are cancelled.
+/// Closes the connection when it is dropped, and cancels requests in flight.
 pub(super) struct CloseOnDrop<'a>(pub(super) &'a Connection);
 
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.output.close();
-        // Also cancels what the reading thread is about to start.
+        // This also cancels requests that the reading thread is about to start.
         self.0.peer.shut_down();
         self.0.peer.close();
     }

@@ -1,4 +1,4 @@
-//! Draining at the end of the input: how long calls in flight may take.
+//! Drains a connection at the end of its input: gives calls in flight some time, then cancels them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use mcp_core::support::cut;
 use super::connection::Connection;
 use crate::call::trace;
 
-/// How long the answers of cancelled calls may take, and the client that reads them.
+/// How long the answers to cancelled calls may take, and the client to read them.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The maximum size of the reported names of tools.
@@ -21,14 +21,14 @@ const MAX_NAMES_BYTES: usize = 256;
 pub(super) struct Drain<'a> {
     connection: &'a Connection,
     step: Step,
-    /// Ends the step; `None` if the timeout is too long for the clock.
+    /// Ends the current step; `None` if the timeout exceeds the range of the clock.
     timer: Option<BoxFuture<'static, ()>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Step {
     Serving,
-    /// Calls in flight run on.
+    /// Calls in flight continue.
     Draining,
     /// Calls in flight are cancelled and being answered.
     Answering,
@@ -40,7 +40,7 @@ impl<'a> Drain<'a> {
         Self { connection, step: Step::Serving, timer: None }
     }
 
-    /// Ready if it has taken the next step; otherwise the task is woken when it is time for it.
+    /// Ready if it has advanced to the next step; otherwise, the task is woken when that is due.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Connection { server, peer, output, .. } = self.connection;
         let timeout = server.configured_drain_timeout();
@@ -69,7 +69,7 @@ impl<'a> Drain<'a> {
         self.timer.as_mut().map_or(Poll::Pending, |timer| timer.as_mut().poll(context))
     }
 
-    /// Whether it waits for nothing but the client.
+    /// Whether only the client's reading is still awaited.
     pub(super) fn is_finished(&self) -> bool {
         self.step == Step::Finished
     }

@@ -1,4 +1,4 @@
-//! Taking exclusive handles of stdin and stdout.
+//! Takes exclusive handles to stdin and stdout.
 
 #[cfg(unix)]
 use std::fs::File;
@@ -6,8 +6,8 @@ use std::io;
 #[cfg(unix)]
 use std::os::fd::{AsFd as _, OwnedFd};
 
-/// The real stdin and stdout, and another handle of stdout. The rest of the program gets an empty stdin, and prints to
-/// stderr.
+/// The real stdin and stdout, and a second handle to stdout. For all other code, stdin is empty, and stdout is
+/// redirected to stderr.
 #[cfg(unix)]
 pub(super) fn take_stdio() -> io::Result<(File, File, OwnedFd)> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -18,19 +18,20 @@ pub(super) fn take_stdio() -> io::Result<(File, File, OwnedFd)> {
     Ok((input, output, stdout))
 }
 
-/// The real stdin and stdout, which the rest of the program uses too.
+/// The real stdin and stdout. Other code still has access to them.
 #[cfg(not(unix))]
 pub(super) fn take_stdio() -> io::Result<(io::Stdin, io::Stdout, io::Stdout)> {
     Ok((io::stdin(), io::stdout(), io::stdout()))
 }
 
-/// Blocks until nobody can read stdout any more. False if the system does not report it; the next write fails then.
+/// Blocks until the reader of stdout has closed it. Returns `false` if the system does not report that; then the next
+/// write fails.
 #[cfg(unix)]
 pub(super) fn wait_until_closed(stdout: &OwnedFd) -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
 
     loop {
-        // Errors and hang-ups are reported without asking for them.
+        // Errors and hang-ups are always reported.
         let mut stdout = [PollFd::new(stdout, PollFlags::empty())];
         match poll(&mut stdout, None) {
             Err(rustix::io::Errno::INTR) => {}
@@ -40,7 +41,7 @@ pub(super) fn wait_until_closed(stdout: &OwnedFd) -> bool {
     }
 }
 
-/// False: the system does not report it; the next write fails then.
+/// Returns `false`, because the system does not report that; the next write fails.
 #[cfg(not(unix))]
 pub(super) fn wait_until_closed(_: &io::Stdout) -> bool {
     false

@@ -1,21 +1,21 @@
-//! Splitting the input into lines.
+//! Splits the input into lines.
 
 use memchr::memchr;
 
-/// How much is read at a time: as much as a pipe holds.
+/// The number of bytes to read at a time: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Splits what is read into lines.
+/// Splits the input into lines.
 pub(super) struct Lines {
-    /// Of this, `start..end` is in use.
+    /// Only `start..end` is in use.
     buffer: Vec<u8>,
     start: usize,
-    /// There is no line break before this.
+    /// There is no line break before this position.
     searched: usize,
     end: usize,
     /// The maximum length of a line.
     max: usize,
-    /// How many bytes of a line that is too long were dropped.
+    /// The number of bytes of a line that is too long that were discarded.
     skipped: usize,
     /// Whether the input has ended.
     is_ended: bool,
@@ -25,7 +25,7 @@ pub(super) struct Lines {
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     Message(&'a [u8]),
-    /// With its length; the bytes are dropped.
+    /// The length of a line whose bytes were discarded.
     TooLong(usize),
 }
 
@@ -34,9 +34,9 @@ impl Lines {
         Self { buffer: vec![0; CHUNK_BYTES], start: 0, searched: 0, end: 0, max, skipped: 0, is_ended: false }
     }
 
-    /// Where to read into. Take all lines before.
+    /// The buffer to read into. Take all lines before calling this.
     pub(super) fn buffer(&mut self) -> &mut [u8] {
-        // A line break may have two characters.
+        // A line break may consist of two characters.
         if self.end - self.start > self.max.saturating_add(1) {
             self.skipped = self.skipped.saturating_add(self.end - self.start);
             self.start = self.end;
@@ -58,13 +58,13 @@ impl Lines {
         }
     }
 
-    /// So many bytes were read into the buffer; none at the end of the input.
+    /// Call this after reading this number of bytes into the buffer; 0 means the end of the input.
     pub(super) fn filled(&mut self, bytes: usize) {
         self.end += bytes;
         self.is_ended = bytes == 0;
     }
 
-    /// The next line that is complete and not blank.
+    /// The next complete line that is not blank.
     pub(super) fn next(&mut self) -> Option<Line<'_>> {
         loop {
             let range = self.cut()?;
@@ -78,7 +78,7 @@ impl Lines {
         }
     }
 
-    /// Takes a line without its line break.
+    /// Takes the next line, without its line break.
     fn cut(&mut self) -> Option<std::ops::Range<usize>> {
         let start = self.start;
         if let Some(length) = memchr(b'\n', &self.buffer[self.searched..self.end]) {
@@ -100,7 +100,7 @@ impl Lines {
 mod tests {
     use super::{CHUNK_BYTES, Line, Lines};
 
-    /// What comes of the text, read so many bytes at a time.
+    /// Reads the text in chunks of this size. Returns each line, or the length of a line that is too long.
     fn read(text: &[u8], chunk: usize, max: usize) -> Vec<Result<Vec<u8>, usize>> {
         let (mut lines, mut rest, mut all) = (Lines::new(max), text, Vec::new());
         loop {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_wherever_the_chunks_end() {
+    fn lines_do_not_depend_on_chunk_boundaries() {
         let text = b"{\"a\":1}\n\r\n  \n{\"b\":2}\r\nlast";
         let lines = [b"{\"a\":1}".to_vec(), b"{\"b\":2}".to_vec(), b"last".to_vec()].map(Ok);
         for chunk in 1..=text.len() {
@@ -134,18 +134,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_thrown_away_and_counted() {
+    fn a_line_that_is_too_long_is_discarded_and_its_length_reported() {
         let long = 10 * CHUNK_BYTES + 7;
         let text = [b"one\n".to_vec(), vec![b'x'; long], b"\ntwo\n".to_vec()].concat();
         for chunk in [1000, CHUNK_BYTES, usize::MAX] {
             assert_eq!(read(&text, chunk, 100), [Ok(b"one".to_vec()), Err(long), Ok(b"two".to_vec())]);
         }
-        // Without an end, too.
+        // The same for a last line without a line break.
         assert_eq!(read(&text[..4 + long], CHUNK_BYTES, 100), [Ok(b"one".to_vec()), Err(long)]);
     }
 
     #[test]
-    fn a_long_line_has_room_and_gives_it_back() {
+    fn the_buffer_grows_for_a_long_line_and_shrinks_again() {
         let long = vec![b'x'; 10 * CHUNK_BYTES];
         let text = [&long[..], b"\r\nshort\n"].concat();
         assert_eq!(read(&text, CHUNK_BYTES, long.len()), [Ok(long.clone()), Ok(b"short".to_vec())]);

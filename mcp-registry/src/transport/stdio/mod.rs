@@ -1,4 +1,4 @@
-//! Serving one JSON message per line, over stdin and stdout or any other pair of streams.
+//! Serves one JSON message per line, over stdin and stdout or any other pair of streams.
 
 mod async_io;
 mod connection;
@@ -26,22 +26,22 @@ use crate::protocol::Server;
 use crate::runtime::RuntimeError;
 use crate::transport::signals::Signals;
 
-/// Serves the client that started this program: one message per line from stdin, and to stdout. Calls run concurrently.
+/// Serves the client that started this program over stdin and stdout, one message per line. Calls run concurrently.
 ///
-/// Ends at the end of stdin, or at Ctrl-C or SIGTERM: nothing more is read, and calls in flight are answered. Calls that
-/// take longer than [`Server::drain_timeout`] (default: 5 s) are cancelled, answered with an error, and reported: by an
-/// event of `tracing` if there is a subscriber, otherwise on stderr. At the end of stdin, answers are written as fast as
-/// the client reads. After a signal, the server does not wait for a client that does not read; a second signal stops at
-/// once. When the client disconnects, calls in flight are cancelled.
+/// Stops reading at the end of stdin, or at Ctrl-C or SIGTERM, and ends when the calls in flight are answered. Calls
+/// that take longer than [`Server::drain_timeout`] (default: 5 s) are cancelled, answered with an error, and reported:
+/// with a `tracing` event if there is a subscriber, otherwise on stderr. At the end of stdin, the server waits until
+/// the client has read all answers. After a signal, it does not wait for a client that does not read; a second signal
+/// stops it immediately. When the client disconnects, calls in flight are cancelled.
 ///
-/// **From here on, stdout belongs to the client** for as long as the program runs. On Unix, what a tool prints goes to
-/// stderr, and a tool that reads stdin, or starts a program that does, finds it empty. On other systems, tools must print to
-/// stderr themselves.
+/// **From now on, stdout belongs to the client**, for as long as the program runs. On Unix, the output of a tool that
+/// prints to stdout is redirected to stderr, and a tool that reads stdin, or starts a program that does, finds it
+/// empty. On other systems, tools must print to stderr themselves.
 ///
-/// Needs a tokio runtime with all drivers enabled, such as that of `#[tokio::main]`. The registry runs plain functions on
-/// its own threads, which do not keep the program alive. If it was built with a
-/// [`TokioRuntime`](crate::runtime::TokioRuntime), the runtime waits for them when it is dropped: end it with
-/// `shutdown_background`, as `cli::main` does.
+/// Requires a tokio runtime with all drivers enabled, such as that of `#[tokio::main]`. The registry runs sync
+/// functions on its own threads, which do not keep the program alive. If it was built with a
+/// [`TokioRuntime`](crate::runtime::TokioRuntime), these functions run on tokio's threads, and dropping the tokio
+/// runtime waits for them: shut it down with `shutdown_background`, as `cli::main` does.
 ///
 /// ```no_run
 /// use mcp_registry::{Registry, Server, mcp_tool, serve_stdio};
@@ -76,7 +76,7 @@ fn current_runtime() -> io::Result<Handle> {
     Handle::try_current().map_err(|_| io::Error::other(RuntimeError::NoRuntime))
 }
 
-/// Serves streams that block, each with a thread: that is one hop less per message than tokio's own stdin and stdout.
+/// Serves blocking streams, each on its own thread: this is one hop less per message than tokio's stdin and stdout.
 async fn serve_blocking(
     connection: &Connection,
     input: impl Read + Send + 'static,
@@ -98,7 +98,7 @@ async fn serve_blocking(
         }
         loop {
             if let Poll::Ready(ended) = connection.output.poll_finished(context) {
-                return Poll::Ready((ended, "the client is gone"));
+                return Poll::Ready((ended, "the client has disconnected"));
             }
             if stopped && drain.is_finished() {
                 return Poll::Ready((Ok(()), "the server is shutting down"));
@@ -113,7 +113,7 @@ async fn serve_blocking(
     ended
 }
 
-/// The thread that reads, and answers what can be answered at once.
+/// The thread that reads messages, and answers them if that is possible immediately.
 struct ReaderThread(Connection);
 
 impl ReaderThread {
@@ -123,10 +123,10 @@ impl ReaderThread {
             let bytes = match input.read(lines.buffer()) {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // Treated as the end of the input.
+                // Treat other errors as the end of the input.
                 Err(_) => 0,
             };
-            // The end waits for the answers to what was read before it.
+            // The connection must not end before the messages that were just read are answered.
             let _pending = self.0.output.expect_answer();
             if self.0.output.is_stopped() {
                 return;

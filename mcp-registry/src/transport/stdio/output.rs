@@ -1,4 +1,4 @@
-//! The output: what waits to be written, and the answers that are pending.
+//! The output of a connection: the queued messages, and the number of pending answers.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,14 @@ use memchr::memchr;
 use crate::transport::queue::Queue;
 use crate::util::lock::lock;
 
-/// How many bytes may wait to be written before reading pauses.
+/// The number of queued bytes at which reading pauses.
 pub(super) const MAX_WAITING_BYTES: usize = 1024 * 1024;
 
-/// How many bytes may wait to be written before progress and log messages are dropped.
+/// The number of queued bytes beyond which progress and log messages are dropped.
 const MAX_BYTES_FOR_NOTIFICATIONS: usize = 256 * 1024;
 
-/// What waits to be written. Answers are never dropped. If too much waits, progress and log messages are dropped, and
-/// reading pauses.
+/// The queue of messages to be written. Answers are never dropped. If the queue is too long, progress and log messages
+/// are dropped, and reading pauses.
 pub(super) struct Output {
     state: Mutex<State>,
     /// Notifies the writing thread that there is something to write.
@@ -27,13 +27,13 @@ pub(super) struct Output {
 
 struct State {
     queue: Queue,
-    /// How many answers are pending.
+    /// The number of pending answers.
     pending: usize,
-    /// Whether the end does not wait for pending answers.
+    /// Whether the connection ends without waiting for pending answers.
     ignores_pending: bool,
     phase: Phase,
     error: Option<io::Error>,
-    /// For threads that may block. `None` while one of them writes.
+    /// The writer for blocking threads. `None` while one of them writes.
     writer: Option<Box<dyn Write + Send>>,
     writing: bool,
     reader_is_blocked: bool,
@@ -46,7 +46,7 @@ struct State {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Phase {
     Reading,
-    /// Nothing more is read; pending answers are written.
+    /// Nothing more is read; pending answers are still written.
     Ending,
     /// Nothing is written any more.
     Closed,
@@ -69,7 +69,7 @@ impl State {
 }
 
 impl Output {
-    /// With the writer, if threads block on it; without one, for a task that takes the bytes and writes them itself.
+    /// With a writer, blocking threads write to it. Without a writer, a task takes the bytes and writes them itself.
     pub(super) fn new(writer: Option<Box<dyn Write + Send>>) -> Self {
         let state = State {
             queue: Queue::new(MAX_BYTES_FOR_NOTIFICATIONS, append_line),
@@ -109,12 +109,12 @@ impl Output {
         self.wake_writer(state);
     }
 
-    /// Wakes whoever writes.
+    /// Wakes the thread or task that writes.
     fn wake_writer(&self, mut state: MutexGuard<'_, State>) {
         let waker = state.on_ready.take();
-        let idle = state.writer.is_some();
+        let is_idle = state.writer.is_some();
         drop(state);
-        if idle {
+        if is_idle {
             self.work.notify_one();
         }
         waker.into_iter().for_each(Waker::wake);
@@ -126,7 +126,7 @@ impl Output {
         if state.phase == Phase::Reading {
             state.phase = Phase::Ending;
         }
-        // Even if answers are pending: the drain timeout starts now.
+        // Wake the task even if answers are pending: the drain timeout starts now.
         let waker = state.on_finished.take();
         drop(state);
         waker.into_iter().for_each(Waker::wake);
@@ -137,12 +137,12 @@ impl Output {
         lock(&self.state).phase != Phase::Reading
     }
 
-    /// Does not wait for pending answers.
+    /// Stops waiting for pending answers.
     pub(super) fn ignore_pending(&self) {
         lock(&self.state).ignores_pending = true;
     }
 
-    /// Stops reading and writing; what waits is dropped.
+    /// Stops reading and writing; queued messages are dropped.
     pub(super) fn close(&self) {
         let mut state = lock(&self.state);
         state.phase = Phase::Closed;
@@ -152,7 +152,7 @@ impl Output {
         self.room.notify_all();
     }
 
-    /// Ready when everything is read, answered and written, or writing has failed.
+    /// Ready when everything is read, answered and written, or when writing has failed.
     pub(super) fn poll_finished(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut state = lock(&self.state);
         if let Some(error) = state.error.take() {
@@ -165,7 +165,7 @@ impl Output {
         Poll::Pending
     }
 
-    /// Moves what waits into an empty buffer. False if there is nothing; the task is woken when there is.
+    /// Moves the queue into an empty buffer. Returns `false` if the queue is empty; the task is woken when it is not.
     pub(super) fn poll_take(&self, buffer: &mut Vec<u8>, context: &mut Context<'_>) -> bool {
         let mut state = lock(&self.state);
         if state.queue.is_empty() {
@@ -180,7 +180,7 @@ impl Output {
         lock(&self.state).is_full()
     }
 
-    /// Adds answers and writes what waits, unless another thread does. Blocks while too much waits.
+    /// Adds answers and writes the queue, unless another thread is writing. Blocks while the queue is too long.
     pub(super) fn write(&self, answers: &mut Vec<u8>) -> Phase {
         let mut state = lock(&self.state);
         push_answers(&mut state, answers);
@@ -192,7 +192,7 @@ impl Output {
         state.phase
     }
 
-    /// Writes what is added, until the output is closed.
+    /// Writes queued messages until the output is closed.
     pub(super) fn write_all(&self) {
         let mut state = lock(&self.state);
         while !state.is_closed() {
@@ -227,7 +227,7 @@ impl Output {
             }
         }
         if state.queue.is_empty() {
-            // The buffer is reused, unless it is large.
+            // Reuse the buffer, but not its excess capacity.
             bytes.clear();
             bytes.shrink_to(MAX_WAITING_BYTES);
             state.queue.reuse(bytes);
@@ -244,7 +244,7 @@ impl Output {
     }
 }
 
-/// Wakes the task that waits for the end, if this is it.
+/// Wakes the task that waits for the end, if the output is finished.
 fn wake_if_finished(mut state: MutexGuard<'_, State>) {
     let waker = if state.is_finished() { state.on_finished.take() } else { None };
     drop(state);
@@ -259,7 +259,7 @@ fn push_answers(state: &mut State, answers: &mut Vec<u8>) {
     }
 }
 
-/// Whether the client has disconnected, which is not a failure.
+/// Whether the error means that the client has disconnected, which is not a failure.
 pub(super) fn is_disconnect(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset)
@@ -271,19 +271,19 @@ fn append_line(message: &[u8], out: &mut Vec<u8>) {
     end_line(out, start);
 }
 
-/// Ends the line that begins at `start`, unless it is empty. A message becomes one line.
+/// Ends the line that begins at `start`, unless it is empty. Line breaks inside the message are replaced.
 pub(super) fn end_line(out: &mut Vec<u8>, start: usize) {
     if out.len() == start {
         return;
     }
-    // Between the tokens of JSON a line break can be a space; in strings it is escaped.
+    // In JSON, line breaks occur only between tokens, where a space has the same meaning.
     if let Some(first) = memchr(b'\n', &out[start..]) {
         out[start + first..].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
     }
     out.push(b'\n');
 }
 
-/// A pending answer, until it is dropped.
+/// Counts as a pending answer until it is dropped.
 pub(super) struct PendingAnswer(Arc<Output>);
 
 impl PendingAnswer {
