@@ -131,19 +131,6 @@ pub enum RegistrationProblem {
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-    /// A schema has a rule that the types do not enforce, and there is no validator: `mcp-registry` was built without its
-    /// feature `validate`.
-    #[error("{}\n    at {origin}", unchecked(.tool, .keyword, .path, .origin))]
-    Unchecked {
-        /// The tool.
-        tool: String,
-        /// The keyword of the schema.
-        keyword: String,
-        /// Its place, as a JSON Pointer into the arguments; `*` is any item or member.
-        path: String,
-        /// Where the tool is defined.
-        origin: Box<Origin>,
-    },
     /// A tool needs application state that the builder does not have.
     #[error("`{tool}` needs state of type `{state}`{}\n    at {origin}", without_state(.state, *.given))]
     State {
@@ -208,14 +195,6 @@ pub enum RegistrationProblem {
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
-}
-
-fn unchecked(tool: &str, keyword: &str, path: &str, origin: &Origin) -> String {
-    let place = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
-    let remedy = if origin.is_run_time() { "add it to the builder with `.tool(…)` and call" } else { "call" };
-    format!(
-        "the input schema of `{tool}` has `{keyword}`{place}, which nothing checks; enable the feature `validate` of mcp-registry, or {remedy} `.allow_unchecked({tool:?})` on the builder"
-    )
 }
 
 fn without_state(required: &str, given: Option<&str>) -> String {

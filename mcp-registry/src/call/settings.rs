@@ -45,12 +45,11 @@ pub enum OutputCheck {
 
 impl OutputCheck {
     pub(crate) fn applies(self) -> bool {
-        cfg!(feature = "validate")
-            && match self {
-                Self::InDebug => cfg!(debug_assertions),
-                Self::Always => true,
-                Self::Never => false,
-            }
+        match self {
+            Self::InDebug => cfg!(debug_assertions),
+            Self::Always => true,
+            Self::Never => false,
+        }
     }
 }
 

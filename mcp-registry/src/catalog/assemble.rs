@@ -27,7 +27,6 @@ pub(crate) struct Assembly {
     pub(crate) select: Vec<Select>,
     pub(crate) expected: Vec<Expectation>,
     pub(crate) allow_empty: bool,
-    pub(crate) unchecked: Vec<Unchecked>,
 }
 
 pub(crate) type Select = Box<dyn Fn(&RegisteredTool) -> bool>;
@@ -38,12 +37,6 @@ pub(crate) struct Expectation {
     pub(crate) count: usize,
     /// Whether it comes from `link_tools!`.
     pub(crate) named: bool,
-    pub(crate) place: String,
-}
-
-/// A tool whose schema need not be enforceable.
-pub(crate) struct Unchecked {
-    pub(crate) name: String,
     pub(crate) place: String,
 }
 
@@ -75,10 +68,9 @@ impl Assembly {
     /// The catalog as far as it can be assembled, and every problem.
     pub(crate) fn assemble(self, place: &Location<'_>) -> (Catalog, Vec<RegistrationProblem>) {
         let mut problems = self.unlinked();
-        let Self { definitions, policy, lint, overrides, select, allow_empty, unchecked, .. } = self;
+        let Self { definitions, policy, lint, overrides, select, allow_empty, .. } = self;
         let linked = definitions.len();
         let named = apply(&overrides, definitions, &mut problems);
-        problems.extend(unchecked.iter().filter_map(|unchecked| unchecked.fault(&named)));
         let selected = |tool: &RegisteredTool| select.iter().all(|select| select(tool));
         let catalog = Catalog::build(named, policy, selected, &mut problems);
         problems.extend(catalog.list_registered_tools().iter().flat_map(check_tool));
@@ -110,18 +102,5 @@ impl Assembly {
             place: it.place.clone(),
         };
         unmet.into_iter().map(problem).collect()
-    }
-}
-
-impl Unchecked {
-    /// The problem, if no tool has this name.
-    fn fault(&self, tools: &[NamedDefinition]) -> Option<RegistrationProblem> {
-        let name = &self.name;
-        if tools.iter().any(|tool| tool.name == *name) {
-            return None;
-        }
-        let call = format!(".allow_unchecked({name:?})");
-        let reason = format!("matches no tool: none is named `{name}`; correct it, or remove it");
-        Some(RegistrationProblem::Edit { call, reason, place: self.place.clone() })
     }
 }

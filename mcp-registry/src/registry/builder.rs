@@ -18,7 +18,7 @@ use crate::call::limit::{Bucket, RateLimit};
 use crate::call::observe::Observer;
 use crate::call::settings::{OutputCheck, Settings};
 use crate::catalog::Catalog;
-use crate::catalog::assemble::{Assembly, Expectation, Unchecked};
+use crate::catalog::assemble::{Assembly, Expectation};
 use crate::catalog::dynamic::Tool;
 use crate::catalog::lint::LintPolicy;
 use crate::catalog::overrides::{Change, Override};
@@ -194,17 +194,8 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets when results are checked against output schemas (default: [`OutputCheck::InDebug`]). Without the feature
-    /// `validate`, nothing is checked, and [`OutputCheck::Always`] is an error.
-    #[track_caller]
+    /// Sets when results are checked against output schemas (default: [`OutputCheck::InDebug`]).
     pub fn check_output(mut self, check: OutputCheck) -> Self {
-        if check == OutputCheck::Always && !cfg!(feature = "validate") {
-            self.problems.push(RegistrationProblem::Edit {
-                call: ".check_output(OutputCheck::Always)".to_owned(),
-                reason: "needs the feature `validate` of mcp-registry; turn it on".to_owned(),
-                place: Location::caller().to_string(),
-            });
-        }
         self.settings.output_check = check;
         self
     }
@@ -271,14 +262,6 @@ impl RegistryBuilder {
     /// Allows a registry without tools, such as one that is filled at run time (default: an error).
     pub fn allow_empty(mut self) -> Self {
         self.assembly.allow_empty = true;
-        self
-    }
-
-    /// Allows a tool, by its canonical name, whose input schema cannot be enforced without the feature `validate`
-    /// (default: an error). With the feature, this changes nothing.
-    #[track_caller]
-    pub fn allow_unchecked(mut self, name: impl Into<String>) -> Self {
-        self.assembly.unchecked.push(Unchecked { name: name.into(), place: Location::caller().to_string() });
         self
     }
 

@@ -149,7 +149,6 @@ impl Registry {
         let (added, mut problems) = assembly.assemble(Location::caller());
         let mut changed = None;
         for tool in added.list_registered_tools() {
-            problems.extend(validate::unchecked(tool));
             match tools.catalog.with_tool(tool) {
                 Ok(with) => changed = Some(with),
                 Err(conflicts) => problems.extend(conflicts),
