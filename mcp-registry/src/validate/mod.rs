@@ -4,18 +4,28 @@
 //! compiled when it is first needed. Without the feature `validate` there is none, and a tool that needs it is not
 //! registered unless the builder allows it.
 
+#[allow(dead_code, reason = "used once the registry checks by the model")]
+pub(crate) mod check;
 #[cfg(feature = "validate")]
 mod compile;
 #[cfg(feature = "validate")]
 mod explain;
+mod formats;
 pub(crate) mod map_keys;
+mod pattern;
+#[allow(dead_code, reason = "used once the registry checks by the model")]
+mod plan;
 mod recursion;
+mod report;
 mod sample;
+mod scan;
 #[cfg(test)]
 mod tests;
 mod unenforced;
+mod union;
 #[cfg(feature = "validate")]
 mod walk;
+mod words;
 
 use std::sync::OnceLock;
 
