@@ -74,6 +74,49 @@ impl Document {
         let path = bounded(path);
         fault(path.to_owned(), "nothing", None, format!("`{}` must be left out; remove it", self.called(path)))
     }
+
+    /// The object at the path has a field twice; without its name if that is not to be shown.
+    pub fn duplicate(self, path: &str, field: Option<&str>) -> Fault {
+        let path = bounded(path);
+        let (place, name) = (path.to_owned(), self.called(path));
+        match field.map(|field| (self::path(field), shown(field))) {
+            Some((step, field)) if path.is_empty() => {
+                fault(step, "one value", None, format!("`{field}` is given twice; keep one of the two"))
+            }
+            Some((step, field)) => {
+                let message = format!("`{name}` has the field `{field}` twice; keep one of the two");
+                fault(place + &step, "one value", None, message)
+            }
+            None => fault(place, "one value", None, format!("`{name}` has a field twice; keep one of the two")),
+        }
+    }
+
+    /// The value at the path is nested too deep.
+    pub fn too_deep(self, path: &str) -> Fault {
+        let path = bounded(path);
+        fault(path.to_owned(), "fewer levels", None, format!("`{}` is nested too deep; flatten it", self.called(path)))
+    }
+
+    /// Too many alternatives may fit the value at the path.
+    pub fn ambiguous(self, path: &str) -> Fault {
+        let path = bounded(path);
+        let message = format!(
+            "`{}` is too ambiguous to check within its limits; send less of it, or give the alternatives of its schema a tag",
+            self.called(path)
+        );
+        fault(path.to_owned(), "a value that few alternatives may fit", None, message)
+    }
+
+    /// The text is not JSON.
+    pub fn malformed(self, expected: &str, at: usize) -> Fault {
+        let (what, remedy) = match self.name {
+            "arguments" => ("a JSON object", "send one JSON object"),
+            _ => ("JSON", "return valid JSON"),
+        };
+        let (name, verb) = (self.name, if self.name.ends_with('s') { "are" } else { "is" });
+        let message = format!("the {name} {verb} not {what}: byte {at} should be {expected}; {remedy}");
+        fault(String::new(), expected, None, message)
+    }
 }
 
 pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str> + Clone) -> Fault {

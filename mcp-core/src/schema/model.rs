@@ -241,6 +241,11 @@ impl Model {
         NodeId(u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX))
     }
 
+    /// Makes every format a rule.
+    pub fn check_formats(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.string.checks_format = true);
+    }
+
     /// Adds the nodes of another model, and returns its root.
     pub(crate) fn import(&mut self, other: Self) -> NodeId {
         let offset = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);

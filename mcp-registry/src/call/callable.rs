@@ -45,8 +45,10 @@ struct Inner {
 #[allow(clippy::struct_excessive_bools, reason = "each skips another step")]
 pub(crate) struct Plan {
     pub(crate) wraps: bool,
-    /// Whether some arguments must be checked by the validator.
-    pub(crate) may_need_check: bool,
+    /// Whether arguments are checked before they are read.
+    pub(crate) checks_first: bool,
+    /// Whether types can reject arguments that fit the schema until these are edited.
+    pub(crate) may_need_edits: bool,
     /// Whether results are checked against the output schema.
     pub(crate) checks_output: bool,
     /// Whether the tool uses its context.
@@ -145,7 +147,8 @@ impl Callable {
             // A schema that panics fails where it is used.
             Plan {
                 wraps: guard(|| self.wraps_output()).unwrap_or_default(),
-                may_need_check: guard(|| self.checks().may_need_validator()).unwrap_or(true),
+                checks_first: self.checks().is_checked_first(),
+                may_need_edits: self.checks().may_need_edits(),
                 checks_output: settings.output_check.applies()
                     && guard(|| self.output_schema().is_some()).unwrap_or(true),
                 uses_context: !definition.needs().is_empty() || matches!(definition.handler, Handler::Dynamic(_)),

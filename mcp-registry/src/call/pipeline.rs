@@ -115,7 +115,7 @@ impl<'a> Call<'a> {
         }
         let (called, arguments) = (self.called(), self.request.arguments);
         acquire(self.settings, called)?;
-        called.check_arguments(self.settings, arguments)?;
+        let arguments = &*called.check(self.settings, arguments)?;
         let cx = if self.tool.plan(self.settings).uses_context {
             self.context()
         } else {
@@ -123,7 +123,7 @@ impl<'a> Call<'a> {
         };
         if let Handler::Inline(call) = self.tool.definition().handler {
             // A tool on this thread cannot be stopped, so it needs no limits.
-            return Ok(Begun::Returned(called.call_inline(call, &cx, arguments, out)?));
+            return Ok(Begun::Returned(called.call_inline(self.settings, call, &cx, arguments, out)?));
         }
         let run = Run::with_limits(self.settings, called, self.limits(self.started.at));
         Ok(match run.start(run.context(cx), arguments, out)? {

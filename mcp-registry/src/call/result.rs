@@ -1,5 +1,6 @@
 //! Turns what a tool returned into a result, as a value or as bytes.
 
+use std::borrow::Cow;
 use std::io;
 
 use mcp_core::error::{ResultTooLargeError, SerializationError};
@@ -92,18 +93,16 @@ pub(crate) fn complete(
         Returned::Json => {
             let json = out.get(value..).unwrap_or_default();
             check_size(called, json.len(), plan.max_result)?;
-            let makes_value = writer.makes_values();
-            let data = (makes_value || plan.checks_output).then(|| data(called, plan.wraps, json)).transpose()?;
-            match data {
-                Some(data) if makes_value => Box::new(ToolResult::data(data)),
-                data => {
-                    if plan.checks_output {
-                        check_output(called, data.as_ref())?;
-                    }
-                    writer.after(plan.wraps, value, notices, out);
-                    return Ok(Answer::Written);
-                }
+            if plan.checks_output {
+                check_output(called, &data_text(plan.wraps, json))?;
             }
+            if !writer.makes_values() {
+                writer.after(plan.wraps, value, notices, out);
+                return Ok(Answer::Written);
+            }
+            let mut result = Box::new(ToolResult::data(data(called, plan.wraps, json)?));
+            add_notices(&mut result.meta, notices);
+            return Ok(Answer::Result(result));
         }
         // Some clients reject a result without content.
         Returned::Content(blocks) if blocks.is_empty() => Box::new(ToolResult::success()),
@@ -118,7 +117,7 @@ pub(crate) fn complete(
         Returned::Nothing => Box::new(ToolResult::success()),
     };
     if plan.checks_output && !result.is_failure() {
-        check_output(called, result.data.as_ref())?;
+        check_output(called, &result.data.as_ref().unwrap_or(&Value::Null).to_string())?;
     }
     add_notices(&mut result.meta, notices);
     Ok(Answer::Result(result))
@@ -180,8 +179,14 @@ fn json_size(value: &impl Serialize) -> Result<usize, Error> {
     Ok(count.0)
 }
 
-fn check_output(CalledTool { tool, name }: CalledTool<'_>, data: Option<&Value>) -> Result<(), Error> {
-    let faults = tool.checks().output_faults(data.unwrap_or(&Value::Null)).faults;
+/// The data of a result, as JSON.
+fn data_text(wraps: bool, json: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(json);
+    if wraps || !text.starts_with('{') { format!("{{\"result\":{text}}}").into() } else { text }
+}
+
+fn check_output(CalledTool { tool, name }: CalledTool<'_>, data: &str) -> Result<(), Error> {
+    let faults = tool.checks().check_output(data).faults;
     if faults.is_empty() {
         return Ok(());
     }

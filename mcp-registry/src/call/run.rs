@@ -1,5 +1,6 @@
 //! Runs a tool within its limits: on the caller's thread, as a future, or on the pool.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -33,12 +34,35 @@ pub(crate) fn is_heavy(tool: &Callable, arguments: &str) -> bool {
 
 /// Checks the arguments on this thread, without running the tool. The error lists every fault.
 pub(crate) fn check_here(tool: &Callable, arguments: &str) -> Result<(), Error> {
-    tool.checks().check_arguments(arguments)?;
+    let arguments = tool.checks().check(arguments)?;
     if let Some(entry) = tool.definition().entry() {
-        let checked = guard(|| entry.check(arguments)).map_err(|panicked| panicked.into_error(tool.name()))?;
-        checked.map_err(|faults| tool.checks().explain_rejection(arguments, faults))?;
+        let check = |json: &str| entry.check(json).map_err(CallError::Arguments);
+        let checked = guard(|| with_edits(tool, tool.checks().may_need_edits(), &arguments, check));
+        match checked.map_err(|panicked| panicked.into_error(tool.name()))? {
+            Err(CallError::Arguments(faults)) => {
+                return Err(tool.checks().explain_rejection(&arguments, faults).into());
+            }
+            Ok(()) | Err(_) => {}
+        }
     }
     Ok(())
+}
+
+/// Calls a tool with arguments that were not checked. If the types reject them, but the schema accepts them, such as `2.0`
+/// in a list of integers, the tool is called with what the types accept.
+fn with_edits<T>(
+    tool: &Callable,
+    may_need_edits: bool,
+    arguments: &str,
+    mut call: impl FnMut(&str) -> Result<T, CallError>,
+) -> Result<T, CallError> {
+    match call(arguments) {
+        Err(CallError::Arguments(faults)) if may_need_edits => match tool.checks().edited(arguments) {
+            Some(edited) => call(&edited),
+            None => Err(CallError::Arguments(faults)),
+        },
+        returned => returned,
+    }
 }
 
 /// Runs a job that parses a large message on the pool, one such job at a time, within the time limit of a call.
@@ -147,22 +171,24 @@ impl Future for Running {
 }
 
 impl CalledTool<'_> {
-    /// Checks the arguments with the validator, if that is needed.
+    /// Checks the arguments, if that is done before they are read. Returns them as the types read them.
     #[inline]
-    pub(crate) fn check_arguments(self, settings: &Settings, arguments: &str) -> Result<(), Error> {
-        if self.tool.plan(settings).may_need_check { self.tool.checks().check_arguments(arguments) } else { Ok(()) }
+    pub(crate) fn check<'a>(self, settings: &Settings, arguments: &'a str) -> Result<Cow<'a, str>, Error> {
+        if self.tool.plan(settings).checks_first { self.tool.checks().check(arguments) } else { Ok(arguments.into()) }
     }
 
-    /// Runs an `inline` tool.
     #[inline]
     pub(crate) fn call_inline(
         self,
+        settings: &Settings,
         call: SyncHandler,
         cx: &ToolContext,
         arguments: &str,
         out: &mut Vec<u8>,
     ) -> Result<Returned, Error> {
-        self.returned(guard(|| call(cx, Input::new(arguments), out)), arguments)
+        let may_need_edits = self.tool.plan(settings).may_need_edits;
+        let call = |json: &str| call(cx, Input::new(json), out);
+        self.returned(guard(|| with_edits(self.tool, may_need_edits, arguments, call)), arguments)
     }
 
     /// What the tool returned, or the error of the call.
@@ -216,8 +242,8 @@ impl<'a> Run<'a> {
         if is_heavy(self.called.tool, arguments) {
             return self.reading_on_pool(cx, arguments, out).await;
         }
-        self.called.check_arguments(self.settings, arguments)?;
-        match self.start(cx, arguments, out)? {
+        let arguments = self.called.check(self.settings, arguments)?;
+        match self.start(cx, &arguments, out)? {
             Started::Done(returned) => Ok(returned),
             Started::Running(running) => self.finish(running, out).await,
         }
@@ -226,11 +252,17 @@ impl<'a> Run<'a> {
     /// Starts the tool with checked arguments. The future of a quick tool is polled once, so that it needs no task,
     /// timer or waker if it is ready.
     pub(crate) fn start(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Started, Error> {
-        let called = self.called;
+        let (called, settings) = (self.called, self.settings);
+        let may_need_edits = called.tool.plan(settings).may_need_edits;
         match &called.tool.definition().handler {
-            Handler::Inline(call) => called.call_inline(*call, &cx, arguments, out).map(Started::Done),
+            Handler::Inline(call) => called.call_inline(settings, *call, &cx, arguments, out).map(Started::Done),
             Handler::Async(call) => {
-                let future = guard(|| call(cx, Input::new(arguments)));
+                let future = guard(|| {
+                    if !may_need_edits {
+                        return call(cx, Input::new(arguments));
+                    }
+                    with_edits(called.tool, true, arguments, |json| call(cx.clone(), Input::new(json)))
+                });
                 match called.returned(future, arguments)? {
                     Some(future) => self.poll_once(future, out),
                     None => Ok(Started::Done(Returned::Nothing)),
@@ -241,7 +273,8 @@ impl<'a> Run<'a> {
                 let (owned, call, tool) = (arguments.to_owned(), *call, called.tool.clone());
                 let job = move || {
                     let (begun, mut json) = (Instant::now(), Vec::with_capacity(TYPICAL_RESULT_BYTES));
-                    let returned = call(&cx, Input::new(&owned), &mut json);
+                    let call = |arguments: &str| call(&cx, Input::new(arguments), &mut json);
+                    let returned = with_edits(&tool, may_need_edits, &owned, call);
                     tool.record_job(begun.elapsed());
                     (returned, json, owned)
                 };
@@ -341,14 +374,12 @@ impl<'a> Run<'a> {
 
     /// Runs the tool, but parses and checks the arguments on the pool, where a job can be abandoned.
     async fn reading_on_pool(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
-        let permit = self.lock_reading(arguments).await?;
+        let permit = self.lock_reading().await?;
         let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
+        let may_need_edits = tool.plan(self.settings).may_need_edits;
         match &self.called.tool.definition().handler {
             Handler::Dynamic(handler) => {
-                let job = move || {
-                    tool.checks().check_arguments(&json)?;
-                    parsed(&tool, &json)
-                };
+                let job = move || parsed(&tool, &tool.checks().check(&json)?);
                 let arguments = self.step_on_pool(permit, job).await??;
                 self.finish(self.unpolled(dynamic(handler, cx, arguments)), out).await
             }
@@ -364,9 +395,10 @@ impl<'a> Run<'a> {
                         // Do not start a tool whose caller no longer waits.
                         limits.reached(Instant::now()).is_none() && !is_stopped.is_cancelled()
                     };
-                    tool.checks().check_arguments(&json)?;
+                    let json = checked(&tool, json)?;
                     let mut out = Vec::new();
-                    let returned = call(&cx, Input::new(&json).on_read(&on_read), &mut out);
+                    let call = |json: &str| call(&cx, Input::new(json).on_read(&on_read), &mut out);
+                    let returned = with_edits(&tool, may_need_edits, &json, call);
                     Ok::<_, Error>((returned, out, json))
                 };
                 let output = self.supervise(self.on_pool(job)?, Some(&stopped)).await?;
@@ -377,8 +409,9 @@ impl<'a> Run<'a> {
             Handler::Async(call) => {
                 let call = *call;
                 let job = move || {
-                    tool.checks().check_arguments(&json)?;
-                    Ok::<_, Error>((call(cx, Input::new(&json)), json))
+                    let json = checked(&tool, json)?;
+                    let call = |json: &str| call(cx.clone(), Input::new(json));
+                    Ok::<_, Error>((with_edits(&tool, may_need_edits, &json, call), json))
                 };
                 let (future, arguments) = self.step_on_pool(permit, job).await??;
                 match self.called.returned(Ok(future), &arguments)? {
@@ -390,9 +423,11 @@ impl<'a> Run<'a> {
     }
 
     /// Acquires the lock under which the arguments are parsed and checked, if they need one.
-    async fn lock_reading(&self, arguments: &str) -> Result<Option<AsyncLockGuard>, Error> {
-        let needs_check = || guard(|| self.called.tool.checks().needs_validator(arguments)).unwrap_or(true);
-        let lock = self.called.tool.read_lock().or_else(|| needs_check().then_some(&self.settings.large_arguments));
+    async fn lock_reading(&self) -> Result<Option<AsyncLockGuard>, Error> {
+        let tool = self.called.tool;
+        // What is checked first may become a value, which takes many times the memory of the text.
+        let is_value = matches!(tool.definition().handler, Handler::Dynamic(_));
+        let lock = tool.read_lock().or_else(|| is_value.then_some(&self.settings.large_arguments));
         match lock {
             Some(lock) => self.supervise(Box::pin(lock.acquire()), None).await.map(Some),
             None => Ok(None),
@@ -433,7 +468,7 @@ impl<'a> Run<'a> {
         if !is_heavy(self.called.tool, arguments) {
             return check_here(self.called.tool, arguments);
         }
-        let permit = self.lock_reading(arguments).await?;
+        let permit = self.lock_reading().await?;
         let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
         self.step_on_pool(permit, move || check_here(&tool, &json)).await?
     }
@@ -446,6 +481,14 @@ impl<'a> Run<'a> {
         let permit = self.supervise(Box::pin(self.settings.large_arguments.acquire()), None).await?;
         let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
         self.step_on_pool(Some(permit), move || parsed(&tool, &json)).await?
+    }
+}
+
+/// The arguments as the types read them.
+fn checked(tool: &Callable, arguments: String) -> Result<String, Error> {
+    match tool.checks().check(&arguments)? {
+        Cow::Owned(edited) => Ok(edited),
+        Cow::Borrowed(_) => Ok(arguments),
     }
 }
 

@@ -15,7 +15,7 @@ use super::definition::Definition;
 use super::link::{Expected, package_key};
 use super::lint::LintPolicy;
 use super::overrides::{Override, apply};
-use super::tool::{NamedDefinition, RegisteredTool};
+use super::tool::RegisteredTool;
 
 /// The inputs of a catalog.
 #[derive(Default)]

@@ -7,6 +7,7 @@ use mcp_core::context::{BoxFuture, StateType};
 use mcp_core::entry::{Call, Hints, Input, Timeout, ToolEntry, ToolFuture};
 use mcp_core::error::{CallError, Origin};
 use mcp_core::output::{OutputSchema, Returned};
+use mcp_core::support::schema::{Model, ReadError};
 use mcp_core::{ToolContext, ToolError, ToolResult};
 use serde_json::Value;
 
@@ -102,12 +103,34 @@ impl Definition {
         self.entry().map_or(&[], |entry| entry.needs)
     }
 
-    /// Generates the schema of the arguments.
-    pub(crate) fn input_schema(&self) -> Value {
+    /// Generates the schema of the arguments, as JSON.
+    pub(crate) fn input_schema(&self) -> Arc<str> {
+        let mut json = Vec::new();
         match &self.schemas {
-            Schemas::Typed(entry) => entry.generate_input_schema(),
-            Schemas::Explicit { input, .. } => input.clone(),
+            Schemas::Typed(entry) => entry.write_input_schema(&mut json),
+            Schemas::Explicit { input, .. } => return input.to_string().into(),
         }
+        String::from_utf8_lossy(&json).into()
+    }
+
+    /// Generates the schema that decides which arguments fit.
+    pub(crate) fn input_model(&self) -> Result<Model, ReadError> {
+        match &self.schemas {
+            Schemas::Typed(entry) => entry.generate_input_model(),
+            Schemas::Explicit { input, .. } => Model::read(input, true),
+        }
+    }
+
+    /// Whether the author wrote a schema for the arguments or for one of them.
+    pub(crate) fn has_explicit_input(&self) -> bool {
+        self.entry().is_none_or(|entry| {
+            entry.input_schema.is_some() || entry.params.iter().any(|param| param.explicit_schema.is_some())
+        })
+    }
+
+    /// Whether the author wrote a schema for the results.
+    pub(crate) fn has_explicit_output(&self) -> bool {
+        self.entry().is_none_or(|entry| entry.output_schema.is_some())
     }
 
     /// Generates the schema of the results.
@@ -128,7 +151,7 @@ impl Definition {
 
     /// Everything that a [`Tool`](crate::catalog::dynamic::Tool) can set, for comparison.
     fn facts(&self) -> impl PartialEq + use<'_> {
-        let schemas = (self.input_schema(), self.output_schema().map(|output| output.schema));
+        let schemas = (self.input_schema(), self.output_schema());
         let texts = (&self.name, &self.title, &self.description, &self.version);
         (schemas, texts, self.hints, self.timeout, self.max_result, &self.tags, &self.aliases, &self.allow)
     }

@@ -12,8 +12,8 @@ use mcp_core::entry::{Hints, Timeout, ToolEntry};
 use mcp_core::error::{Contender, Origin};
 use mcp_core::message::JsonObject;
 use mcp_core::name::{NameError, ToolName};
-use mcp_core::output::OutputSchema;
 use mcp_core::param::Param;
+use mcp_core::support::schema::{Model, ReadError};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
@@ -68,26 +68,57 @@ struct Output {
 }
 
 /// A tool's schema; cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolSchema(Arc<Value>);
+#[derive(Clone)]
+pub struct ToolSchema(Arc<SchemaInner>);
+
+struct SchemaInner {
+    json: Arc<str>,
+    /// Parsed on first use.
+    value: OnceLock<Value>,
+}
+
+impl ToolSchema {
+    fn new(json: Arc<str>) -> Self {
+        Self(Arc::new(SchemaInner { json, value: OnceLock::new() }))
+    }
+
+    /// The schema as JSON.
+    pub fn json(&self) -> &str {
+        &self.0.json
+    }
+}
+
+impl PartialEq for ToolSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.json() == other.json() || **self == **other
+    }
+}
+
+impl Eq for ToolSchema {}
+
+impl fmt::Debug for ToolSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
 
 impl Deref for ToolSchema {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        &self.0
+        self.0.value.get_or_init(|| serde_json::from_str(self.json()).unwrap_or_default())
     }
 }
 
 impl Serialize for ToolSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        (**self).serialize(serializer)
     }
 }
 
 impl fmt::Display for ToolSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        (**self).fmt(f)
     }
 }
 
@@ -308,7 +339,7 @@ impl RegisteredTool {
 
     /// The schema of its arguments, created on first use.
     pub fn input_schema(&self) -> &ToolSchema {
-        self.0.input.get_or_init(|| ToolSchema(Arc::new(self.definition().input_schema())))
+        self.0.input.get_or_init(|| ToolSchema::new(self.definition().input_schema()))
     }
 
     /// The schema of its results, created on first use.
@@ -324,7 +355,7 @@ impl RegisteredTool {
     fn output(&self) -> Option<&Output> {
         let output = self.0.output.get_or_init(|| {
             let output = self.definition().output_schema();
-            output.map(|OutputSchema { schema, wraps, .. }| Output { schema: ToolSchema(Arc::new(schema)), wraps })
+            output.map(|output| Output { schema: ToolSchema::new(Arc::clone(output.json())), wraps: output.wraps() })
         });
         output.as_ref()
     }
@@ -354,10 +385,6 @@ impl Subject for RegisteredTool {
         Self::name(self)
     }
 
-    fn origin(&self) -> &Origin {
-        Self::origin(self)
-    }
-
     fn entry(&self) -> Option<&'static ToolEntry> {
         self.definition().entry()
     }
@@ -366,9 +393,14 @@ impl Subject for RegisteredTool {
         self.input_schema()
     }
 
-    #[cfg(feature = "validate")]
-    fn output(&self) -> Option<&Value> {
-        self.output_schema().map(Deref::deref)
+    fn input_model(&self) -> Result<Model, ReadError> {
+        self.definition().input_model()
+    }
+
+    fn output_model(&self) -> Option<Result<Model, ReadError>> {
+        // Types enforce their own formats, and may write more than those allow.
+        let checks_formats = self.definition().has_explicit_output();
+        self.output_schema().map(|schema| Model::read(schema, checks_formats))
     }
 }
 

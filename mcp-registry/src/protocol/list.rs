@@ -1,5 +1,6 @@
 //! `tools/list`: the first page is encoded once per version and set of tools, and then copied.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
@@ -12,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::Server;
 use super::decode::SERVER_INFO;
-use super::encode::{respond, respond_result};
+use super::encode::respond_result;
 use super::errors::invalid_params;
 use crate::catalog::Catalog;
-use crate::catalog::tool::RegisteredTool;
+use crate::catalog::tool::{RegisteredTool, ToolSchema};
 
 /// The encoded lists of one set of tools.
 pub(super) struct Lists {
@@ -30,44 +31,90 @@ const CHANGES: [ProtocolVersion; 3] =
     [ProtocolVersion::V2025_03_26, ProtocolVersion::V2025_06_18, ProtocolVersion::V2026_07_28];
 
 /// A tool as clients see it.
-#[derive(Serialize)]
 pub(crate) struct ListedTool<'a> {
     pub(crate) name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<&'a str>,
     pub(crate) description: &'a str,
-    #[serde(rename = "inputSchema")]
-    pub(crate) input_schema: Value,
-    #[serde(rename = "outputSchema", skip_serializing_if = "Option::is_none")]
-    pub(crate) output_schema: Option<Value>,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub(crate) annotations: Value,
-    #[serde(rename = "_meta", skip_serializing_if = "Value::is_null")]
-    pub(crate) meta: Value,
+    /// As JSON.
+    pub(crate) input_schema: Cow<'a, str>,
+    /// As JSON.
+    pub(crate) output_schema: Option<Cow<'a, str>>,
+    pub(crate) annotations: JsonObject,
+    pub(crate) meta: JsonObject,
 }
 
 impl<'a> ListedTool<'a> {
     fn new(tool: &'a RegisteredTool, version: ProtocolVersion) -> Self {
-        let schema = |schema: &Value| {
-            let mut schema = schema.clone();
-            if !version.is_stateless() {
-                boolean_schemas_as_objects(&mut schema);
+        let schema = |schema: &'a ToolSchema, is_explicit: bool| {
+            // Derived schemas have no booleans in place of schemas.
+            if version.is_stateless() || !is_explicit {
+                return Cow::Borrowed(schema.json());
             }
-            schema
+            let mut schema = Value::clone(schema);
+            boolean_schemas_as_objects(&mut schema);
+            Cow::Owned(schema.to_string())
         };
         let has_titles = version >= ProtocolVersion::V2025_06_18;
-        let annotations = if version >= ProtocolVersion::V2025_03_26 { tool.annotations() } else { JsonObject::new() };
-        let meta = if has_titles { tool.meta() } else { JsonObject::new() };
+        let definition = tool.definition();
+        let output = tool.output_schema().filter(|_| has_titles);
         Self {
             name: tool.wire_name(),
             title: tool.title().filter(|_| has_titles),
             description: tool.description(),
-            input_schema: schema(tool.input_schema()),
-            output_schema: tool.output_schema().filter(|_| has_titles).map(|output| schema(output)),
-            annotations: if annotations.is_empty() { Value::Null } else { annotations.into() },
-            meta: if meta.is_empty() { Value::Null } else { meta.into() },
+            input_schema: schema(tool.input_schema(), definition.has_explicit_input()),
+            output_schema: output.map(|output| schema(output, definition.has_explicit_output())),
+            annotations: if version >= ProtocolVersion::V2025_03_26 { tool.annotations() } else { JsonObject::new() },
+            meta: if has_titles { tool.meta() } else { JsonObject::new() },
         }
     }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let Self { name, title, description, input_schema, output_schema, annotations, meta } = self;
+        out.push(b'{');
+        write_member("name", name, out);
+        if let Some(title) = title {
+            write_member(",title", title, out);
+        }
+        write_member(",description", description, out);
+        out.extend_from_slice(br#","inputSchema":"#);
+        out.extend_from_slice(input_schema.as_bytes());
+        if let Some(schema) = output_schema {
+            out.extend_from_slice(br#","outputSchema":"#);
+            out.extend_from_slice(schema.as_bytes());
+        }
+        if !annotations.is_empty() {
+            write_member(",annotations", annotations, out);
+        }
+        if !meta.is_empty() {
+            write_member(",_meta", meta, out);
+        }
+        out.push(b'}');
+    }
+}
+
+/// Appends a member of an object. The key begins with a comma if the member is not the first one.
+fn write_member(key: &str, value: &impl Serialize, out: &mut Vec<u8>) {
+    let (comma, key) = key.strip_prefix(',').map_or((false, key), |key| (true, key));
+    if comma {
+        out.push(b',');
+    }
+    out.push(b'"');
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
+    // The texts and values of a tool can always be serialised.
+    let _ = serde_json::to_writer(out, value);
+}
+
+/// Appends tools as a list.
+fn write_tools(tools: &[&RegisteredTool], version: ProtocolVersion, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"tools":["#);
+    for (index, tool) in tools.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        ListedTool::new(tool, version).write(out);
+    }
+    out.push(b']');
 }
 
 #[cfg(feature = "rmcp")]
@@ -128,11 +175,10 @@ impl Server {
     /// Appends the list of `list_tools`: all tools on one page.
     pub(super) fn write_legacy_list(&self, id: &Id<'_>, out: &mut Vec<u8>) {
         let catalog = self.0.registry.catalog();
-        let tools: Vec<ListedTool<'_>> = visible_tools(&catalog)
-            .into_iter()
-            .map(|tool| ListedTool::new(tool, ProtocolVersion::V2025_06_18))
-            .collect();
-        respond(id, &json!({ "tools": tools }), out);
+        respond_result(id, out, |out| {
+            write_tools(&visible_tools(&catalog), ProtocolVersion::V2025_06_18, out);
+            out.push(b'}');
+        });
     }
 
     /// The lists of the current tools.
@@ -151,21 +197,20 @@ impl Server {
         let start = tools.partition_point(|tool| tool.wire_name() <= after);
         let end = start.saturating_add(self.0.settings.page_size).min(tools.len());
         let page = &tools[start..end];
-        let shown: Vec<ListedTool<'_>> = page.iter().map(|tool| ListedTool::new(tool, version)).collect();
-        let mut result = json!({ "tools": shown });
-        if let Value::Object(result) = &mut result {
-            if let Some(last) = page.last().filter(|_| end < tools.len()) {
-                result.insert("nextCursor".to_owned(), encode_cursor(last.wire_name()).into());
-            }
-            if version.is_stateless() {
-                let ttl = tools.iter().map(|tool| tool.cache_ttl()).min().unwrap_or_default();
-                result.insert("ttlMs".to_owned(), (u64::from(ttl) * 1000).into());
-                result.insert("cacheScope".to_owned(), "public".into());
-                result.insert("resultType".to_owned(), "complete".into());
-                result.insert("_meta".to_owned(), json!({ SERVER_INFO: self.implementation() }));
-            }
+        let mut out = Vec::new();
+        write_tools(page, version, &mut out);
+        if let Some(last) = page.last().filter(|_| end < tools.len()) {
+            write_member(",nextCursor", &encode_cursor(last.wire_name()), &mut out);
         }
-        result.to_string().into_bytes()
+        if version.is_stateless() {
+            let ttl = tools.iter().map(|tool| tool.cache_ttl()).min().unwrap_or_default();
+            write_member(",ttlMs", &(u64::from(ttl) * 1000), &mut out);
+            write_member(",cacheScope", &"public", &mut out);
+            write_member(",resultType", &"complete", &mut out);
+            write_member(",_meta", &json!({ SERVER_INFO: self.implementation() }), &mut out);
+        }
+        out.push(b'}');
+        out
     }
 }
 

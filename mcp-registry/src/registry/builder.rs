@@ -25,7 +25,6 @@ use crate::catalog::overrides::{Change, Override};
 use crate::catalog::tool::RegisteredTool;
 use crate::registry::{Registry, Snapshot};
 use crate::runtime::Runtime;
-use crate::validate::unchecked;
 
 /// Builds a [`Registry`]. [`build`](Self::build) reports every problem at once.
 #[must_use]
@@ -285,15 +284,13 @@ impl RegistryBuilder {
     /// Builds the registry. `place` is where that happens, for errors.
     pub(crate) fn build_at(self, place: &Location<'_>) -> Result<Registry, RegistrationError> {
         let Self { assembly, mut settings, problems: found, limit, tool_settings } = self;
-        let (lint, allowed) = (assembly.lint, assembly.unchecked.iter().map(|it| it.name.clone()).collect::<Vec<_>>());
+        let lint = assembly.lint;
         let (catalog, mut problems) = assembly.assemble(place);
         let tools = catalog.list_registered_tools();
         problems.extend(found);
         problems.extend(tools.iter().flat_map(|tool| missing_state(tool, &settings.state)));
         let mut call_settings = vec![CallSettings::default(); tools.len()];
         problems.extend(tool_settings.into_iter().filter_map(|setting| setting.apply(&catalog, &mut call_settings)));
-        let refused = tools.iter().filter(|tool| !allowed.iter().any(|name| name == tool.name()));
-        problems.extend(refused.filter_map(unchecked));
         RegistrationError::check(problems)?;
         let callable = |(tool, CallSettings { trust, limit }): (&RegisteredTool, CallSettings)| {
             Callable::new(tool.clone(), trust, limit.map(Bucket::new))

@@ -22,7 +22,6 @@ use crate::catalog::lint::LintPolicy;
 use crate::catalog::tool::{RegisteredTool, ToolSchema};
 pub use crate::registry::builder::RegistryBuilder;
 use crate::util::lock::lock;
-use crate::validate;
 
 /// Lists and calls tools. It is cheap to clone; clones share their tools.
 ///

@@ -16,11 +16,13 @@ use crate::util::panic::Panicked;
 /// A tool as clients of a version see it.
 pub(super) fn tool(tool: &RegisteredTool, version: ProtocolVersion) -> Tool {
     let listed = tool.listed(version);
-    let mut tool = Tool::new(listed.name.to_owned(), listed.description.to_owned(), object(listed.input_schema));
+    let mut tool = Tool::new(listed.name.to_owned(), listed.description.to_owned(), parsed(&listed.input_schema));
     tool.title = listed.title.map(ToOwned::to_owned);
-    tool.output_schema = listed.output_schema.map(|schema| object(schema).into());
-    tool.annotations = serde_json::from_value(listed.annotations).ok();
-    tool.meta = Some(object(listed.meta)).filter(|meta| !meta.is_empty()).map(Into::into);
+    tool.output_schema = listed.output_schema.map(|schema| parsed(&schema).into());
+    tool.annotations = Some(listed.annotations)
+        .filter(|annotations| !annotations.is_empty())
+        .and_then(|annotations| serde_json::from_value(annotations.into()).ok());
+    tool.meta = Some(listed.meta).filter(|meta| !meta.is_empty()).map(Into::into);
     tool
 }
 
@@ -29,6 +31,11 @@ fn object(value: Value) -> JsonObject {
         Value::Object(object) => object,
         _ => JsonObject::new(),
     }
+}
+
+/// A schema as rmcp has it.
+fn parsed(schema: &str) -> JsonObject {
+    serde_json::from_str(schema).unwrap_or_default()
 }
 
 /// Converts a result, for clients with or without `structuredContent`.

@@ -43,15 +43,13 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// A harness for only these tools. Every caller is trusted, and results are checked against the output schemas
-    /// (with the feature `validate`).
+    /// A harness for only these tools. Every caller is trusted, and results are checked against the output schemas.
     #[track_caller]
     pub fn for_tools(
         tools: impl IntoIterator<Item = &'static ToolEntry>,
         setup: impl FnOnce(RegistryBuilder) -> RegistryBuilder,
     ) -> Result<Self, RegistrationError> {
-        let check = if cfg!(feature = "validate") { OutputCheck::Always } else { OutputCheck::Never };
-        let builder = Registry::builder_of(tools).trust(TrustLevel::Trusted).check_output(check);
+        let builder = Registry::builder_of(tools).trust(TrustLevel::Trusted).check_output(OutputCheck::Always);
         setup(builder).build().map(Self::new)
     }
 

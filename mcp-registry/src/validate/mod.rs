@@ -1,35 +1,41 @@
-//! Enforces schemas: types do it where they can, and a validator does the rest.
+//! Enforces schemas: checks JSON text against the model of a schema, explains what is wrong, makes samples.
 //!
-//! The validator runs for tools that need it ([`Need`]), and for every rejected call, to report every fault at once. It is
-//! compiled when it is first needed. Without the feature `validate` there is none, and a tool that needs it is not
-//! registered unless the builder allows it.
+//! Arguments are checked before the types read them, unless the types are plain ones that enforce everything their schema
+//! says ([`Param::is_enforced_by_type`](mcp_core::param::Param::is_enforced_by_type)); then the check only explains what they
+//! reject. A schema is prepared when it is first needed.
 
-#[cfg(feature = "validate")]
-mod compile;
-#[cfg(feature = "validate")]
-mod explain;
+pub(crate) mod check;
 mod formats;
 pub(crate) mod map_keys;
 mod pattern;
+mod plan;
 mod recursion;
+mod report;
 mod sample;
+mod scan;
 #[cfg(test)]
 mod tests;
-mod unenforced;
-#[cfg(feature = "validate")]
-mod walk;
+mod union;
+mod words;
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use mcp_core::Error;
 use mcp_core::entry::ToolEntry;
-use mcp_core::error::{Fault, Origin, RegistrationProblem, SchemaError, ValidationError};
-use mcp_core::support::parse_arguments;
+use mcp_core::error::{Fault, SchemaError};
+use mcp_core::param::{Constraint, Param};
+use mcp_core::support::cut;
+use mcp_core::support::faults::{ARGUMENTS, RESULT, listed};
+use mcp_core::support::schema::{Model, ReadError};
 use serde_json::Value;
 
+use self::check::{How, Schema, Secrets};
+pub(crate) use self::formats::FORMATS;
+use self::formats::format;
+use self::pattern::Pattern;
 pub(crate) use self::recursion::{recursive_type, slow_type};
-pub(crate) use self::sample::{Document, FORMATS, types};
-pub(crate) use self::unenforced::{Need, Unenforced};
+pub(crate) use self::sample::{Document, types};
 use crate::util::panic::guard;
 
 /// Schemas, and the types that enforce a part of them.
@@ -37,237 +43,209 @@ pub(crate) trait Subject {
     /// The name for errors.
     fn name(&self) -> &str;
 
-    /// Where it is defined.
-    fn origin(&self) -> &Origin;
-
-    /// The entry whose parameters are types; none where the schemas are all that is known.
+    /// The entry with typed parameters; `None` where only schemas are known.
     fn entry(&self) -> Option<&'static ToolEntry>;
 
-    /// The schema of the arguments.
+    /// The published schema of the arguments.
     fn input(&self) -> &Value;
 
+    /// The schema that decides which arguments fit.
+    fn input_model(&self) -> Result<Model, ReadError>;
+
     /// The schema of the results.
-    #[cfg(feature = "validate")]
-    fn output(&self) -> Option<&Value>;
+    fn output_model(&self) -> Option<Result<Model, ReadError>>;
 }
 
 /// The checks of a subject, each prepared once.
 pub(crate) struct Checks<S> {
     subject: S,
-    need: OnceLock<Need>,
-    #[cfg(feature = "validate")]
-    input: OnceLock<compile::Compiled>,
-    #[cfg(feature = "validate")]
-    output: OnceLock<Option<compile::Compiled>>,
+    input: OnceLock<Prepared>,
+    /// The schema of the arguments in which every format is a rule. It explains what only a type rejects.
+    with_formats: OnceLock<Option<Schema>>,
+    output: OnceLock<Option<Prepared>>,
 }
+
+/// A schema that values can be checked against, or why there is none.
+type Prepared = Result<Schema, String>;
 
 /// How many faults are reported.
 const MAX_FAULTS: usize = 20;
 
-/// Messages of more bytes are large: they are checked one at a time, on threads that may block.
+/// Messages of more bytes are large: they are read and checked on threads that may block.
 pub(crate) const LARGE: usize = 64 * 1024;
 
 /// The keywords that hold definitions.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
-/// What is expected of a value with a fault that is too deeply nested to be explained.
-const INVALID_INSIDE: &str = "as its schema says at every level";
+/// The most bytes that are quoted from a schema.
+const QUOTED: usize = 160;
+
+fn prepare(model: Result<Model, ReadError>) -> Prepared {
+    Schema::new(model.map_err(|error| error.to_string())?)
+}
 
 impl<S: Subject> Checks<S> {
     pub(crate) const fn new(subject: S) -> Self {
-        Self {
-            subject,
-            need: OnceLock::new(),
-            #[cfg(feature = "validate")]
-            input: OnceLock::new(),
-            #[cfg(feature = "validate")]
-            output: OnceLock::new(),
-        }
+        Self { subject, input: OnceLock::new(), with_formats: OnceLock::new(), output: OnceLock::new() }
     }
 
     pub(crate) const fn subject(&self) -> &S {
         &self.subject
     }
 
-    /// When the validator has to run.
-    pub(crate) fn need(&self) -> &Need {
-        self.need.get_or_init(|| unenforced::need(&self.subject))
-    }
-
-    /// Whether the validator has to check these arguments.
-    pub(crate) fn needs_validator(&self, json: &str) -> bool {
-        if !cfg!(feature = "validate") {
-            return false;
-        }
-        match self.need() {
-            Need::Always(_) => true,
-            Need::With { lists, objects } => {
-                (*lists && json.contains('['))
-                    || (*objects && json.bytes().filter(|byte| *byte == b'{').nth(1).is_some())
-            }
-        }
-    }
-
-    /// Whether there are arguments that the validator has to check.
-    pub(crate) fn may_need_validator(&self) -> bool {
-        cfg!(feature = "validate") && !matches!(self.need(), Need::With { lists: false, objects: false })
-    }
-
-    /// Rejects arguments if the validator has to check them and finds faults. The types find theirs when the tool runs;
-    /// [`explain_rejection`](Self::explain_rejection) is for that.
-    pub(crate) fn check_arguments(&self, json: &str) -> Result<(), Error> {
-        // The schema of a user's type may panic.
-        let needs_validator =
-            guard(|| self.needs_validator(json)).map_err(|panicked| panicked.into_error(self.subject.name()))?;
-        if !needs_validator {
-            return Ok(());
-        }
-        let faults = match parse_arguments(json) {
-            Ok(arguments) => self.faults(arguments),
-            Err(error) => return Err(self.uncheckable(json, &error)),
+    /// Whether arguments are checked before they are read.
+    pub(crate) fn is_checked_first(&self) -> bool {
+        let is_enforced = |entry: &ToolEntry| {
+            entry.input_schema.is_none() && !entry.flatten && entry.params.iter().all(Param::is_enforced_by_type)
         };
-        if faults.faults.is_empty() { Ok(()) } else { Err(self.error(faults.with(self.typed_faults(json))).into()) }
+        !self.subject.entry().is_some_and(is_enforced)
     }
 
-    /// The error of arguments that the types have rejected, with every fault: theirs, and those that the validator finds.
+    /// Whether types can reject arguments that fit the schema until these are edited.
+    pub(crate) fn may_need_edits(&self) -> bool {
+        !self.is_checked_first()
+            && self.subject.entry().is_some_and(|entry| entry.params.iter().any(Param::may_need_edits))
+    }
+
+    /// Checks arguments, if the types do not do it. Returns them as the types read them.
+    pub(crate) fn check<'a>(&self, json: &'a str) -> Result<Cow<'a, str>, Error> {
+        if !self.is_checked_first() {
+            return Ok(json.into());
+        }
+        match self.check_input(json) {
+            Ok(None) => Ok(json.into()),
+            Ok(Some(edited)) => Ok(edited.into()),
+            Err(faults) => Err(self.error(faults).into()),
+        }
+    }
+
+    /// The arguments as the types accept them, if they fit the schema and have to be edited for that.
+    pub(crate) fn edited(&self, json: &str) -> Option<String> {
+        self.check_input(json).ok().flatten()
+    }
+
+    /// The error of arguments that the types have rejected, with every fault that the schema explains, and what the types
+    /// say about the other arguments.
     pub(crate) fn explain_rejection(&self, json: &str, typed: Vec<Fault>) -> SchemaError {
-        // Parsing a large message again is not worth it.
-        let is_parsed = typed.len() < MAX_FAULTS && json.len() <= LARGE;
-        let arguments = is_parsed.then(|| parse_arguments(json).ok()).flatten();
-        let faults = arguments.map_or_else(Faults::default, |arguments| self.faults(arguments));
+        let by_schema = self.check_input(json).err();
+        let by_format = || {
+            let schema = self.with_formats.get_or_init(|| {
+                let mut model = self.subject.input_model().ok()?;
+                model.check_formats();
+                Schema::new(model).ok()
+            });
+            self.check_by(schema.as_ref()?, json).err()
+        };
+        let faults = by_schema.or_else(|| guard(by_format).ok().flatten()).unwrap_or_default();
         self.error(faults.with(typed))
     }
 
-    /// The error of arguments that the validator cannot check: no `Value` can represent them, or only a different one.
-    /// Nothing is known about them, so they are rejected.
-    fn uncheckable(&self, json: &str, error: &ValidationError) -> Error {
-        let typed = self.typed_faults(json);
-        if !typed.is_empty() {
-            return self.error(Faults::default().with(typed)).into();
-        }
-        let is_secret = self.subject.entry().is_some_and(|entry| entry.params.iter().any(|param| param.secret));
-        let reason = match error {
-            ValidationError::Syntax { reason, line, column } => {
-                format!("{reason} at line {line}, column {column}; send text and numbers that JSON Schema can describe")
-            }
-            // A path inside a secret is part of the secret.
-            _ if is_secret => "a key occurs twice in one object; keep one of the two".to_owned(),
-            error => error.to_string(),
-        };
-        let message = format!("the arguments cannot be checked: {reason}");
-        let expected = "arguments that can be checked".to_owned();
-        let fault = Fault::new("", expected, message);
-        SchemaError::new(self.subject.name(), vec![fault]).into()
+    fn check_input(&self, json: &str) -> Result<Option<String>, Faults> {
+        guarded("arguments", || match self.input.get_or_init(|| prepare(self.subject.input_model())) {
+            Ok(schema) => self.check_by(schema, json),
+            Err(reason) => Err(unchecked("arguments", reason)),
+        })
     }
 
-    /// The faults that the types find.
-    fn typed_faults(&self, json: &str) -> Vec<Fault> {
-        // A type that panics reports nothing.
-        let find = |entry: &ToolEntry| guard(|| entry.check(json).err().unwrap_or_default()).unwrap_or_default();
-        self.subject.entry().map(find).unwrap_or_default()
+    fn check_by(&self, schema: &Schema, json: &str) -> Result<Option<String>, Faults> {
+        let entry = self.subject.entry();
+        let secrets = || entry.iter().flat_map(|entry| entry.params).filter(|param| param.secret);
+        let names: Vec<&str> = secrets().map(|param| param.name).collect();
+        let secrets = match names[..] {
+            [] => Secrets::None,
+            _ if entry.is_some_and(|entry| entry.flatten) => Secrets::All,
+            _ => Secrets::Named(&names),
+        };
+        schema.check(json, &How { document: ARGUMENTS, lenient: true, secrets })
     }
 
     fn error(&self, Faults { faults, omitted }: Faults) -> SchemaError {
         SchemaError::new(self.subject.name(), faults).omitted(omitted)
     }
 
-    /// The faults that the validator finds in arguments. A null counts as absent where absence is valid.
-    #[cfg(feature = "validate")]
-    pub(crate) fn faults(&self, arguments: Value) -> Faults {
-        guarded("arguments", || match self.input.get_or_init(|| compile::input(&self.subject)) {
-            Ok(compiled) => explain::arguments(&self.subject, compiled, arguments),
-            Err(reason) => explain::unchecked("arguments", reason),
-        })
-    }
-
-    /// There is no validator.
-    #[cfg(not(feature = "validate"))]
-    #[allow(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn faults(&self, _: Value) -> Faults {
-        Faults::default()
-    }
-
-    /// The faults of a result by the output schema.
-    #[cfg(feature = "validate")]
-    pub(crate) fn output_faults(&self, data: &Value) -> Faults {
-        guarded("result", || match self.output.get_or_init(|| compile::output(&self.subject)) {
-            None => Faults::default(),
-            Some(Ok(compiled)) => explain::result(compiled, data),
-            Some(Err(reason)) => explain::unchecked("result", reason),
-        })
-    }
-
-    /// There is no validator.
-    #[cfg(not(feature = "validate"))]
-    #[allow(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn output_faults(&self, _: &Value) -> Faults {
-        Faults::default()
+    /// The faults of a result.
+    pub(crate) fn check_output(&self, json: &str) -> Faults {
+        let how = How { document: RESULT, lenient: false, secrets: Secrets::None };
+        let checked =
+            guarded("result", || match self.output.get_or_init(|| self.subject.output_model().map(prepare)) {
+                None => Ok(None),
+                Some(Ok(schema)) => schema.check(json, &how),
+                Some(Err(reason)) => Err(unchecked("result", reason)),
+            });
+        checked.err().unwrap_or_default()
     }
 }
 
 /// The first faults of a value, and how many more there are.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) faults: Vec<Fault>,
     pub(crate) omitted: usize,
 }
 
 impl Faults {
-    /// The first faults, and those of these that are at other places.
-    fn with(self, first: Vec<Fault>) -> Self {
-        let is_covered = |fault: &Fault| {
-            first.iter().any(|first| covers(first, fault)) || (fault.expected == INVALID_INSIDE && !first.is_empty())
-        };
-        let others: Vec<Fault> = self.faults.into_iter().filter(|fault| !is_covered(fault)).collect();
-        let mut faults = first;
-        faults.extend(others);
-        let omitted = self.omitted + faults.len().saturating_sub(MAX_FAULTS);
+    /// Adds faults of other values.
+    fn with(self, others: Vec<Fault>) -> Self {
+        let Self { mut faults, omitted } = self;
+        for other in others {
+            if !faults.iter().any(|fault| covers(fault, &other)) {
+                faults.push(other);
+            }
+        }
+        let omitted = omitted + faults.len().saturating_sub(MAX_FAULTS);
         faults.truncate(MAX_FAULTS);
         Self { faults, omitted }
     }
 }
 
-/// Whether a fault is about the same value as another one, a part of it, or a value that contains it.
-fn covers(first: &Fault, fault: &Fault) -> bool {
-    let within = |inner: &str, outer: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    match (first.path.as_str(), fault.path.as_str()) {
-        ("", "") => true,
-        // For a struct of all arguments, serde names the first missing field.
-        ("", path) => first.expected == format!("the field `{}`", path.trim_start_matches('/')),
-        (_, "") => false,
-        (first, path) => within(path, first) || within(first, path),
-    }
+/// Whether a fault is about the same argument as another one, or about all of them.
+fn covers(fault: &Fault, other: &Fault) -> bool {
+    let argument = |path: &str| path.split('/').nth(1).map(str::to_owned);
+    fault.path.is_empty() || other.path.is_empty() || argument(&fault.path) == argument(&other.path)
 }
 
-/// The faults that the validator finds; a panic counts as a fault.
-#[cfg(feature = "validate")]
-fn guarded(what: &str, check: impl FnOnce() -> Faults) -> Faults {
-    guard(check).unwrap_or_else(|panicked| explain::unchecked(what, panicked.message()))
+/// The result of a check; a panic, such as one of a user's schema, is a fault.
+fn guarded(what: &str, check: impl FnOnce() -> Result<Option<String>, Faults>) -> Result<Option<String>, Faults> {
+    guard(check).unwrap_or_else(|panicked| Err(unchecked(what, panicked.message())))
 }
 
-#[cfg(feature = "validate")]
-pub(crate) use self::compile::{param_faults, schema_faults};
-
-/// There is no validator.
-#[cfg(not(feature = "validate"))]
-pub(crate) fn schema_faults(_: &impl Subject) -> Vec<(&'static str, String)> {
-    Vec::new()
+/// The fault of arguments or results that cannot be checked, since their schema is invalid.
+fn unchecked(what: &str, reason: &str) -> Faults {
+    let message =
+        format!("the {what} cannot be checked, because the tool's schema is invalid: {reason}; tell its author");
+    Faults { faults: vec![Fault::new("", "a schema", message)], omitted: 0 }
 }
 
-/// There is no validator.
-#[cfg(not(feature = "validate"))]
-pub(crate) fn param_faults(_: &mcp_core::param::Param) -> Vec<String> {
-    Vec::new()
+/// What is wrong with the explicit schemas of a tool: which one, and why.
+pub(crate) fn schema_faults(subject: &impl Subject) -> Vec<(&'static str, String)> {
+    let entry = subject.entry();
+    let input = entry.is_none_or(|entry| entry.input_schema.is_some()).then(|| subject.input_model());
+    let output = entry.is_none_or(|entry| entry.output_schema.is_some()).then(|| subject.output_model()).flatten();
+    let schemas = [("input", input), ("output", output)].into_iter();
+    schemas.filter_map(|(which, model)| Some((which, invalid_schema(prepare(model?).err()?)))).collect()
 }
 
-/// Why a tool cannot be called without a validator, if there is none.
-pub(crate) fn unchecked(subject: &impl Subject) -> Option<RegistrationProblem> {
-    if cfg!(feature = "validate") {
-        return None;
-    }
-    let Need::Always(Unenforced { keyword, path }) = unenforced::need(subject) else { return None };
-    let origin = Box::new(subject.origin().clone());
-    Some(RegistrationProblem::Unchecked { tool: subject.name().to_owned(), keyword, path, origin })
+fn invalid_schema(reason: impl std::fmt::Display) -> String {
+    format!("is not a JSON Schema: {reason}; correct it")
+}
+
+/// What is wrong with the explicit schema, `pattern` and `format` of a parameter.
+pub(crate) fn param_faults(param: &Param) -> Vec<String> {
+    let constraints = param.constraints.iter().filter_map(|constraint| match constraint {
+        Constraint::Pattern(pattern) => pattern_fault(pattern),
+        Constraint::Format(name) if format(name).is_none() => {
+            let names = FORMATS.iter().map(|format| format.name);
+            Some(format!("has the format `{name}`, which is unknown; use {}", listed(names)))
+        }
+        _ => None,
+    });
+    let schema = param.explicit_schema.map(|schema| schema()).filter(Value::is_object);
+    let error = schema.and_then(|schema| prepare(Model::read(&schema, true)).err());
+    let schema = error.map(|reason| format!("has a schema that {}", invalid_schema(reason)));
+    schema.into_iter().chain(constraints).collect()
+}
+
+fn pattern_fault(pattern: &str) -> Option<String> {
+    let reason = Pattern::new(pattern).err()?;
+    Some(format!("has the pattern `{}`, which {reason}; correct it", cut(pattern, QUOTED)))
 }

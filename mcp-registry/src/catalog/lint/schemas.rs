@@ -183,7 +183,7 @@ fn any_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
             ", which takes a model many tokens; use base64 in a string",
         );
     }
-    let is_known = |format: &str| FORMATS.iter().any(|(known, _)| *known == format);
+    let is_known = |format: &str| FORMATS.iter().any(|known| known.name == format);
     if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !is_known(format)) {
         let before = format!("uses the format `{format}` in");
         found.warn("unknown-format", before, part, ", which JSON Schema does not define; use `pattern`");

@@ -1,0 +1,144 @@
+//! What a schema expects, in words.
+
+use mcp_core::support::faults::{counted, formatted, listed};
+use mcp_core::support::schema::{Limit, Model, Node, NodeId, NumberRules, StringRules, Types};
+use serde_json::Value;
+
+use super::formats::format;
+
+/// How deep references and unions are followed.
+const MAX_DEPTH: usize = 8;
+
+/// What fits a schema: "an integer from 1 to 99".
+pub(super) fn of_node(model: &Model, id: NodeId) -> String {
+    of_nodes(model, &[id])
+}
+
+/// What fits one of the schemas.
+pub(super) fn of_nodes(model: &Model, ids: &[NodeId]) -> String {
+    let mut list = Vec::new();
+    ids.iter().for_each(|id| collect(model, *id, 0, &mut list));
+    list.dedup();
+    joined(&list)
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(super) fn joined(list: &[String]) -> String {
+    match list {
+        [] => "what its schema says".to_owned(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} or {last}", rest.join(", ")),
+    }
+}
+
+fn collect(model: &Model, id: NodeId, depth: usize, list: &mut Vec<String>) {
+    let node = &model[id];
+    let mut add = |words: String| {
+        if !list.contains(&words) {
+            list.push(words);
+        }
+    };
+    if let Some(values) = node.values.as_ref().filter(|values| !values.is_empty()) {
+        add(of_values(values));
+    } else if node.types != Types::ALL {
+        of_types(model, node).into_iter().for_each(&mut add);
+    } else if depth < MAX_DEPTH && node.has_applicators() {
+        let unions = node.any_of.iter().chain(&node.one_of).next();
+        let inner = node.reference.iter().chain(&node.all_of).next().map(std::slice::from_ref);
+        let inner = inner.or(unions.map(Vec::as_slice)).unwrap_or_default();
+        inner.iter().for_each(|id| collect(model, *id, depth + 1, list));
+    } else if !node.string.has_no_rule() {
+        add(of_strings(model, &node.string));
+    } else if node.number != NumberRules::default() {
+        add(of_numbers(&node.number, false));
+    }
+    if node.nullable && !list.iter().any(|words| words == "null") {
+        list.push("null".to_owned());
+    }
+}
+
+fn of_types(model: &Model, node: &Node) -> Vec<String> {
+    let words = |name: &str| match name {
+        "null" => "null".to_owned(),
+        "boolean" => "a boolean".to_owned(),
+        "integer" => of_numbers(&node.number, true),
+        "number" => of_numbers(&node.number, false),
+        "string" => of_strings(model, &node.string),
+        "array" => {
+            let (min, max) = node.array.as_ref().map_or((0, None), |array| (array.min_items, array.max_items));
+            format!("a list{}", of_count(min, max, "item"))
+        }
+        _ => "an object".to_owned(),
+    };
+    node.types.names().map(words).collect()
+}
+
+/// The only values that fit.
+pub(super) fn of_values(values: &[Value]) -> String {
+    /// A text as it is, another value as JSON.
+    fn plain(value: &Value) -> String {
+        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    }
+    match values {
+        [only] => format!("`{}`", plain(only)),
+        values => listed(values.iter().map(plain)),
+    }
+}
+
+/// A bound, from below or from above, such as "of at least 1" or "below 5".
+pub(super) fn of_limit(limit: Limit, is_min: bool) -> String {
+    let words = match (is_min, limit.exclusive) {
+        (true, false) => "of at least",
+        (true, true) => "above",
+        (false, false) => "of at most",
+        (false, true) => "below",
+    };
+    format!("{words} {}", limit.value)
+}
+
+fn of_numbers(rules: &NumberRules, integer: bool) -> String {
+    let mut words = if integer { "an integer" } else { "a number" }.to_owned();
+    match (rules.min, rules.max) {
+        (Some(min), Some(max)) if !min.exclusive && !max.exclusive => {
+            words += &format!(" from {} to {}", min.value, max.value);
+        }
+        (min, max) => {
+            let min = min.map(|limit| of_limit(limit, true));
+            let bounds: Vec<String> = min.into_iter().chain(max.map(|limit| of_limit(limit, false))).collect();
+            if !bounds.is_empty() {
+                words += &format!(" {}", bounds.join(" and "));
+            }
+        }
+    }
+    rules.multiple_of.iter().for_each(|of| words += &format!(" that is a multiple of {of}"));
+    words
+}
+
+fn of_strings(model: &Model, rules: &StringRules) -> String {
+    let known = rules.format.as_deref().filter(|name| format(name).is_some());
+    let mut words = match known {
+        Some(name) => of_format(name),
+        None if rules.has_no_rule() => return "a string".to_owned(),
+        None => "a text".to_owned(),
+    };
+    words += &of_count(rules.min_length, rules.max_length, "character");
+    rules.patterns.iter().for_each(|pattern| words += &format!(" that matches `{}`", model.pattern(*pattern)));
+    words
+}
+
+/// A text of a format, with an example.
+pub(super) fn of_format(name: &str) -> String {
+    let example = format(name).map_or_else(String::new, |format| format!(", such as `{}`", format.example));
+    formatted(name) + &example
+}
+
+/// How many there are, such as " of at least 1 item".
+pub(super) fn of_count(min: u64, max: Option<u64>, what: &str) -> String {
+    match (min, max) {
+        (0, None) => String::new(),
+        (min, None) => format!(" of at least {}", counted(min, what)),
+        (0, Some(max)) => format!(" of at most {}", counted(max, what)),
+        (min, Some(max)) if min == max => format!(" of {}", counted(max, what)),
+        (min, Some(max)) => format!(" of {min} to {}", counted(max, what)),
+    }
+}
