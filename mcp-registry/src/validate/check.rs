@@ -74,8 +74,10 @@ impl Schema {
     pub(crate) fn check(&self, json: &str, how: &How<'_>) -> Result<Option<String>, Faults> {
         let leniency = if how.lenient { Leniency::Lenient } else { Leniency::Strict };
         let mut run = Run::new(self, json, Report::new(how.document, how.secrets), leniency);
-        let stopped = run.document(self.model.root());
-        run.finish(stopped)
+        match run.document(self.model.root()) {
+            Ok(()) => run.finish(),
+            Err(stop) => Err(run.stopped(stop)),
+        }
     }
 
     /// Whether a value fits a node, exactly as it is written.
@@ -131,6 +133,7 @@ pub(super) enum Leniency {
 }
 
 /// Why a check stops.
+#[derive(Clone, Copy)]
 pub(super) enum Stop {
     Malformed(Malformed),
     /// The value does not fit. Never in [`Mode::Report`].
@@ -220,15 +223,24 @@ impl<'a> Run<'a> {
         Ok(self.scan.end()?)
     }
 
-    fn finish(self, stopped: Result<(), Stop>) -> Result<Option<String>, Faults> {
-        let Self { mut report, steps, scan, edited, copied, .. } = self;
-        match stopped {
-            Ok(()) if report.is_empty() => return Ok(edited.map(|edited| edited + &scan.text[copied..])),
-            Ok(()) => {}
-            Err(Stop::Malformed(malformed)) => return Err(report.malformed(malformed, &steps, self.schema, scan.text)),
-            Err(Stop::Budget | Stop::Unfit) => report.add_ambiguous(&steps, self.schema, scan.text),
+    fn finish(self) -> Result<Option<String>, Faults> {
+        let Self { report, scan, edited, copied, .. } = self;
+        if report.is_empty() {
+            Ok(edited.map(|edited| edited + &scan.text[copied..]))
+        } else {
+            Err(report.into_faults())
         }
-        Err(report.into_faults())
+    }
+
+    fn stopped(self, stop: Stop) -> Faults {
+        let Self { mut report, steps, scan, schema, .. } = self;
+        match stop {
+            Stop::Malformed(malformed) => report.malformed(malformed, &steps, schema, scan.text),
+            Stop::Budget | Stop::Unfit => {
+                report.add_ambiguous(&steps, schema, scan.text);
+                report.into_faults()
+            }
+        }
     }
 
     pub(super) fn plan(&self, id: NodeId) -> &'a Plan {

@@ -11,7 +11,7 @@ use super::pattern::Pattern;
 const QUOTED: usize = 80;
 
 /// What the check needs at a node.
-#[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a question that the check asks")]
 pub(super) struct Plan {
     pub(super) types: Types,
     /// The types that can fit, by every schema that applies to the same value.

@@ -112,13 +112,15 @@ impl<'a> Run<'a> {
         let words = union.iter().filter_map(|id| self.object_plan(*id)).map(|object| object.required.len());
         let (bits, words) = (self.bits.len(), words.sum::<usize>());
         self.bits.resize(bits + words, 0);
-        let mut left = union.len();
+        let mut is_decided = false;
         self.each_member(|run, key| {
             run.mark_by_member(union, from, bits, key);
-            left = run.marks[from..].iter().filter(|mark| **mark == 0).count();
-            Ok(left > 1 || (left == 0 && run.mode != Mode::Judge))
+            let mut left = run.marks[from..].iter().filter(|mark| **mark == 0);
+            let (first, second) = (left.next(), left.next());
+            is_decided = first.is_some() && second.is_none();
+            Ok(second.is_some() || (first.is_none() && run.mode != Mode::Judge))
         })?;
-        if left != 1 {
+        if !is_decided {
             // Every member was seen.
             let mut seen = bits;
             for (index, id) in union.iter().enumerate() {

@@ -17,7 +17,9 @@ pub(super) fn of_node(model: &Model, id: NodeId) -> String {
 /// What fits one of the schemas.
 pub(super) fn of_nodes(model: &Model, ids: &[NodeId]) -> String {
     let mut list = Vec::new();
-    ids.iter().for_each(|id| collect(model, *id, 0, &mut list));
+    for id in ids {
+        collect(model, *id, 0, &mut list);
+    }
     list.dedup();
     joined(&list)
 }
@@ -27,7 +29,7 @@ pub(super) fn joined(list: &[String]) -> String {
     match list {
         [] => "what its schema says".to_owned(),
         [only] => only.clone(),
-        [rest @ .., last] => format!("{} or {last}", rest.join(", ")),
+        [others @ .., end] => format!("{} or {end}", others.join(", ")),
     }
 }
 
@@ -46,7 +48,9 @@ fn collect(model: &Model, id: NodeId, depth: usize, list: &mut Vec<String>) {
         let unions = node.any_of.iter().chain(&node.one_of).next();
         let inner = node.reference.iter().chain(&node.all_of).next().map(std::slice::from_ref);
         let inner = inner.or(unions.map(Vec::as_slice)).unwrap_or_default();
-        inner.iter().for_each(|id| collect(model, *id, depth + 1, list));
+        for id in inner {
+            collect(model, *id, depth + 1, list);
+        }
     } else if !node.string.has_no_rule() {
         add(of_strings(model, &node.string));
     } else if node.number != NumberRules::default() {
@@ -97,33 +101,31 @@ pub(super) fn of_limit(limit: Limit, is_min: bool) -> String {
 }
 
 fn of_numbers(rules: &NumberRules, integer: bool) -> String {
-    let mut words = if integer { "an integer" } else { "a number" }.to_owned();
+    let noun = if integer { "an integer" } else { "a number" };
+    let mut words = vec![noun.to_owned()];
     match (rules.min, rules.max) {
         (Some(min), Some(max)) if !min.exclusive && !max.exclusive => {
-            words += &format!(" from {} to {}", min.value, max.value);
+            words.push(format!("from {} to {}", min.value, max.value));
         }
         (min, max) => {
             let min = min.map(|limit| of_limit(limit, true));
             let bounds: Vec<String> = min.into_iter().chain(max.map(|limit| of_limit(limit, false))).collect();
-            if !bounds.is_empty() {
-                words += &format!(" {}", bounds.join(" and "));
-            }
+            words.extend(Some(bounds.join(" and ")).filter(|bounds| !bounds.is_empty()));
         }
     }
-    rules.multiple_of.iter().for_each(|of| words += &format!(" that is a multiple of {of}"));
-    words
+    words.extend(rules.multiple_of.iter().map(|of| format!("that is a multiple of {of}")));
+    words.join(" ")
 }
 
 fn of_strings(model: &Model, rules: &StringRules) -> String {
     let known = rules.format.as_deref().filter(|name| format(name).is_some());
-    let mut words = match known {
+    let noun = match known {
         Some(name) => of_format(name),
         None if rules.has_no_rule() => return "a string".to_owned(),
         None => "a text".to_owned(),
     };
-    words += &of_count(rules.min_length, rules.max_length, "character");
-    rules.patterns.iter().for_each(|pattern| words += &format!(" that matches `{}`", model.pattern(*pattern)));
-    words
+    let patterns = rules.patterns.iter().map(|pattern| format!(" that matches `{}`", model.pattern(*pattern)));
+    [noun, of_count(rules.min_length, rules.max_length, "character")].into_iter().chain(patterns).collect()
 }
 
 /// A text of a format, with an example.
