@@ -134,7 +134,7 @@ fn own_schemas(a: i32) -> i32 {
 fn an_explicit_schema_wins() {
     assert_eq!(input("keys.own_schemas"), own_schema());
     assert_eq!(
-        entry("keys.own_schemas").generate_output_schema().map(|output| output.schema),
+        entry("keys.own_schemas").generate_output_schema().map(|output| output.to_value()),
         Some(json!({ "type": "object" }))
     );
     assert_eq!(call("keys.own_schemas", r#"{"a": 2}"#), json!(2));

@@ -84,7 +84,7 @@ fn what_is_no_value_has_no_schema() {
         for (name, returned, value) in forms(name) {
             assert!(is_right(&returned), "{name}: {returned:?}");
             assert_eq!(
-                (value, entry(&name).generate_output_schema().map(|output| output.schema)),
+                (value, entry(&name).generate_output_schema().map(|output| output.to_value())),
                 (Value::Null, None),
                 "{name}"
             );
@@ -93,7 +93,7 @@ fn what_is_no_value_has_no_schema() {
     for (name, returned, value) in forms("free") {
         assert!(matches!(returned, Returned::Json), "{name}");
         assert_eq!(
-            (value, entry(&name).generate_output_schema().map(|output| output.schema)),
+            (value, entry(&name).generate_output_schema().map(|output| output.to_value())),
             (json!({ "any": 1 }), None),
             "{name}"
         );
@@ -112,14 +112,14 @@ fn values_have_a_schema_and_are_json() {
         ("boxed", json!({ "sum": 4, "rest": 1 })),
     ];
     for (name, expected) in values {
-        let schema = entry(&format!("returns.{name}")).generate_output_schema().expect("there is a schema").schema;
+        let schema = entry(&format!("returns.{name}")).generate_output_schema().expect("there is a schema").to_value();
         assert_eq!(schema["type"], "object", "{name}");
         assert_eq!(schema["properties"]["result"].is_object(), !expected.is_object(), "{name}: {schema}");
         for (name, returned, value) in forms(name) {
             assert!(matches!(returned, Returned::Json), "{name}");
             assert_eq!(value, expected, "{name}");
             assert_eq!(
-                entry(&name).generate_output_schema().map(|output| output.schema).as_ref(),
+                entry(&name).generate_output_schema().map(|output| output.to_value()).as_ref(),
                 Some(&schema),
                 "{name}"
             );

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use mcp_core::entry::ToolEntry;
 use mcp_core::mcp::ProtocolVersion;
-use mcp_core::schema;
 use mcp_core::serde_json::{Map, Value, json};
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{Registry, Server};
@@ -44,12 +43,24 @@ enum Side {
 fn visit(schema: &mut Value, see: &mut dyn FnMut(&Value)) {
     see(schema);
     if let Value::Object(object) = schema {
-        schema::each_subschema(object, &mut |key, inner| {
-            // As a boolean it says whether there may be more, and is no schema of anything.
-            if !(key == "additionalProperties" && inner.is_boolean()) {
-                visit(inner, see);
+        for (key, inner) in object {
+            match (key.as_str(), inner) {
+                ("properties" | "patternProperties" | "$defs" | "dependentSchemas", Value::Object(named)) => {
+                    named.values_mut().for_each(|inner| visit(inner, see));
+                }
+                ("prefixItems" | "oneOf" | "anyOf" | "allOf", Value::Array(list)) => {
+                    list.iter_mut().for_each(|inner| visit(inner, see));
+                }
+                // As a boolean it says whether there may be more, and is no schema of anything.
+                ("additionalProperties", Value::Bool(_)) => {}
+                (
+                    "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains" | "propertyNames"
+                    | "unevaluatedProperties",
+                    inner,
+                ) => visit(inner, see),
+                _ => {}
             }
-        });
+        }
     }
 }
 
@@ -188,7 +199,7 @@ fn output_is_an_object_in_each_version() {
         let is_object = |schema: &Value| has_kind(schema, "object");
         assert!(tool.get("outputSchema").is_none_or(is_object), "{tool}");
     }
-    let list = entry("golden.vec").generate_output_schema().unwrap().schema;
+    let list = entry("golden.vec").generate_output_schema().unwrap().to_value();
     assert_eq!(list["properties"]["result"]["type"], "array");
 }
 
