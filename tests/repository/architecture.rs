@@ -114,7 +114,7 @@ impl Edges {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
+pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
     let is_cfg_test = |meta: &syn::Meta| match meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => {
             list.tokens.to_string() == "test" || list.tokens.to_string().starts_with("all (test")
@@ -156,7 +156,7 @@ fn workspace() -> &'static Path {
 }
 
 /// Every source below a folder, but the files of unit tests.
-fn sources(root: &Path) -> Vec<(String, String)> {
+pub(crate) fn sources(root: &Path) -> Vec<(String, String)> {
     let mut left: Vec<PathBuf> = vec![root.to_owned()];
     let mut sources = Vec::new();
     while let Some(path) = left.pop() {
