@@ -260,12 +260,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_its_limit_is_not_named() {
+    fn a_level_within_its_limit_is_not_reported() {
         assert!(missed(&[times("S3-32", 10), times("S3-32", 500), rates("S3-39", 1_000.0)]).is_empty());
     }
 
     #[test]
-    fn what_misses_its_limit_is_named_with_the_figure_and_the_limit() {
+    fn a_missed_level_is_reported_with_its_figure_and_limit() {
         let missed = missed(&[times("S3-32", 1_000), times("S3-33", 10), rates("S3-39", 50.0)]);
         assert_eq!(
             missed,
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_scale_towards_failing() {
+    fn limits_get_stricter_when_scaled() {
         for mut slo in [times("S3-32", 10), rates("S3-39", 50_000.0)] {
             assert!(slo.is_kept());
             slo.limit = slo.limit.scaled(0.001);

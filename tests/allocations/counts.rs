@@ -30,7 +30,7 @@ fn scale(#[arg(min = 0, max = 100)] x: f64, #[arg(default = 2)] by: u32, exactly
 }
 
 #[test]
-fn an_inline_tool_with_numbers_costs_no_memory_beyond_its_output() {
+fn an_inline_tool_with_numbers_allocates_nothing_but_its_output() {
     let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let registry = Registry::builder().check_output(OutputCheck::Never).build().unwrap();
     let options = CallOptions::new();
@@ -83,7 +83,7 @@ fn panics(how: u8) {
 }
 
 #[test]
-fn a_call_that_panics_leaves_nothing_behind() {
+fn a_call_that_panics_leaks_no_memory() {
     let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let registry = Registry::builder().build().unwrap();
     for how in 0..4 {
@@ -108,7 +108,7 @@ fn a_call_that_panics_leaves_nothing_behind() {
 }
 
 #[test]
-fn listeners_that_do_not_read_keep_no_more_memory_for_many_changes() {
+fn list_changes_use_no_memory_for_listeners_that_do_not_read() {
     const LISTENERS: usize = 256;
     let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

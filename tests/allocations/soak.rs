@@ -189,7 +189,7 @@ fn soak(registry: &Registry, calls: usize, answered: &AtomicUsize) {
 }
 
 #[test]
-fn a_hundred_thousand_calls_are_each_answered_once_and_leave_nothing_behind() {
+fn a_hundred_thousand_calls_are_each_answered_once_and_leak_no_memory() {
     let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let told = Arc::new(AtomicUsize::new(0));
     let count = Tool::new("made.count", json!({ "type": "object" }), |_, args: serde_json::Value| async move { args });

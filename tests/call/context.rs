@@ -74,7 +74,7 @@ fn recorded() -> (Arc<Mutex<Vec<ToolEvent>>>, impl Fn(ToolEvent) + Send + Sync +
 }
 
 #[test]
-fn a_tool_learns_what_came_with_the_call() {
+fn a_tool_can_read_everything_that_came_with_the_call() {
     let registry = build(with_tools(tools![know, greet]));
     let meta = json!({ "traceparent": "00-1-2-01" });
     let options = CallOptions::new()
@@ -107,7 +107,7 @@ fn a_tool_learns_what_came_with_the_call() {
 }
 
 #[test]
-fn a_tool_tells_of_its_progress() {
+fn progress_and_log_messages_reach_the_caller() {
     let registry = build(with_tools(tools![steps]));
     let (events, sink) = recorded();
     let result =
@@ -132,7 +132,7 @@ fn a_tool_tells_of_its_progress() {
 }
 
 #[test]
-fn nobody_is_told_when_the_call_is_over() {
+fn no_event_is_delivered_after_the_deadline() {
     let registry = build(with_tools(tools![tells_too_late]));
     let (events, sink) = recorded();
     let barrier = Arc::new(std::sync::Barrier::new(2));
@@ -153,7 +153,7 @@ async fn leaves_behind(#[ctx] cx: ToolContext) {
 }
 
 #[test]
-fn nobody_is_told_when_the_tool_has_returned() {
+fn no_event_is_delivered_after_the_tool_has_returned() {
     let (events, sink) = recorded();
     let registry = build(with_tools(tools![leaves_behind]));
     let options = CallOptions::new().on_event(sink);
@@ -166,7 +166,7 @@ fn nobody_is_told_when_the_tool_has_returned() {
 }
 
 #[test]
-fn a_context_is_made_by_hand_for_a_test_of_a_function() {
+fn a_context_can_be_built_by_hand_to_test_a_function() {
     let (events, sink) = recorded();
     let cx = ToolContext::for_test().with_request_id("1").with_trust(TrustLevel::Untrusted).with_events(sink);
     assert_eq!(block_on(steps(cx.clone())), 3);
@@ -182,7 +182,7 @@ fn a_context_is_made_by_hand_for_a_test_of_a_function() {
 }
 
 #[test]
-fn a_context_can_go_anywhere() {
+fn contexts_and_futures_of_calls_can_be_sent_to_other_threads() {
     fn goes_anywhere<T: Clone + Send + Sync + 'static>() {}
     fn is_send<T: Send>(_: T) {}
     goes_anywhere::<ToolContext>();
@@ -193,7 +193,7 @@ fn a_context_can_go_anywhere() {
 }
 
 #[test]
-fn levels_are_read_by_name() {
+fn log_levels_are_parsed_by_name() {
     for level in LogLevel::ALL {
         assert_eq!(LogLevel::from_name(&level.to_string()), Some(level));
         assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());

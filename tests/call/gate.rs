@@ -63,7 +63,7 @@ fn c30_trust_is_given_to_one_tool_or_to_one_request() {
 }
 
 #[test]
-fn what_is_said_of_a_tool_that_is_not_there_is_found_at_build() {
+fn settings_for_an_unknown_tool_or_set_twice_are_refused_at_build() {
     let error =
         with_tools(tools![delete]).trust_tool("files.delte", TrustLevel::Trusted).build().unwrap_err().to_string();
     assert!(error.contains(".trust_tool(\"files.delte\", …)` matches no tool"), "{error}");
@@ -131,7 +131,7 @@ impl Gate for Patient {
 }
 
 #[test]
-fn what_the_gate_did_not_refuse_is_not_called_denied() {
+fn cancelled_and_malformed_calls_are_not_recorded_as_denied() {
     let audit = AuditLog::new();
     let registry = build(with_tools(tools![read]).gate(Patient).observer(audit.clone()));
     let cancel = CancelToken::new();
@@ -158,7 +158,7 @@ impl Gate for Talks {
 }
 
 #[test]
-fn a_gate_that_logs_what_it_sees_logs_no_arguments() {
+fn the_debug_output_of_a_gate_call_has_no_arguments() {
     let said: &Mutex<String> = Box::leak(Box::default());
     let registry = build(with_tools(tools![read]).gate(Talks(said)));
     assert!(!call(&registry, "files.read", json!({ "path": "hunter2" })).is_failure());

@@ -36,7 +36,7 @@ impl Layer for Noting {
 }
 
 #[test]
-fn layers_stand_around_the_call_in_order() {
+fn layers_wrap_the_call_in_order() {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let registry = build(
         with_tools(tools![double])
@@ -75,7 +75,7 @@ impl Layer for Mock {
 }
 
 #[test]
-fn a_layer_answers_changes_and_refuses() {
+fn a_layer_can_answer_change_and_refuse_a_call() {
     let registry = build(with_tools(tools![double, whoami]).layer(Mock).check_output(OutputCheck::Always));
     let double = |n: i64| call(&registry, "layers.double", json!({ "n": n }));
     assert_eq!((double(0).data.unwrap(), double(0).meta["mocked"].clone()), (json!({ "result": 99 }), json!(true)));
@@ -111,7 +111,7 @@ fn fail_once(#[ctx] tries: &Tries) -> Result<usize, ToolError> {
 struct Tries(AtomicUsize);
 
 #[test]
-fn a_second_try_is_a_layer() {
+fn a_layer_can_retry_a_call() {
     let registry = build(with_tools(tools![fail_once]).state(Tries::default()).layer(Retry));
     assert_eq!(call(&registry, "layers.fail_once", json!({})).data.unwrap()["result"], 2);
 }
@@ -129,7 +129,7 @@ impl Layer for Quota {
 }
 
 #[test]
-fn a_quota_is_a_layer() {
+fn a_layer_can_limit_the_number_of_calls() {
     let registry = build(with_tools(tools![double]).layer(Quota(AtomicUsize::new(2))));
     let calls: Vec<ToolCall> = (0..3).map(|n| ToolCall::new("layers.double", json!({ "n": n }))).collect();
     let results = block_on(registry.call_many(&calls));

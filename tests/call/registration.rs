@@ -34,7 +34,7 @@ fn numbered(name: usize, generation: usize) -> Tool {
 }
 
 #[test]
-fn calls_go_on_while_tools_come_and_go() {
+fn calls_succeed_while_tools_are_registered_and_unregistered() {
     const MADE: usize = 8;
     const CHANGES: usize = 3000;
     let registry =
@@ -127,7 +127,7 @@ fn counted(number: Counted) {
 }
 
 #[test]
-fn s3_8_the_schema_of_a_tool_is_made_once_and_kept() {
+fn s3_8_the_schema_of_a_tool_is_generated_once() {
     let registry = build(with_tools(tools![counted]));
     let first = registry.get_tool_schema("coming.counted").unwrap();
     let made = MADE.load(Ordering::Relaxed);

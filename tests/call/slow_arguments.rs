@@ -114,7 +114,7 @@ fn nested(levels: usize, leaf: &str) -> String {
 }
 
 #[test]
-fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_nobody_up() {
+fn a_call_whose_arguments_take_exponential_time_to_read_times_out_and_blocks_no_other_call() {
     let registry = build(with_tools(tools![tree, tree_async, tree_inline, marked, quick]));
     for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline", "heavy.marked"] {
         let mut out = Vec::new();
@@ -134,7 +134,7 @@ fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_n
 }
 
 #[test]
-fn a_type_with_a_tag_is_read_and_checked_in_linear_time() {
+fn a_tagged_type_is_read_and_checked_in_linear_time() {
     let registry = build(with_tools(tools![tagged]));
     let levels = 40;
     for end in [r#","kind":"A"}"#, r#","kind":"B"}"#] {
@@ -172,7 +172,7 @@ fn a_tool_does_not_run_after_its_caller_was_answered_at_the_deadline() {
 }
 
 #[test]
-fn arguments_that_such_a_type_refuses_are_explained() {
+fn arguments_that_a_slow_type_refuses_are_explained() {
     let registry = build(with_tools(tools![tree, tree_async, tree_inline]));
     for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline"] {
         let result = registry.call_blocking(&ToolCall::new(tool, json!({ "node": 1 })));
@@ -187,7 +187,7 @@ fn big(letter: &str) -> Value {
 }
 
 #[test]
-fn large_arguments_are_read_and_checked_as_small_ones_are() {
+fn large_arguments_are_read_and_checked_like_small_ones() {
     let registry = build(with_tools(tools![words, words_async, words_inline]));
     let made = Tool::new(
         "heavy.made",

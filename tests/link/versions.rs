@@ -7,7 +7,7 @@ use mcp_registry::{Registry, ToolCall, tools};
 mcp_registry::link_tools!(two_versions_1 = "two-versions", two_versions_2 = "two-versions");
 
 #[test]
-fn p2_two_versions_of_one_crate_are_told_apart_by_their_versions() {
+fn p2_two_versions_of_one_crate_are_distinguished_by_their_versions() {
     let error = Registry::linked().unwrap_err();
     assert!(matches!(error.problems(), [RegistrationProblem::Conflict(Conflict::Duplicate { .. })]), "{error}");
     let remedy = r#".exclude("two-versions@2.0.0", "two_versions.version")"#;

@@ -51,7 +51,7 @@ fn s4_3_s4_4_the_schemas_are_those_of_the_usage_example() {
 }
 
 #[test]
-fn s4_7_s4_13_the_worked_calls_are_answered_as_they_are_worked() {
+fn s4_7_s4_13_the_worked_calls_have_the_worked_answers() {
     let (root, registry) = registry("messages");
     let server = Server::new(registry);
     let answer = |message: &str| answered(&server, message);
@@ -79,7 +79,7 @@ fn compact(json: &str) -> String {
 }
 
 #[test]
-fn s4_12_a_tool_that_explains_itself_answers_the_whole_worked_success() {
+fn s4_12_a_tool_with_an_explanation_returns_the_whole_worked_success() {
     let (root, registry) = registry("explained");
     let schema = registry.get_tool_schema("file_utility.read_file_content").unwrap();
     let workspace = Arc::new(Workspace::open(&root).unwrap());
@@ -144,7 +144,7 @@ fn memory_remembers_between_calls() {
 }
 
 #[test]
-fn memory_refuses_what_would_let_it_grow_without_bounds() {
+fn memory_bounds_its_keys_its_values_and_their_number() {
     let (root, registry) = registry("bounds");
     let put = |key: &str, value: Value| {
         let result = registry.call_blocking(&ToolCall::new("memory.put", json!({ "key": key, "value": value })));

@@ -180,7 +180,7 @@ fn the_answer_to_one_fault_is_at_most_523_bytes() {
 }
 
 #[test]
-fn how_to_give_a_tool_more_time_is_told_to_observers_and_not_to_the_caller() {
+fn how_to_give_a_tool_more_time_is_shown_to_observers_and_not_to_the_caller() {
     let told = Told::default();
     let client = Client::new(Server::new(builder().observer(told.clone()).build().unwrap()));
     let late = block_on(client.call_tool("shop_late", json!({}))).unwrap();
@@ -216,7 +216,7 @@ impl Observer for Told {
 }
 
 #[test]
-fn how_to_allow_a_refused_call_is_told_to_observers_and_not_to_the_caller() {
+fn how_to_allow_a_refused_call_is_shown_to_observers_and_not_to_the_caller() {
     let told = Told::default();
     let registry = builder().observer(told.clone()).build().unwrap();
     let client = Client::new(Server::new(registry.clone()));

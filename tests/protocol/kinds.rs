@@ -304,7 +304,7 @@ fn big(text: &str, #[ctx] cx: &ToolContext) -> usize {
 }
 
 #[test]
-fn an_inline_tool_with_a_large_argument_learns_that_its_time_is_over() {
+fn an_inline_tool_with_a_large_argument_can_see_that_its_deadline_has_passed() {
     let registry = Registry::builder_of(tools![big]).build().unwrap();
     let call = ToolCall::new("kind.big", json!({ "text": "x".repeat(100_000) }));
     let options = CallOptions::new().timeout(Duration::from_millis(50));

@@ -11,7 +11,7 @@ use crate::{client, server, short_server};
 const OLDEST: [ProtocolVersion; 2] = [ProtocolVersion::V2025_03_26, ProtocolVersion::V2024_11_05];
 
 #[test]
-fn e7_e10_e16_e19_a_tool_is_listed_without_what_the_version_does_not_know() {
+fn e7_e10_e16_e19_a_tool_is_listed_without_fields_that_the_version_does_not_know() {
     for version in OLDEST {
         let tools = block_on(client(version).list_tools()).unwrap();
         let add = tools.iter().find(|tool| tool["name"] == "served_add").unwrap();
@@ -172,7 +172,7 @@ fn a3_a4_a_batch_without_requests_is_not_answered() {
 }
 
 #[test]
-fn a4_what_is_wrong_in_a_batch_is_told_in_its_place() {
+fn a4_an_error_in_a_batch_is_answered_in_its_place() {
     let client = client(ProtocolVersion::V2025_03_26);
     let initialize = request("i", "initialize", json!({ "protocolVersion": "2025-03-26", "capabilities": {} }));
     let flat = json!({ "tool_name": "served.add", "arguments": { "a": 1 } });

@@ -217,7 +217,7 @@ fn a_use_of_a_higher_floor_is_found_however_it_is_written() {
 }
 
 #[test]
-fn an_entry_point_is_used_by_nobody() {
+fn nothing_may_use_an_entry_point() {
     assert_eq!(in_file("high/a.rs", "use crate::rmcp::x;").len(), 1);
     let floors = ["low", ENTRY_POINTS, "cli"];
     let source = ("cli/mod.rs".to_owned(), "use crate::rmcp::x;".to_owned());

@@ -159,7 +159,7 @@ fn the_root_of_mcp_registry_has_at_most_40_names() {
 }
 
 #[test]
-fn a_name_a_module_and_a_glob_are_told_apart() {
+fn a_name_a_module_and_a_glob_are_distinguished() {
     let file = syn::parse_str(
         "pub mod gate; mod call; pub use a::{B, c::{self as D, E}, lint}; use f::G; pub use h::*; #[doc(hidden)] pub use i::J; pub fn k() {} struct L;",
     );
@@ -249,7 +249,7 @@ fn the_sources_have_at_most_24_000_lines_of_code_and_the_macros_1_200() {
 }
 
 #[test]
-fn comments_and_unit_tests_are_no_lines_of_code() {
+fn comments_and_unit_tests_are_not_lines_of_code() {
     assert_eq!(lines_of_code("//! Doc.\n\nfn f() {\n    // why\n    g();\n}\n\n#[cfg(test)]\nmod tests {\n}\n"), 3);
     assert_eq!(lines_of_code("#[cfg(test)]\nmod tests;\n\nfn f() {}\n"), 1);
 }

@@ -107,7 +107,7 @@ mod tests {
     use mcp_core::serde_json::json;
 
     #[test]
-    fn what_is_put_is_got_listed_and_deleted() {
+    fn a_value_can_be_put_read_listed_and_deleted() {
         let memory = Memory::default();
         assert!(!put(&memory, "a.1".into(), json!({ "n": 1 })).unwrap().existed);
         assert!(put(&memory, "a.1".into(), json!(2)).unwrap().existed);

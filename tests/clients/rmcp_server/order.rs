@@ -40,7 +40,7 @@ fn counting() -> Value {
 }
 
 #[tokio::test]
-async fn progress_comes_in_order_and_before_the_answer() {
+async fn progress_arrives_in_order_and_before_the_answer() {
     let (mut read, mut write) = by_hand(Handler::new(registry())).await;
     send(&mut write, counting()).await;
     for done in 1..=100 {
@@ -51,7 +51,7 @@ async fn progress_comes_in_order_and_before_the_answer() {
 }
 
 #[tokio::test]
-async fn who_has_sent_its_last_is_still_answered() {
+async fn a_call_is_answered_after_the_client_has_closed_its_side() {
     let (mut read, mut write) = by_hand(Handler::new(registry())).await;
     send(&mut write, counting()).await;
     write.shutdown().await.unwrap();

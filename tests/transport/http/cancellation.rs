@@ -62,7 +62,7 @@ fn answer(mut stream: TcpStream) -> String {
 }
 
 #[test]
-fn a_call_that_is_called_off_is_not_made_again() {
+fn a_cancelled_call_is_not_run_again() {
     let app = Http::new(Server::new(Registry::builder_of(tools![slow]).observer(Nobody).build().unwrap())).router();
     let (one, other) = (serve(app.clone()), serve(app));
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
@@ -86,7 +86,7 @@ fn a_call_that_is_called_off_is_not_made_again() {
 }
 
 #[tokio::test]
-async fn a_server_ends_with_its_token() {
+async fn a_server_stops_when_its_token_is_cancelled() {
     let token = CancelToken::new();
     let http = Http::new(Server::new(Registry::builder_of(tools![slow]).build().unwrap())).stop_with(token.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -23,7 +23,7 @@ pub(crate) fn is_answered_soon(address: std::net::SocketAddr) -> bool {
 }
 
 #[test]
-fn connections_without_a_request_make_room_for_others() {
+fn connections_without_a_request_are_closed_to_make_room() {
     let served = Served::with(|http| http.max_connections(8));
     let bytes = modern("tools/list", json!({})).bytes();
     let mut oldest = served.wire();
@@ -47,7 +47,7 @@ fn connections_without_a_request_make_room_for_others() {
 }
 
 #[test]
-fn no_request_in_flight_is_given_up_for_others() {
+fn no_request_in_flight_is_dropped_to_make_room() {
     let served = Served::with(|http| http.max_connections(3));
     let (mut call_wire, mut stream, mut body) = (served.wire(), served.wire(), served.wire());
     call_wire.send(call("2026-07-28", "t_wait", json!({})).bytes());

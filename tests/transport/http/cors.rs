@@ -53,7 +53,7 @@ fn a_preflight_of_an_allowed_page_is_answered_without_a_token() {
 }
 
 #[test]
-fn other_pages_are_told_nothing() {
+fn other_pages_get_no_cors_headers() {
     let served = served();
     for origin in ["https://evil.example", "https://app.example.evil.example", "http://app.example", "null", ""] {
         let reply = served.ask(&preflight(origin));
@@ -106,7 +106,7 @@ fn an_allowed_page_reads_answers_of_all_kinds() {
 }
 
 #[test]
-fn without_origins_nothing_is_said_of_them() {
+fn without_allowed_origins_there_are_no_cors_headers() {
     let served = Served::start();
     for origin in [PAGE, "http://localhost:5173"] {
         let reply = served.ask(&preflight(origin));

@@ -10,7 +10,7 @@ fn add() -> Ask {
 }
 
 #[test]
-fn d13_the_method_is_repeated() {
+fn d13_the_method_header_must_repeat_the_method() {
     let served = Served::start();
     for (header, status) in [
         ("tools/call", 200),
@@ -37,7 +37,7 @@ fn d13_the_method_is_repeated() {
 }
 
 #[test]
-fn d13_the_name_is_repeated() {
+fn d13_the_name_header_must_repeat_the_name() {
     let served = Served::start();
     for (header, status) in [
         ("t_add", 200),
@@ -60,7 +60,7 @@ fn d13_the_name_is_repeated() {
 }
 
 #[test]
-fn d14_a_value_may_be_encoded() {
+fn d14_a_header_value_may_be_encoded_as_base64() {
     let served = Served::start();
     for (header, status) in [
         ("=?base64?dF9hZGQ=?=", 200),
@@ -121,7 +121,7 @@ fn e18_a_header_is_checked_for_a_tool_that_is_registered_later() {
 }
 
 #[test]
-fn d14_e18_arguments_are_repeated() {
+fn d14_e18_parameter_headers_must_repeat_the_arguments() {
     let served = Served::start();
     for (arguments, headers) in [
         (json!({}), &[][..]),
@@ -180,7 +180,7 @@ fn d14_e18_arguments_are_repeated() {
 }
 
 #[test]
-fn e18_no_spelling_of_an_argument_gets_past_its_header() {
+fn e18_no_spelling_of_an_argument_bypasses_its_header() {
     let served = Served::start();
     let raw = |arguments: &str, header: Option<&str>| {
         let ask = call("2026-07-28", "t_mirrored", json!("ARGUMENTS"));

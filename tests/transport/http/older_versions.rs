@@ -170,7 +170,7 @@ fn d8_without_sessions_several_servers_answer_one_client() {
 }
 
 #[test]
-fn d9_with_sessions_another_server_does_not_know_the_client() {
+fn d9_with_sessions_another_server_does_not_know_the_session() {
     let (one, other) = (Served::start(), Served::start());
     let id = one.session("2025-11-25");
     let ping = older("ping", &json!({})).with("Mcp-Session-Id", &id);

@@ -68,7 +68,7 @@ impl Drop for Program {
 }
 
 #[test]
-fn a_signal_under_load_loses_no_request() {
+fn no_request_is_lost_at_a_signal_under_load() {
     for name in ["-TERM", "-INT"] {
         let mut program = Program::start();
         let stopped = Mutex::new(None);
@@ -101,7 +101,7 @@ fn a_long_call_is_answered_after_a_signal() {
 }
 
 #[test]
-fn at_a_second_signal_nothing_is_waited_for() {
+fn a_second_signal_ends_the_program_at_once() {
     let mut program = Program::start();
     let mut wire = program.wire();
     wire.send(call("2025-11-25", "t_slow", json!({ "ms": 100_000 })).bytes());
@@ -117,7 +117,7 @@ fn at_a_second_signal_nothing_is_waited_for() {
 }
 
 #[test]
-fn without_a_request_a_signal_ends_it() {
+fn a_signal_ends_an_idle_program() {
     let mut program = Program::start();
     let mut idle = program.wire();
     // From then on it knows of signals.
@@ -128,7 +128,7 @@ fn without_a_request_a_signal_ends_it() {
 }
 
 #[test]
-fn half_sent_requests_lock_nobody_out_where_few_files_may_be_open() {
+fn half_sent_requests_do_not_lock_others_out_when_few_files_may_be_open() {
     let program = Program::with_files(64);
     let half: Vec<Wire> = (0..80)
         .map(|_| {

@@ -30,7 +30,7 @@ fn d8_a_session_begins_with_initialize() {
 }
 
 #[test]
-fn d9_a_session_that_is_not_there_is_not_found() {
+fn d9_an_unknown_session_is_not_found() {
     let served = Served::start();
     let id = served.session("2025-11-25");
     for session in [
@@ -64,7 +64,7 @@ fn d9_a_session_that_is_not_there_is_not_found() {
 }
 
 #[test]
-fn d9_a_session_is_over_when_the_client_ends_it() {
+fn d9_a_client_can_end_its_session() {
     let served = Served::start();
     for version in OLDER {
         let (id, other) = (served.session(version), served.session(version));
@@ -81,7 +81,7 @@ fn d9_a_session_is_over_when_the_client_ends_it() {
 }
 
 #[test]
-fn d9_who_sends_no_session_is_served_as_well() {
+fn d9_the_session_id_is_optional() {
     let served = Served::start();
     served.session("2025-11-25");
     for version in OLDER {
@@ -108,7 +108,7 @@ fn d10_the_newest_version_has_no_sessions() {
 }
 
 #[test]
-fn sessions_can_be_left_out() {
+fn sessions_can_be_switched_off() {
     let served = Served::with(|http| http.sessions(false));
     for version in OLDER {
         let reply = served.ask(&initialize(version));
@@ -161,7 +161,7 @@ fn g7_each_session_has_its_own_log_level() {
 }
 
 #[test]
-fn g7_the_newest_version_tells_what_a_request_asks_for() {
+fn g7_in_the_newest_version_each_request_sets_its_log_level() {
     let served = Served::start();
     let logs = |level: Option<&str>| {
         let mut params = json!({ "name": "t_logs" });
@@ -216,7 +216,7 @@ fn a_request_is_cancelled_within_its_session_alone() {
 }
 
 #[test]
-fn d18_a_session_that_is_ended_lets_its_calls_end() {
+fn d18_calls_continue_after_their_session_has_ended() {
     let served = Served::start();
     let id = served.session("2025-11-25");
     let mut wire = served.wire();
@@ -228,7 +228,7 @@ fn d18_a_session_that_is_ended_lets_its_calls_end() {
 }
 
 #[test]
-fn many_sessions_at_once_do_not_mix() {
+fn concurrent_sessions_do_not_mix() {
     let served = Served::start();
     thread::scope(|scope| {
         for number in 0..8 {
@@ -248,7 +248,7 @@ fn many_sessions_at_once_do_not_mix() {
 }
 
 #[test]
-fn d11_a_session_ends_in_no_version_that_is_not_spoken() {
+fn d11_a_session_cannot_be_ended_in_an_unsupported_version() {
     let served = Served::start();
     let id = served.session("2025-11-25");
     let end = Ask::new("DELETE").with("Mcp-Session-Id", &id).with("MCP-Protocol-Version", "1999-01-01");
@@ -329,7 +329,7 @@ fn a_session_is_unknown_to_every_other_caller() {
 }
 
 #[test]
-fn a_session_is_unknown_to_whoever_has_another_token() {
+fn a_session_is_unknown_to_holders_of_another_token() {
     let served = Served::with(|http| http.token("one").token("two"));
     only_its_caller_uses_a_session(
         &served,
@@ -339,7 +339,7 @@ fn a_session_is_unknown_to_whoever_has_another_token() {
 }
 
 #[test]
-fn a_caller_who_cannot_be_found_out_uses_no_session() {
+fn a_session_cannot_be_used_if_the_caller_cannot_be_determined() {
     let options = |request: &axum::http::request::Parts| {
         assert!(!request.headers.contains_key("x-panic"), "on purpose");
         CallOptions::new()

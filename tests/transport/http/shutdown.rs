@@ -64,7 +64,7 @@ fn under_load_every_request_is_answered() {
 }
 
 #[test]
-fn what_is_under_way_is_answered() {
+fn requests_in_flight_are_answered() {
     let mut served = Served::start();
     let mut wires: Vec<(Wire, bool)> = Vec::new();
     for version in VERSIONS {
@@ -89,7 +89,7 @@ fn what_is_under_way_is_answered() {
 }
 
 #[test]
-fn a_probe_hears_that_the_server_stops() {
+fn the_probe_reports_that_the_server_is_stopping() {
     let mut served = Served::start();
     let health = Ask::new("GET").line("GET /health HTTP/1.1");
     let reply = served.ask(&health);
@@ -121,7 +121,7 @@ fn a_probe_hears_that_the_server_stops() {
 }
 
 #[test]
-fn idle_connections_do_not_hold_up_the_end() {
+fn idle_connections_do_not_delay_the_shutdown() {
     let mut served = Served::start();
     let mut fresh: Vec<Wire> = (0..20).map(|_| served.wire()).collect();
     let mut used = served.wire();
@@ -132,7 +132,7 @@ fn idle_connections_do_not_hold_up_the_end() {
 }
 
 #[test]
-fn who_sends_half_or_does_not_read_does_not_hold_up_the_end() {
+fn clients_that_send_half_or_do_not_read_do_not_delay_the_shutdown() {
     let mut served = Served::start();
     let ask = call("2026-07-28", "t_echo", json!({ "text": "x".repeat(10_000_000) })).bytes();
     let (mut head, mut body, mut reader) = (served.wire(), served.wire(), served.wire());
@@ -147,7 +147,7 @@ fn who_sends_half_or_does_not_read_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn who_reads_slowly_gets_all_of_the_answer() {
+fn a_client_that_reads_slowly_gets_the_whole_answer() {
     let mut served = Served::start();
     let text = "x".repeat(10_000_000);
     let ask = call("2026-07-28", "t_echo", json!({ "text": text })).with("Connection", "close").bytes();
@@ -169,7 +169,7 @@ fn who_reads_slowly_gets_all_of_the_answer() {
 }
 
 #[test]
-fn a_server_that_has_ended_lets_go_of_its_port() {
+fn a_server_that_has_stopped_releases_its_port() {
     let mut served = Served::start();
     served.is_well();
     served.stop();
@@ -178,7 +178,7 @@ fn a_server_that_has_ended_lets_go_of_its_port() {
 }
 
 #[test]
-fn who_connects_under_load_is_answered_as_well() {
+fn clients_that_connect_under_load_are_answered_too() {
     let mut served = Served::start();
     let stopped = Mutex::new(None);
     thread::scope(|scope| {

@@ -84,7 +84,7 @@ fn chunks_may_end_anywhere() {
 }
 
 #[test]
-fn a_message_that_ends_before_its_end_is_not_taken_for_one() {
+fn a_truncated_message_is_refused() {
     let served = Served::start();
     let ask = call("2025-11-25", "t_wait", json!({}));
     let bytes = ask.bytes();
@@ -103,7 +103,7 @@ fn a_message_that_ends_before_its_end_is_not_taken_for_one() {
 }
 
 #[test]
-fn a_body_without_a_length_is_none() {
+fn bodies_with_missing_or_contradictory_lengths_are_refused() {
     let served = Served::start();
     let mut wire = served.wire();
     wire.send(Ask::post("").bytes());
@@ -128,7 +128,7 @@ fn a_body_without_a_length_is_none() {
 }
 
 #[test]
-fn headers_have_bounds() {
+fn headers_and_request_targets_are_bounded_and_checked() {
     let served = Served::start();
     let list = modern("tools/list", json!({}));
     assert_eq!(served.ask(&list.clone().with("X-Long", "x".repeat(50_000))).status, 200);
@@ -168,7 +168,7 @@ fn with_bare_line_feeds(ask: &Ask) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_head_with_a_bare_line_feed_is_refused_wherever_it_stands() {
+fn a_head_with_a_bare_line_feed_anywhere_is_refused() {
     let served = Served::start();
     // A body may have them.
     let mut good = call("2026-07-28", "t_add", json!({ "a": 1, "b": 2 }));
@@ -201,7 +201,7 @@ fn a_head_with_a_bare_line_feed_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn line_feeds_in_bodies_are_none_of_a_head() {
+fn line_feeds_in_bodies_are_accepted() {
     let served = Served::start();
     let mut wire = served.wire();
     let mut ask = call("2026-07-28", "t_add", json!({ "a": 1, "b": 2 }));
@@ -247,7 +247,7 @@ fn odd_requests_are_answered() {
 }
 
 #[test]
-fn http_1_0_is_spoken_too() {
+fn http_1_0_is_supported() {
     let served = Served::start();
     let mut wire = served.wire();
     let line = "POST /mcp HTTP/1.0";
@@ -330,7 +330,7 @@ fn a_refused_request_does_not_spoil_the_next() {
 }
 
 #[test]
-fn deep_nesting_and_long_names_are_survived() {
+fn the_server_survives_deep_nesting_and_long_names() {
     let served = Served::start();
     for depth in [100, 127, 128, 129, 10_000, 1_000_000] {
         let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
@@ -362,7 +362,7 @@ fn deep_nesting_and_long_names_are_survived() {
 }
 
 #[test]
-fn half_open_connections_hold_nobody_up() {
+fn half_open_connections_do_not_delay_others() {
     let served = Served::start();
     let ask = call("2026-07-28", "t_echo", json!({ "text": "x".repeat(100) }));
     let (head, all) = (ask.head(), ask.bytes());
@@ -480,7 +480,7 @@ fn near_request() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn anything_like_a_request_is_survived() {
+fn the_server_survives_anything_like_a_request() {
     let served = Served::start();
     let config = ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config.clone());
@@ -519,7 +519,7 @@ fn anything_like_a_request_is_survived() {
 }
 
 #[test]
-fn many_clients_at_once_get_their_own_answers() {
+fn concurrent_clients_get_their_own_answers() {
     let served = Served::start();
     thread::scope(|scope| {
         for client in 0..16 {

@@ -101,7 +101,7 @@ fn by_default_calls_of_some_seconds_are_answered_and_longer_ones_cancelled() {
 }
 
 #[test]
-fn calls_of_a_client_that_is_gone_are_cancelled_though_nothing_is_written() {
+fn calls_of_a_client_that_disconnected_are_cancelled_even_if_nothing_is_written() {
     for input_ends in [false, true] {
         let (mut served, output) = Served::start_unread_with(&["--drain-ms", "600000"]);
         begin_all(&mut served);
@@ -116,7 +116,7 @@ fn calls_of_a_client_that_is_gone_are_cancelled_though_nothing_is_written() {
 }
 
 #[test]
-fn after_a_signal_a_client_that_does_not_read_is_not_waited_for() {
+fn after_a_signal_a_client_that_does_not_read_does_not_delay_the_end() {
     let (mut served, output) = Served::start_unread_with(&["--drain-ms", "300"]);
     // More than a pipe holds.
     let requests: String =

@@ -105,7 +105,7 @@ async fn more_answers_than_there_is_room_for_all_arrive() {
 }
 
 #[tokio::test]
-async fn calls_of_a_client_that_is_gone_are_cancelled() {
+async fn calls_of_a_client_that_disconnected_are_cancelled() {
     for dropped in [false, true] {
         let (send, mut receive) = tokio::sync::mpsc::channel(1);
         let options = CallOptions::new().extension(Told(send));
@@ -130,7 +130,7 @@ async fn calls_of_a_client_that_is_gone_are_cancelled() {
 }
 
 #[tokio::test]
-async fn what_comes_last_is_answered_and_ended_too() {
+async fn requests_and_a_subscription_at_the_end_of_input_are_answered() {
     // More than is answered at a time, and then someone who listens.
     let many = (0..300).map(|id| call(id, "t_long", &json!({})).to_string() + "\n").collect::<String>();
     let meta = json!({
@@ -146,7 +146,7 @@ async fn what_comes_last_is_answered_and_ended_too() {
 }
 
 #[tokio::test]
-async fn the_oldest_versions_are_spoken_and_2025_03_26_has_batches() {
+async fn the_oldest_versions_are_supported_and_2025_03_26_has_batches() {
     for version in ["2025-03-26", "2024-11-05"] {
         let client = json!({ "name": "c", "version": "1" });
         let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
@@ -173,7 +173,7 @@ fn watch(#[ctx] cx: &ToolContext) {
 }
 
 #[tokio::test]
-async fn calls_that_go_on_after_the_input_has_ended_are_cancelled_and_answered() {
+async fn calls_that_outlast_the_end_of_input_are_cancelled_and_answered() {
     let server = server().drain_timeout(Duration::from_millis(50));
     let (send, mut receive) = tokio::sync::mpsc::channel(1);
     let options = CallOptions::new().extension(Told(send));
@@ -199,7 +199,7 @@ fn listen(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_told_once_that_the_list_changed() {
+async fn a_client_that_does_not_read_is_notified_once_that_the_list_changed() {
     let server = server();
     let registry = server.registry().clone();
     let (client, server_side) = duplex(4096);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::pipes::{Served, call, result_of};
 
 #[test]
-fn a_slow_call_does_not_hold_up_a_quick_one() {
+fn a_slow_call_does_not_delay_a_quick_one() {
     let mut served = Served::start();
     served.ask(1, "t_slow", &json!({ "ms": 400 }));
     served.ask(2, "t_block", &json!({ "ms": 200 }));
@@ -45,7 +45,7 @@ fn a_thousand_requests_in_one_write_are_all_answered() {
 }
 
 #[test]
-fn plain_tools_that_were_quick_and_block_now_hold_up_nobody() {
+fn plain_tools_that_were_quick_and_now_block_do_not_delay_others() {
     let mut served = Served::start();
     for id in 0..100 {
         served.ask(id, "t_block", &json!({ "ms": 0 }));
@@ -66,7 +66,7 @@ fn plain_tools_that_were_quick_and_block_now_hold_up_nobody() {
 }
 
 #[test]
-fn at_the_end_of_input_what_is_under_way_is_answered() {
+fn requests_in_flight_are_answered_at_the_end_of_input() {
     let mut served = Served::start();
     served.ask(1, "t_slow", &json!({ "ms": 300 }));
     served.ask(2, "t_block", &json!({ "ms": 300 }));
@@ -79,7 +79,7 @@ fn at_the_end_of_input_what_is_under_way_is_answered() {
 }
 
 #[test]
-fn without_any_input_it_ends() {
+fn without_any_input_the_program_ends() {
     let (rest, status, errors) = Served::start().end();
     assert!(rest.is_empty() && status.success() && errors.contains("the end"), "{errors}");
 }
@@ -96,7 +96,7 @@ fn begin_slow(served: &mut Served, ms: u64) {
 }
 
 #[test]
-fn at_a_signal_what_is_under_way_is_answered() {
+fn requests_in_flight_are_answered_at_a_signal() {
     for name in ["-TERM", "-INT"] {
         let mut served = Served::start();
         begin_slow(&mut served, 500);
@@ -112,7 +112,7 @@ fn at_a_signal_what_is_under_way_is_answered() {
 }
 
 #[test]
-fn a_signal_without_calls_ends_at_once_and_listeners_are_answered() {
+fn an_idle_program_ends_at_a_signal_and_answers_subscriptions() {
     let mut served = Served::start();
     served.send(format!("{}\n", listen("l1")));
     assert_eq!(served.line()["method"], "notifications/subscriptions/acknowledged");
@@ -125,7 +125,7 @@ fn a_signal_without_calls_ends_at_once_and_listeners_are_answered() {
 }
 
 #[test]
-fn at_a_signal_what_was_read_is_answered_also_while_nobody_reads() {
+fn requests_that_were_read_are_answered_at_a_signal_even_if_the_client_reads_late() {
     let (mut served, output) = Served::start_unread();
     // One write, which the server reads at once; answers of 20 kB, of which only some are taken before others are written.
     let request = |id| call(id, "t_text", &json!({ "length": 10_000 })).to_string() + "\n";
@@ -142,7 +142,7 @@ fn at_a_signal_what_was_read_is_answered_also_while_nobody_reads() {
 }
 
 #[test]
-fn at_a_second_signal_nothing_is_waited_for() {
+fn a_second_signal_ends_the_program_at_once() {
     let mut served = Served::start();
     begin_slow(&mut served, 100_000);
     let started = Instant::now();
@@ -158,7 +158,7 @@ fn at_a_second_signal_nothing_is_waited_for() {
 }
 
 #[test]
-fn what_tools_print_does_not_reach_the_client() {
+fn the_output_of_tools_does_not_reach_the_client() {
     let mut served = Served::start();
     served.ask(1, "t_print", &json!({ "text": "{\"jsonrpc\":\"2.0\"}\nprinted" }));
     served.ask(2, "t_shell", &json!({}));
@@ -175,7 +175,7 @@ fn what_tools_print_does_not_reach_the_client() {
 }
 
 #[test]
-fn odd_lines_are_answered_and_the_connection_lives_on() {
+fn odd_lines_are_answered_and_the_connection_stays_open() {
     let mut served = Served::start();
     let mut code = |line: &[u8]| {
         served.send([line, b"\n"].concat());
@@ -239,7 +239,7 @@ fn a_client_that_stops_reading_has_to_wait_and_gets_every_answer() {
 }
 
 #[test]
-fn a_client_that_stops_reading_misses_progress_and_no_answer() {
+fn a_client_that_stops_reading_misses_progress_but_no_answer() {
     let rest = stops_reading(10_000, |id| {
         let mut request = call(id, "t_steps", &json!({ "count": 3 }));
         request["params"]["_meta"] = json!({ "progressToken": id });
@@ -251,7 +251,7 @@ fn a_client_that_stops_reading_misses_progress_and_no_answer() {
 }
 
 #[test]
-fn a_client_that_is_gone_is_the_end() {
+fn the_program_ends_when_its_client_is_gone() {
     let (mut served, mut output) = Served::start_unread();
     begin_slow(&mut served, 100_000);
     served.ask(2, "t_add", &json!({ "a": 1, "b": 1 }));
@@ -288,7 +288,7 @@ fn listen(id: &str) -> Value {
 }
 
 #[test]
-fn notifications_come_before_the_answer() {
+fn notifications_arrive_before_the_answer() {
     let mut served = Served::start();
     let mut request = call(1, "t_progress", &json!({}));
     request["params"]["_meta"] = json!({ "progressToken": "p" });
