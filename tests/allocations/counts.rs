@@ -1,4 +1,4 @@
-//! How often the framework asks for memory.
+//! How often the framework allocates.
 
 use std::sync::PoisonError;
 
@@ -12,7 +12,7 @@ use tower_service::Service as _;
 
 use super::{ALLOCATOR, COUNTING};
 
-/// The least of five counts: whoever runs the tests allocates now and then, too.
+/// The lowest of five counts, because the test runner allocates now and then, too.
 fn of_five(count: impl FnMut() -> usize) -> usize {
     std::iter::repeat_with(count).take(5).min().unwrap()
 }
@@ -49,7 +49,7 @@ fn an_inline_tool_with_numbers_allocates_nothing_but_its_output() {
                 [br#"{"status":"success","data":{"result":"#, result, br#"},"error":null,"explanation":null}"#];
             assert_eq!(out, expected.concat());
         };
-        // What is made once for each tool is made by the first call; the comparison costs one allocation.
+        // The first call creates what each tool needs once; the comparison costs one allocation.
         call();
         let allocations = of_five(|| {
             let region = Region::new(ALLOCATOR);

@@ -1,4 +1,4 @@
-//! From bytes to bytes: the same as a call of values.
+//! Calls from bytes to bytes have the results of calls with values.
 
 use mcp_registry::error::ValidationError;
 use mcp_registry::registry::OutputCheck;

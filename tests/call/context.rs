@@ -1,4 +1,4 @@
-//! What a tool learns of the call that it is in, and tells of itself.
+//! What a tool can read about its call, and what it can report.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn tells_too_late(#[ctx] cx: &ToolContext) {
     cx.extensions().get::<Arc<std::sync::Barrier>>().unwrap().wait();
 }
 
-/// Whoever asks.
+/// The caller.
 struct User(String);
 
 impl FromContext for User {
@@ -60,13 +60,13 @@ impl FromContext for User {
     }
 }
 
-/// Greets whoever asks.
+/// Greets the caller.
 #[mcp_tool(module = "context")]
 fn greet(#[ctx] user: User) -> String {
     format!("hello, {}", user.0)
 }
 
-/// A sink, and what came to it.
+/// A sink, and the events that it received.
 fn recorded() -> (Arc<Mutex<Vec<ToolEvent>>>, impl Fn(ToolEvent) + Send + Sync + 'static) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let of_sink = Arc::clone(&events);
@@ -143,7 +143,7 @@ fn no_event_is_delivered_after_the_deadline() {
     assert_eq!(events.lock().unwrap().len(), 1);
 }
 
-/// Leaves someone behind who goes on telling.
+/// Leaves a thread behind that reports progress.
 #[mcp_tool(module = "context")]
 async fn leaves_behind(#[ctx] cx: ToolContext) {
     std::thread::spawn(move || {
@@ -160,8 +160,8 @@ fn no_event_is_delivered_after_the_tool_has_returned() {
     let result = block_on(registry.call_with(&ToolCall::new("context.leaves_behind", json!({})), &options));
     assert!(!result.is_failure());
     drop(options);
-    // Whoever waits for the end of the call hears of it, and lets go of the sink.
-    support::wait_until_blocking("the one who was left behind ends", || Arc::strong_count(&events) == 1);
+    // The end of the call wakes the tool's thread, which drops its sink.
+    support::wait_until_blocking("the thread that was left behind ends", || Arc::strong_count(&events) == 1);
     assert!(events.lock().unwrap().is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! Deadlines, cancellation, and work that nobody waits for any more.
+//! Deadlines, cancellation, and abandoned work.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use support::wait_until_blocking;
 
 use crate::{build, call, failure, try_call, with_tools};
 
-/// Counts what is dropped.
+/// Counts drops.
 struct Dropped(Arc<AtomicUsize>);
 
 impl Drop for Dropped {
@@ -118,7 +118,7 @@ fn a_call_of_a_plain_function_that_never_returns_is_answered_at_its_deadline() {
     let result = call(&registry, "time.block", json!({}));
     assert_eq!(failure(&result).0, "TimeoutError");
     assert!(started.elapsed() >= Duration::from_millis(50));
-    // The door is still shut: nobody waited for the function.
+    // The door is still shut, so the call did not wait for the function.
     door.open();
 }
 

@@ -1,4 +1,4 @@
-//! What stands around a call.
+//! Layers around a call.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,13 +17,13 @@ fn double(#[arg(max = 1000)] n: i64) -> i64 {
     2 * n
 }
 
-/// Whoever is known by now.
+/// Returns the caller that the layers have set.
 #[mcp_tool(module = "layers")]
 async fn whoami(#[ctx] cx: &ToolContext) -> String {
     cx.extensions().get::<&str>().copied().unwrap_or("nobody").to_owned()
 }
 
-/// Writes down what passes.
+/// Notes each call and each result.
 struct Noting(&'static str, Arc<Mutex<Vec<String>>>);
 
 impl Layer for Noting {
@@ -88,7 +88,7 @@ fn a_layer_can_answer_change_and_refuse_a_call() {
     assert_eq!(call(&registry, "layers.whoami", json!({})).data.unwrap()["result"], "ada");
 }
 
-/// Tries again.
+/// Retries a failed call.
 struct Retry;
 
 impl Layer for Retry {
@@ -116,7 +116,7 @@ fn a_layer_can_retry_a_call() {
     assert_eq!(call(&registry, "layers.fail_once", json!({})).data.unwrap()["result"], 2);
 }
 
-/// Lets so many calls through.
+/// Lets this many calls through.
 struct Quota(AtomicUsize);
 
 impl Layer for Quota {

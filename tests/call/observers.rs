@@ -1,4 +1,4 @@
-//! What is told of calls: to observers, in the audit, in metrics, in the result's `_meta`.
+//! What is recorded about calls: by observers, in the audit log, in metrics, and in the result's `_meta`.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ async fn late(#[ctx] cx: &ToolContext) {
 /// Tool, name, outcome, error type, message, and how many notices.
 type Seen = (String, String, CallOutcome, Option<String>, Option<String>, usize);
 
-/// Remembers what it was told.
+/// Keeps what it observed.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<Seen>>>);
 
@@ -177,7 +177,7 @@ fn foreign_errors_are_masked_where_the_policy_says_so() {
         assert!(failure(&result).1.ends_with(&id) && id.len() == 16, "{json}");
         let (.., message, _) = told.take().remove(0);
         assert!(message.unwrap().contains("/srv/secret/path"), "the observer is told the whole");
-        // By the request, where the registry does not say.
+        // The request decides if the registry does not.
         let options = CallOptions::new().mask_errors(true);
         assert!(!block_on(shown.call_with(&asked, &options)).to_json().contains("/srv/secret"));
         assert!(

@@ -1,4 +1,4 @@
-//! A panic ends the call it is in, and nothing else.
+//! A panic fails only its own call.
 
 use std::future::Future;
 use std::panic::panic_any;
@@ -90,7 +90,7 @@ fn while_reading(value: Option<Unreadable>) {
     let _ = value;
 }
 
-/// An argument that cannot be read, and whose schema has to be tried out.
+/// An argument that cannot be read, and whose schema has to be probed.
 #[derive(schemars::JsonSchema)]
 #[allow(dead_code, reason = "never read")]
 struct Explosive {
@@ -157,7 +157,7 @@ fn a_panic_while_a_schema_is_probed_fails_only_its_call() {
     }
 }
 
-/// A type whose schema cannot be made.
+/// A type whose schema cannot be generated.
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "never read")]
 struct Indescribable(u8);

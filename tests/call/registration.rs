@@ -1,4 +1,4 @@
-//! Tools come and go while others are called.
+//! Tools are registered and unregistered while others are called.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -81,7 +81,7 @@ fn calls_succeed_while_tools_are_registered_and_unregistered() {
                 let registry = &registry;
                 scope.spawn(move || {
                     for generation in 0..CHANGES {
-                        // Each changer has tools of its own.
+                        // Each thread changes its own tools.
                         let name = 2 * (generation % (MADE / 2)) + part;
                         registry.register(numbered(name, generation)).unwrap();
                         let call = ToolCall::new(format!("coming.made_{name}"), json!({}));
@@ -103,7 +103,7 @@ fn calls_succeed_while_tools_are_registered_and_unregistered() {
     assert!(missed.load(Ordering::Relaxed) > 0, "{found:?} {missed:?}");
 }
 
-/// Counts how often its schema is made.
+/// Counts how often its schema is generated.
 #[derive(serde::Deserialize)]
 struct Counted(#[allow(dead_code, reason = "only its schema counts")] u8);
 

@@ -1,4 +1,4 @@
-//! What a tool returns, held against what it says that it returns.
+//! The results of tools are checked against their output schemas.
 
 use mcp_registry::registry::OutputCheck;
 use mcp_registry::{Content, Json, Status, Tool, ToolError, ToolResult, mcp_tool, schemars, serde_json, tools};
@@ -62,7 +62,7 @@ fn partial() -> ToolResult {
 fn s3_50_a_result_that_violates_the_output_schema_is_a_failure() {
     let tools = tools![half, order, explicit];
     let always = build(with_tools(tools).check_output(OutputCheck::Always));
-    // Tests are debug builds, where it is so by default.
+    // Tests are debug builds, which check results by default.
     for registry in [&always, &build(with_tools(tools))] {
         let result = call(registry, "results.half", json!({ "n": 1.0 }));
         let (error_type, message) = failure(&result);

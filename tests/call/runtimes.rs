@@ -59,7 +59,7 @@ fn calls_run_on_tokio() {
         runtime.block_on(async {
             let tools = tools![thread, here, block, sleep, has_runtime];
             checked(&build(with_tools(tools).runtime(TokioRuntime::current().unwrap()))).await;
-            // And on std's threads beside it.
+            // And on std's threads, inside the same runtime.
             checked(&build(with_tools(tools))).await;
         });
     }
@@ -122,7 +122,7 @@ fn a_job_that_the_runtime_drops_is_an_error_and_does_not_hang() {
     assert!(failure(&result).1.contains("the runtime is shutting down"), "{}", result.to_json());
 }
 
-/// Panics where it is asked for something.
+/// Panics in every method.
 struct Broken {
     sleeps: bool,
 }

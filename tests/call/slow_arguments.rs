@@ -1,4 +1,4 @@
-//! Arguments that take long to read or check: the deadline holds, and nobody else waits.
+//! Arguments that take long to read or check: the deadline holds, and other calls are not delayed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{build, failure, with_tools};
 
-/// serde reads the whole of what is nested once for each variant, at every level.
+/// For each variant, serde reads everything nested in it again, at every level.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "what is read is not looked at")]
@@ -34,7 +34,7 @@ enum OnlyB {
     B,
 }
 
-/// What looks like a tag is a member like others: a caller may send it last.
+/// What looks like a tag is an ordinary member: a caller may send it last.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "what is read is not looked at")]
@@ -158,14 +158,14 @@ fn counted(node: Node) -> bool {
 #[test]
 fn a_tool_does_not_run_after_its_caller_was_answered_at_the_deadline() {
     let registry = build(with_tools(tools![counted]));
-    // It fits, and is read in the end.
+    // The argument is valid, and is read in the end.
     let levels = 16;
     let tree = format!(r#"{{"node": {}true{}}}"#, r#"{"next":"#.repeat(levels), r#","right":true}"#.repeat(levels));
     let arguments: Value = serde_json::from_str(&tree).unwrap();
     let options = CallOptions::new().timeout(Duration::from_millis(20));
     let late = registry.call_blocking_with(&ToolCall::new("heavy.counted", arguments), &options);
     assert_eq!(failure(&late).0, "TimeoutError");
-    // It waits until the other is read.
+    // Waits until the other one is read.
     let result = registry.call_blocking(&ToolCall::new("heavy.counted", json!({ "node": true })));
     assert_eq!(result.data, Some(json!({ "result": true })));
     assert_eq!(RUNS.load(Ordering::SeqCst), 1);

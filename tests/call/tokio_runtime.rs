@@ -242,7 +242,7 @@ async fn wait_for_state(#[ctx] answer: &Answer) -> u8 {
     receiver.await.unwrap()
 }
 
-/// A registry whose tool waits for a task of this runtime.
+/// A registry with a tool that waits for a task of this runtime.
 fn waiting() -> Registry {
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move { sender.send(1) });

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use mcp_registry::serde_json::{self, Value, json};
 
-/// What a program did.
+/// The output and exit code of a program.
 struct Ended {
     code: Option<i32>,
     out: String,
@@ -19,7 +19,7 @@ impl Ended {
     }
 }
 
-/// A program with these words, which gets this on stdin.
+/// Runs the program with these arguments, this environment and this input.
 fn program(words: &[&str], env: &[(&str, &str)], stdin: &str) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_program"));
     command.args(words).env_remove("MAIN").env_remove("BUILDER").env("GREETING", "Hello").envs(env.iter().copied());
@@ -306,7 +306,7 @@ fn state_that_cannot_be_created_is_reported() {
     assert!(forgotten.err.contains("Greeting"), "{}", forgotten.err);
 }
 
-/// A host that starts the program, initialises it, and makes a call.
+/// A host that starts the program, initializes it, and makes a call.
 const HOST: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
     "\n",
@@ -374,7 +374,7 @@ fn a_failure_exits_with_1_even_if_stdout_is_closed() {
     }
 }
 
-/// A program that serves over HTTP, and where.
+/// A program that serves over HTTP, and its address.
 struct Serving {
     child: Child,
     address: String,

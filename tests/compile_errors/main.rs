@@ -10,7 +10,7 @@ use std::thread;
 
 use compiler::{Compiler, Expected, expected_errors, problems};
 
-/// The compiler whose errors are kept in full. Of others, only our messages and their lines are compared.
+/// The compiler whose complete errors are kept. With others, only our messages and their lines are compared.
 const TOOLCHAIN: &str = "rustc 1.95.";
 
 /// The compiler to test with, if not the one on the path.
@@ -51,7 +51,7 @@ fn problems_of_all(compiler: &Compiler) -> Vec<String> {
     found
 }
 
-/// What is wrong with the errors of a program of this text, if they are to be those of a kept file.
+/// What is wrong with the errors of a program, compared with the text of a kept file.
 fn problems_of(name: &str, program: &str, kept: &str) -> Vec<String> {
     let path = std::env::temp_dir().join(format!("{name}-{}.rs", std::process::id()));
     fs::write(&path, program).unwrap();

@@ -1,4 +1,4 @@
-//! Two crates whose tools meet, in one program. The way out that the report names is taken, and works.
+//! Two crates with conflicting tools in one program. The remedies in the report are applied, and work.
 
 use mcp_registry::error::{Conflict, RegistrationProblem};
 use mcp_registry::serde_json::json;
@@ -56,7 +56,7 @@ fn the_report_does_not_depend_on_the_order_of_the_linker() {
     }
 }
 
-/// Every `.verb("…", "…")` that a report offers.
+/// Every remedy in a report, such as `.rename("…", "…", "…")`.
 fn offered(page: &str) -> Vec<(String, Vec<String>)> {
     let calls = page.split(" .").skip(1).filter_map(|rest| rest.split_once(')')).map(|(call, _)| call);
     let call = |call: &str| {
@@ -67,7 +67,7 @@ fn offered(page: &str) -> Vec<(String, Vec<String>)> {
     calls.filter_map(call).collect()
 }
 
-/// The registry with an offer taken; a name to choose is a new one.
+/// The registry with a remedy applied; a name that is left to the reader is a new one.
 fn taken(verb: &str, arguments: &[String]) -> Result<Registry, RegistrationError> {
     let builder = Registry::builder();
     let argument = |at: usize| arguments[at].replace('…', "chosen.name");

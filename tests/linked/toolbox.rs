@@ -56,7 +56,7 @@ fn s4_7_s4_13_the_worked_calls_have_the_worked_answers() {
     let server = Server::new(registry);
     let answer = |message: &str| answered(&server, message);
     let mut worked = compact(include_str!("../seed/s4_3_result_success.json"));
-    // The tool returns its data and says no more on it.
+    // The tool returns its data without an explanation.
     worked = worked.replace(r#""Successfully read 73 characters from src/app/main.py using utf-8 encoding.""#, "null");
     assert_eq!(answer(include_str!("../seed/s4_2_call.json")), worked);
     let short =
@@ -160,7 +160,7 @@ fn memory_bounds_its_keys_its_values_and_their_number() {
     std::fs::remove_dir_all(root).unwrap();
 }
 
-/// Plain functions run on threads, and only so many calls may be stuck on one: a file must not be able to hold any.
+/// Plain functions run on threads, and only so many calls may be stuck: no file must be able to block one.
 #[cfg(unix)]
 #[test]
 fn named_pipes_do_not_disable_other_tools() {

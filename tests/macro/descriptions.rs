@@ -1,4 +1,4 @@
-//! Descriptions that a macro writes: `include_str!`, `concat!` and those of users.
+//! Descriptions that come from macros: `include_str!`, `concat!` and those of users.
 
 use mcp_core::mcp_tool;
 

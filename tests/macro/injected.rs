@@ -1,4 +1,4 @@
-//! What a tool gets without asking its caller.
+//! What a tool gets without its caller: state and context.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! The flat result and MCP's are two forms of one thing.
+//! Flat results and MCP results convert into each other.
 
 use mcp_core::error::{CodeProfile, TransportError};
 use mcp_core::mcp::{CallToolResult, Dialect};

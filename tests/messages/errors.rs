@@ -1,4 +1,4 @@
-//! One table for all errors, and what a tool may fail with.
+//! The table of all errors, and the errors that a tool can return.
 
 use std::error::Error as StdError;
 use std::io;

@@ -387,8 +387,8 @@ fn type_of(schema: &Value) -> Value {
     }
 }
 
-/// What may not change before version 2: a field more that is required, one that is gone, or one of another type would
-/// break messages that are written today.
+/// What must not change before version 2: another required field, a removed field, or a field with another type would
+/// break messages that are valid today.
 #[test]
 fn s0_20_s1_34_format_1_keeps_its_fields_their_types_and_what_is_required() {
     assert_eq!(Version::parse(MESSAGE_FORMAT_VERSION).unwrap().major(), 1, "for version 2, pin its fields here");

@@ -1,4 +1,4 @@
-//! Input from someone who means harm: a clear error of bounded size, no panic, no surprise.
+//! Malicious input: a clear error of bounded size, and no panic.
 
 use mcp_core::error::{MAX_DEPTH, Rule, ToolNotFoundError, ValidationError};
 use mcp_core::mcp::CallToolResult;
@@ -7,7 +7,7 @@ use mcp_core::rpc::{RpcMessage, code};
 use mcp_core::serde_json::json;
 use mcp_core::{Error, ErrorDetail, ToolCall, ToolResult};
 
-/// No error is longer than this, whatever came in.
+/// No error is longer than this, whatever the input.
 const BOUND: usize = 4096;
 
 fn refused(message: &[u8]) -> ValidationError {
@@ -56,7 +56,7 @@ fn deep_nesting_is_refused_with_its_path() {
         assert_eq!(error.violations()[0].rule, Rule::Depth);
         assert!(error.violations()[0].path.starts_with("arguments.x"), "{error}");
         CallToolResult::parse(&deep).unwrap_err();
-        // Never closed: the depth is found out before the end is.
+        // Never closed: the depth is exceeded before the end is reached.
         let endless = format!(r#"{{"arguments":{}"#, open.repeat(100_000));
         assert_eq!(refused(endless.as_bytes()).violations()[0].rule, Rule::Depth);
     }
@@ -156,7 +156,7 @@ fn an_error_has_no_control_characters_of_its_input() {
 #[test]
 fn numbers_are_numbers_whatever_features_serde_json_has() {
     use serde::Deserialize as _;
-    // What a deserializer of serde_json gives with `arbitrary_precision`, which any crate of a program can turn on.
+    // What serde_json produces with `arbitrary_precision`, which any crate of a program can turn on.
     let number = [("$serde_json::private::Number", "1.50")];
     let number = serde::de::value::MapDeserializer::<_, serde::de::value::Error>::new(number.into_iter());
     let message = serde::de::value::MapDeserializer::new([("error_type", number)].into_iter());

@@ -1,4 +1,4 @@
-//! What a remote caller reads when a call goes wrong: each fault once, the names of the list, nothing about the builder.
+//! What a remote caller reads when a call fails: each fault once, tools by their listed names, nothing about the builder.
 
 use std::sync::{Arc, Mutex};
 
@@ -204,7 +204,7 @@ fn tools_are_suggested_over_mcp_by_the_names_in_the_list() {
     assert_eq!(error.did_you_mean[0], "shop.order");
 }
 
-/// Keeps the types and messages that it is told.
+/// Keeps the types and messages of errors.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<(String, String)>>>);
 

@@ -1,5 +1,5 @@
-//! What is in flight on one connection: ids and progress tokens are used once, `_meta` is bounded, and whoever finds no
-//! room is recorded.
+//! What is in flight on one connection: IDs and progress tokens are unique, `_meta` is bounded, and calls beyond the limit
+//! are recorded.
 
 use mcp_registry::protocol::Peer;
 use mcp_registry::testing::block_on;
@@ -12,7 +12,7 @@ fn request(id: u32, method: &str, params: Value) -> Vec<u8> {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into_bytes()
 }
 
-/// The answer that comes at once.
+/// The answer, which must be available at once.
 fn at_once(server: &Server, message: &[u8], peer: &Peer) -> Value {
     let mut out = Vec::new();
     assert!(server.begin(message, peer, &mut out).is_none(), "it is answered at once");

@@ -16,7 +16,7 @@ use mcp_registry::{
 };
 use support::wait_until_blocking;
 
-/// What a tool returns, by the name of the case.
+/// The return value for the name of a case.
 fn value(case: &str) -> Result<Json<Value>, ToolError> {
     Ok(Json(match case {
         "number" => json!(5),
@@ -210,7 +210,7 @@ fn a_future_is_polled_where_the_call_begins_if_the_tool_was_quick_the_last_time(
         false
     };
     assert!(!is_done(), "it might block");
-    // Others may slow down the machine.
+    // The machine may be busy.
     assert!((0..100).any(|_| is_done()), "it was quick");
     assert_eq!(peer.in_flight(), 0);
     BLOCKS.store(true, Ordering::SeqCst);

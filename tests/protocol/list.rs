@@ -1,4 +1,4 @@
-//! `tools/list`: names, order, pages, and what each version sees.
+//! `tools/list`: names, order, pages, and the differences between versions.
 
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::testing::{Client, block_on};

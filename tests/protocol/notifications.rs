@@ -213,7 +213,7 @@ fn g2_g3_g4_clients_of_the_newest_version_can_subscribe_to_changes() {
     );
     assert_eq!(serde_json::from_slice::<Value>(&out).unwrap()["error"]["code"], -32600);
     out.clear();
-    // What a request could not have does not matter here.
+    // Capabilities that the request lacks do not matter here.
     let params = json!({ "requestId": "a", "name": 5 });
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
     assert!(server.begin(cancel.to_string().as_bytes(), &peer, &mut out).is_none() && out.is_empty());

@@ -1,4 +1,4 @@
-//! Results that are empty or large, on every way to the caller.
+//! Results that are empty or large, on every path to the caller.
 
 use mcp_registry::error::ResultTooLargeError;
 use mcp_registry::mcp::{CallToolResult, ProtocolVersion};
@@ -224,7 +224,7 @@ fn the_limit_is_that_of_the_tool_or_the_registry_and_counts_the_json_of_the_resu
 fn a_result_at_the_default_limit_is_a_line_of_less_than_10_mib() {
     let registry = registry();
     for (name, argument) in [TOOLS[1], TOOLS[2], TOOLS[4], TOOLS[5]] {
-        // Two bytes for each, and a little around it.
+        // Two bytes for each quote, and a little around them.
         let arguments = json!({ argument: 2 * MIB - 4000 });
         let params = json!({ "name": name, "arguments": arguments, "_meta": crate::meta() });
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });

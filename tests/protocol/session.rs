@@ -1,4 +1,4 @@
-//! Who is there, and in which version one speaks.
+//! Handshake, discovery and protocol versions.
 
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::protocol::Peer;

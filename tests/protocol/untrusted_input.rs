@@ -1,4 +1,4 @@
-//! Whatever comes, the server answers as the protocol says, and goes on.
+//! Whatever it receives, the server answers as the protocol requires, and keeps working.
 
 use std::time::{Duration, Instant};
 
@@ -141,7 +141,7 @@ fn a_long_name_or_method_is_not_echoed_whole() {
     }
 }
 
-/// JSON that looks like a message, with anything in its places.
+/// JSON in the shape of a message, with arbitrary values.
 fn near_message() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(null)),
@@ -202,7 +202,7 @@ fn near_message() -> impl Strategy<Value = Value> {
     )
 }
 
-/// What is answered, soon.
+/// The answer, which must come soon.
 fn answered(server: &Server, message: &[u8]) -> Option<Vec<u8>> {
     let peer = Peer::builder().on_notification(|message| {
         assert!(serde_json::from_slice::<Value>(&message).unwrap()["method"].is_string());
@@ -222,7 +222,7 @@ fn answered(server: &Server, message: &[u8]) -> Option<Vec<u8>> {
     answer
 }
 
-/// The answer is one line of JSON, of the right form, and soon.
+/// Checks that the answer is one line of JSON of the right form, and comes soon.
 fn survives(message: &[u8]) {
     for server in [server(), short_server()] {
         let answer = answered(&server, message);
@@ -235,7 +235,7 @@ fn survives(message: &[u8]) {
             assert!(is_flat != is_rpc, "{answer}");
         }
         if serde_json::from_slice::<Value>(message).is_ok() {
-            // What does not begin at once is read with more care, to the same end.
+            // A leading space takes a message off the fast path; the answer must be the same.
             assert_eq!(answer, answered(&server, &[b" ", message].concat()));
         }
     }

@@ -254,7 +254,7 @@ fn missing_state_stops_the_build_with_every_tool_and_type() {
             other => panic!("{other}"),
         })
         .collect();
-    // Asked for twice by one tool, but told once a type.
+    // One tool needs it twice, but each type is reported once.
     assert_eq!(states, [("state.count", "registry::Counter"), ("state.count", "registry::Greeting")]);
     assert!(
         error.to_string().contains("`state.count` needs state of type `registry::Counter`; give it with `.state(…)`"),

@@ -1,5 +1,5 @@
-//! The budget: how many names, keys, features and lines a reader has to know. Whoever exceeds a cap removes something or
-//! merges two into one.
+//! The budget: how many names, keys, features and lines a reader has to know. If a change exceeds a cap,
+//! remove something or merge two into one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn is_public(visibility: &syn::Visibility) -> bool {
     matches!(visibility, syn::Visibility::Public(_))
 }
 
-/// The names that a `use` brings in.
+/// The names that a `use` imports.
 fn leaves(tree: &syn::UseTree, found: &mut Vec<String>) {
     match tree {
         syn::UseTree::Path(path) => leaves(&path.tree, found),
@@ -114,7 +114,7 @@ fn is_borrowed(receiver: &syn::Receiver) -> bool {
     matches!(receiver.kind, syn::ReceiverKind::Reference(..))
 }
 
-/// The public methods of a type in a file which take `self` in this way.
+/// The number of public methods of a type that take `self` in this way.
 fn methods(file: &syn::File, of: &str, takes: impl Fn(&syn::Receiver) -> bool) -> usize {
     let mut count = 0;
     for item in &file.items {

@@ -12,13 +12,13 @@ const MAX_KEYS: usize = 1_000;
 /// The size of the largest value, in bytes of JSON.
 const MAX_VALUE_BYTES: usize = 16 << 10;
 
-/// What is remembered.
+/// The stored values.
 #[derive(Debug, Default)]
 pub struct Memory(Mutex<BTreeMap<String, Value>>);
 
 impl Memory {
     fn values(&self) -> MutexGuard<'_, BTreeMap<String, Value>> {
-        // Each change is one step, so that a panic leaves nothing half done.
+        // Each change is a single step, so a panic leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

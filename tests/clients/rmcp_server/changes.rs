@@ -1,4 +1,4 @@
-//! Tools that come and go while a client is connected.
+//! Tools that are registered and unregistered while a client is connected.
 
 use std::sync::atomic::Ordering;
 
@@ -26,7 +26,7 @@ async fn clients_of_a_handler_are_notified_of_registered_and_unregistered_tools(
         connect(handler.clone(), ProtocolVersion::V2025_11_25).await,
     );
     assert!(!one.names().await.contains(&"t_late".to_owned()));
-    // The server has seen the notification by which it is set up.
+    // By now, the server has seen `notifications/initialized`.
     other.call("t_add", json!({ "a": 1 })).await.unwrap();
 
     let changed = registry.clone();

@@ -121,7 +121,7 @@ struct Seen {
     polled: AtomicBool,
 }
 
-/// Waits until it is called off, on the pool.
+/// Waits until it is cancelled, on the pool.
 #[mcp_tool(module = "t", timeout = "50s")]
 fn wait(#[ctx] cx: &ToolContext, #[ctx] seen: &Arc<Seen>) {
     seen.began.notify_one();
@@ -168,7 +168,7 @@ fn registry() -> Registry {
     builder().build().unwrap()
 }
 
-/// A server of one's own, and the tools beside it.
+/// A custom server, with the registry's tools next to its own.
 struct Own {
     tools: ToolRouter<Self>,
 }
@@ -190,11 +190,11 @@ impl Own {
     }
 }
 
-/// What a transport would put beside a request.
+/// What a transport would attach to a request.
 #[derive(Clone)]
 struct Header(&'static str);
 
-/// A server that hands on to the handler.
+/// A server that delegates to the handler.
 struct Around(Handler);
 
 impl ServerHandler for Around {
@@ -210,7 +210,7 @@ impl ServerHandler for Around {
     }
 }
 
-/// Keeps what it is told.
+/// Keeps the notifications that it receives.
 #[derive(Clone, Default)]
 struct Told {
     progress: Arc<Mutex<Vec<ProgressNotificationParam>>>,
@@ -279,7 +279,7 @@ impl Connected {
     }
 }
 
-/// The list as our own server gives it.
+/// The list of our own server.
 async fn own_list(registry: &Registry, version: ProtocolVersion) -> Vec<Value> {
     InMemory::connect(Server::new(registry.clone()), version).await.unwrap().list_tools().await.unwrap()
 }
@@ -370,7 +370,7 @@ async fn results_are_those_of_our_own_server() {
             [("t_everything", json!({})), ("t_add", json!({ "a": 1 })), ("t_fail", json!({ "how": "none left" }))]
         {
             let mut expected = own.call_tool(tool, arguments.clone()).await.unwrap().to_value();
-            // Which server it was is for rmcp to say.
+            // rmcp adds its own server info.
             let expected = expected.as_object_mut().unwrap();
             if version.is_stateless() {
                 expected["_meta"].as_object_mut().unwrap().shift_remove("io.modelcontextprotocol/serverInfo");
@@ -444,7 +444,7 @@ async fn log_messages_are_sent_as_the_version_requires() {
     connected.call("t_steps", json!({})).await.unwrap();
     wait_until("three log lines", || lines(&connected).len() == 3).await;
 
-    // Each request says it, and otherwise there are none.
+    // Each request sets its level; without one there are no messages.
     for connected in [
         connect(Handler::new(&registry), ProtocolVersion::V2026_07_28).await,
         connect(Own::with(&registry), ProtocolVersion::V2026_07_28).await,
@@ -552,7 +552,7 @@ async fn a_name_that_both_sides_have_is_refused() {
     let twice = merge(Own::with(&registry).tools, &registry).unwrap_err();
     assert_eq!(twice.conflicts().len(), registry.list_registered_tools().len() - 1, "all but the hidden one");
     assert!(twice.to_string().starts_with("the tools cannot be merged, for "));
-    // A tool that nobody can see is in nobody's way.
+    // A hidden tool conflicts with nothing.
     let mut own = Own::tool_router();
     let mut route = own.map.get("greet").unwrap().clone();
     route.attr.name = "t_hidden".into();

@@ -1,4 +1,4 @@
-//! In which order a client is told, seen line by line.
+//! The order of the messages that a client receives, line by line.
 
 use mcp_registry::rmcp::Handler;
 use rmcp::ServiceExt as _;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::registry;
 
-/// A client that writes lines by hand, set up.
+/// An initialized client that writes its lines by hand.
 async fn by_hand(handler: Handler) -> (BufReader<ReadHalf<DuplexStream>>, WriteHalf<DuplexStream>) {
     let (here, there) = duplex(1 << 16);
     tokio::spawn(async move { handler.serve(there).await.unwrap().waiting().await });

@@ -203,7 +203,7 @@ fn a_duplicate_argument_is_refused() {
     }
     expect("renamed", r#"{"a/b~c":1,"old":1}"#, &[("/a~1b~0c", "`a/b~c` is given twice; keep one of the two")]);
     expect("renamed", "{}", &[("/a~1b~0c", "`a/b~c` is missing; add it")]);
-    // The first one is told to be wrong, and nothing is told to be missing.
+    // The first one is reported as wrong, and nothing is reported as missing.
     assert_eq!(messages("plain", r#"{"number":"x","text":"a","number":1}"#).len(), 2);
 }
 
@@ -505,7 +505,7 @@ fn text() -> impl Strategy<Value = String> {
     )
 }
 
-/// Where we differ on purpose: null for a defaulted argument is its default, which serde refuses.
+/// One deliberate difference: null selects the default of an argument, and serde refuses it.
 fn without_null_tags(text: &str) -> String {
     text.replace("\"tags\":null", "\"tags\":[]")
 }

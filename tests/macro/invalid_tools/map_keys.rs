@@ -143,7 +143,7 @@ fn flattened(outer: Outer) -> usize {
     inner.numbers.len()
 }
 
-/// What a tool is refused for.
+/// Why a tool is refused.
 fn refused(entry: &'static ToolEntry) -> String {
     let error = Registry::builder_of([entry]).build().expect_err(entry.name);
     let [problem] = error.problems() else { panic!("{error}") };

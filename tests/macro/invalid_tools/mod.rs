@@ -1,4 +1,4 @@
-//! Tools that compile and cannot be: found when the registry is built, each with its place, all at once.
+//! Invalid tools that compile: the registry reports all of them when it is built, each with its place.
 
 #![allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools have the form under test")]
 

@@ -1,4 +1,4 @@
-//! State that is given with an `Arc` and wanted without one, and the other way round.
+//! State that is given with an `Arc` and needed without one, and vice versa.
 
 use std::sync::Arc;
 

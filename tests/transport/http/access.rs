@@ -1,4 +1,4 @@
-//! Who is let in, by host, origin and token; and which addresses are served at all.
+//! Access by host, origin and token, and the addresses that can be served.
 
 use mcp_registry::error::TransportError;
 use mcp_registry::{Http, Server, serve_http};
@@ -166,7 +166,7 @@ fn more_hosts_can_be_allowed() {
 
 #[test]
 fn d4_d20_a_token_is_required() {
-    // As it is read from a file.
+    // With a line break, as read from a file.
     let served = Served::with(|http| http.token("s3cret-token\n").token("other"));
     for version in VERSIONS {
         let add = call(version, "t_add", json!({ "a": 1, "b": 1 }));

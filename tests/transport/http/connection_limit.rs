@@ -1,4 +1,4 @@
-//! More connections than may be open, and clients that send slowly.
+//! Too many connections, and clients that send slowly.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -9,10 +9,10 @@ use serde_json::json;
 use super::served::Served;
 use super::wire::{Ask, Wire, call, modern};
 
-/// Longer than it takes to make room, and shorter than an idle connection is kept for its own sake.
+/// Longer than it takes to make room, and shorter than the timeout of idle connections.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Whether a client with a connection of its own is answered soon.
+/// Whether a client on a new connection is answered soon.
 pub(crate) fn is_answered_soon(address: std::net::SocketAddr) -> bool {
     let (send, answered) = channel();
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Clients that go before they are answered (D18).
+//! Clients that disconnect before they are answered (D18).
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn ask(version: &str, tool: &str, told: bool) -> Ask {
     if told { call_told(version, tool, json!({})) } else { call(version, tool, json!({})) }
 }
 
-/// A call that is under way; its first event has come, if it has any.
+/// A call in flight; its first event has arrived, if it has any.
 fn begin(served: &Served, ask: &Ask, told: bool) -> Wire {
     let mut wire = served.wire();
     wire.send(ask.bytes());
@@ -46,7 +46,7 @@ fn d18_in_the_older_versions_disconnecting_does_not_cancel_the_request() {
                     ask = ask.with("Mcp-Session-Id", served.session(version));
                 }
                 drop(begin(&served, &ask, told));
-                // The server has seen that it is gone once it has answered others.
+                // By the time it has answered others, the server has noticed the disconnect.
                 for _ in 0..20 {
                     served.is_well();
                 }

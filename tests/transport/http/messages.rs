@@ -1,4 +1,4 @@
-//! What becomes of each kind of message, in each version.
+//! Each kind of message, in each version.
 
 use mcp_registry::stdio::serve_lines;
 use mcp_registry::{CallOptions, Server};
@@ -105,9 +105,9 @@ fn d6_an_answer_has_a_form_that_the_client_accepts() {
             assert_eq!(reply.refusal(), (406, -32600), "{accept}");
         }
     }
-    // A stream is nothing else.
+    // A stream has no other form.
     assert_eq!(served.ask(&Ask::new("GET").with("Accept", "application/json")).refusal(), (406, -32600));
-    // A progress token is for nothing where no events are taken.
+    // A progress token has no effect if events are not accepted.
     for version in VERSIONS {
         let steps =
             super::wire::call_told(version, "t_steps", json!({ "count": 3 })).with("Accept", "application/json");
@@ -125,7 +125,7 @@ fn d5_a_notification_is_accepted_without_a_body() {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/unheard-of","params":{"a":[]}}"#,
             r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"t_panic"}}"#,
-            // What a server asks for is answered so.
+            // Responses to requests of a server are accepted, too.
             r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}"#,
         ] {
@@ -348,7 +348,7 @@ fn a_flat_call_is_answered_unless_its_headers_contradict_it() {
     let flat = Ask::post(r#"{"tool_name":"t.add","arguments":{"a":1,"b":2}}"#);
     assert_eq!(served.ask(&flat).json()["data"]["result"], 3);
     assert_eq!(served.ask(&flat.clone().with("MCP-Protocol-Version", "2025-06-18")).json()["data"]["result"], 3);
-    // What stands in between may have let it pass by its headers, which a flat call has not.
+    // A proxy may have let the request pass because of these headers, which a flat call does not have.
     let hidden = flat.clone().with("MCP-Protocol-Version", "2026-07-28").with("Mcp-Method", "tools/list");
     assert_eq!(served.ask(&hidden).status, 400);
     assert_eq!(served.ask(&flat.with("MCP-Protocol-Version", "nonsense")).status, 400);

@@ -129,7 +129,7 @@ fn g7_a_batch_sets_the_level_of_its_session() {
     assert_eq!(served.ask(&logs).messages().len(), 3, "two lines and the answer");
 }
 
-/// One client, whose requests go to each of the servers in turn.
+/// One client that sends its requests to the servers in turn.
 struct Balanced<'a> {
     servers: &'a [Served],
     next: std::cell::Cell<usize>,

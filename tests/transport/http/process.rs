@@ -1,4 +1,4 @@
-//! A program that serves HTTP, and the signals by which it ends.
+//! A program that serves HTTP until it gets a signal.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ impl Program {
         Self::run(&mut Command::new(env!("CARGO_BIN_EXE_http-server")))
     }
 
-    /// A program that may open so many files.
+    /// A program that may open this many files.
     fn with_files(files: u32) -> Self {
         let program = env!("CARGO_BIN_EXE_http-server");
         Self::run(Command::new("sh").args(["-c", &format!("ulimit -n {files} && exec \"$0\""), program]))
@@ -107,9 +107,9 @@ fn a_second_signal_ends_the_program_at_once() {
     wire.send(call("2025-11-25", "t_slow", json!({ "ms": 100_000 })).bytes());
     program.wait_for("slow began");
     program.signal("-TERM");
-    // Signals that come at one time may be one.
+    // Two simultaneous signals may be merged into one.
     thread::sleep(Duration::from_millis(300));
-    assert!(program.child.try_wait().unwrap().is_none(), "a call is under way");
+    assert!(program.child.try_wait().unwrap().is_none(), "a call is in flight");
     program.signal("-TERM");
     program.wait_for("the end");
     assert!(program.wait().success());
@@ -120,7 +120,7 @@ fn a_second_signal_ends_the_program_at_once() {
 fn a_signal_ends_an_idle_program() {
     let mut program = Program::start();
     let mut idle = program.wire();
-    // From then on it knows of signals.
+    // From here on, it handles signals.
     assert_eq!(program.wire().ask(&Ask::new("GET").line("GET /health HTTP/1.1")).status, 200);
     program.signal("-TERM");
     program.wait_for("the end");

@@ -1,4 +1,4 @@
-//! Requests that are rejected leave a trace, and guessing a token takes time.
+//! Rejected requests are recorded, and guessing a token is slow.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ impl Write for Written {
     }
 }
 
-/// Keeps the reasons and counts that it is told of, and panics afterwards.
+/// Keeps the reasons and counts of rejections, and panics afterwards.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<(RejectionReason, u64)>>>);
 

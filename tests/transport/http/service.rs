@@ -1,4 +1,4 @@
-//! The endpoint as a service, without a socket: as it is mounted in a server of one's own.
+//! The endpoint as a service, without a socket, as in an application that mounts it.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -198,7 +198,7 @@ async fn a_mounted_endpoint_announces_that_it_stops() {
     let health = ask(&mut app, &Ask::new("GET").line("GET /health HTTP/1.1")).await;
     assert_eq!(health.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(value(health).await, json!({ "status": "stopping" }));
-    // Who comes too late is answered at once.
+    // A late request is answered at once.
     let mut late = ask(&mut app, &listen).await.into_body();
     let mut text = String::new();
     while let Some(part) = frame(&mut late).await {
@@ -207,7 +207,7 @@ async fn a_mounted_endpoint_announces_that_it_stops() {
     assert!(text.contains("acknowledged") && text.contains("\"result\""), "{text}");
 }
 
-/// A stream, its first comment or message read.
+/// A stream after its first comment or message.
 async fn opened(service: &mut HttpService, what: &Ask) -> mcp_registry::http::HttpBody {
     let response = ask(service, what).await;
     assert_eq!(response.status(), StatusCode::OK);
@@ -228,7 +228,7 @@ async fn d17_a_silent_stream_is_kept_alive() {
         for _ in 0..3 {
             let started = tokio::time::Instant::now();
             let said = frame(&mut body).await.unwrap();
-            // The greeting may be the first.
+            // The greeting may come first.
             assert_eq!(said, ":\n\n");
             assert!(started.elapsed() <= Duration::from_secs(30), "{:?}", started.elapsed());
         }
@@ -253,7 +253,7 @@ async fn a_message_that_does_not_arrive_times_out() {
 #[tokio::test(start_paused = true)]
 async fn a_message_that_trickles_in_times_out() {
     let mut service = Http::new(server()).service();
-    // Each part comes soon enough, and all of them never do.
+    // Each part arrives in time, but the message never ends.
     for (pause, bytes) in [(1, 1), (20, 1), (29, 1000)] {
         let mut slow = request(&modern("tools/list", json!({})));
         let next = Box::pin(tokio::time::sleep(Duration::from_secs(pause)));
@@ -272,11 +272,11 @@ async fn a_long_message_may_take_its_time() {
     let pause = Duration::from_secs(5);
     let next = Box::pin(tokio::time::sleep(pause));
     *long.body_mut() = Body::new(Trickle { pause, bytes: 200_000, next });
-    // It goes on until it is too long.
+    // It grows until it is too long.
     assert_eq!(service.call(long).await.unwrap().status(), StatusCode::PAYLOAD_TOO_LARGE);
 }
 
-/// Gives so many bytes after each pause, and has no end.
+/// Yields this many bytes after each pause, and never ends.
 struct Trickle {
     pause: Duration,
     bytes: usize,
@@ -298,7 +298,7 @@ impl axum::body::HttpBody for Trickle {
     }
 }
 
-/// Gives nothing, and has no end.
+/// Yields nothing, and never ends.
 struct Never;
 
 impl axum::body::HttpBody for Never {

@@ -1,4 +1,4 @@
-//! Sessions of the older versions (D8 to D11), and that the newest has none.
+//! Sessions of the older versions (D8 to D11); the newest version has none.
 
 use std::thread;
 
@@ -121,7 +121,7 @@ fn sessions_can_be_switched_off() {
     assert_eq!((reply.status, reply.header("allow")), (405, Some("POST, GET")));
 }
 
-/// The levels of the log lines that come with an answer.
+/// The levels of the log messages that come with an answer.
 fn levels(served: &Served, ask: &Ask) -> Vec<String> {
     let reply = served.ask(ask);
     if !reply.is_events() {
@@ -256,7 +256,7 @@ fn d11_a_session_cannot_be_ended_in_an_unsupported_version() {
     assert_eq!(served.ask(&older("ping", &json!({})).with("Mcp-Session-Id", &id)).status, 200);
 }
 
-/// A server that knows its callers by a header.
+/// A server that identifies its callers by a header.
 fn with_callers() -> Served {
     Served::with(|http| {
         http.call_options(|request| {
@@ -266,7 +266,7 @@ fn with_callers() -> Served {
     })
 }
 
-/// The requests that name a session: each of them in the name of another caller.
+/// One request of every kind that names a session.
 fn named_in(id: &str) -> Vec<Ask> {
     let level = older("logging/setLevel", &json!({ "level": "debug" }));
     let requests = vec![
@@ -279,7 +279,7 @@ fn named_in(id: &str) -> Vec<Ask> {
     requests.into_iter().map(|ask| ask.with("Mcp-Session-Id", id)).collect()
 }
 
-/// Asks for a session that is not there; a stream, which has no end, is not read.
+/// The reply to a request whose session is unknown. Only its first part is read, because a stream never ends.
 fn refused(served: &Served, ask: &Ask) -> Reply {
     let mut wire = served.wire();
     wire.send(ask.bytes());
@@ -289,7 +289,7 @@ fn refused(served: &Served, ask: &Ask) -> Reply {
     reply
 }
 
-/// Begins a session with the headers, and checks that nobody with the other headers can use it.
+/// Begins a session with the first headers, and checks that requests with the other headers cannot use it.
 fn only_its_caller_uses_a_session(served: &Served, own: (&str, &str), others: &[Option<(&str, &str)>]) {
     let reply = served.ask(&initialize("2025-11-25").with(own.0, own.1));
     let id = reply.header("mcp-session-id").expect("a session").to_owned();

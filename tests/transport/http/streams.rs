@@ -1,4 +1,4 @@
-//! Events: what is told while a request is under way, and to those who listen.
+//! Events: during a request, and for subscribers.
 
 use mcp_registry::Server;
 use mcp_registry::registry::OutputCheck;
@@ -62,14 +62,14 @@ fn progress_that_is_not_read_in_time_is_dropped_and_the_answer_is_not() {
             let messages = reply.messages();
             let told = steps(&messages);
             assert!(told.is_sorted() && told.len() <= 40_000);
-            // Nobody can read what is told at once.
+            // The client cannot read events that are sent all at once.
             assert!(tool != "t_steps" || told.len() < 40_000);
             assert_eq!(messages.last().unwrap()["result"]["structuredContent"]["result"], 40_000);
         }
     }
 }
 
-/// Listens as the newest version does.
+/// Subscribes as in the newest version.
 fn listen(served: &Served, id: &Value) -> Wire {
     let ask = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true, "other": true } }));
     let mut message: Value = serde_json::from_slice(&ask.body).unwrap();
@@ -109,7 +109,7 @@ fn g2_g3_g4_a_subscription_is_acknowledged_notified_and_answered_at_the_end() {
     let last = one.message().unwrap();
     assert_eq!((&last["id"], &last["result"]["resultType"]), (&json!("l"), &json!("complete")));
     assert_eq!(last["result"]["_meta"][SUBSCRIPTION], "l");
-    assert_eq!(one.message(), None, "nothing is called off besides");
+    assert_eq!(one.message(), None, "nothing else is cancelled");
     assert!(one.is_over());
     served.ended();
 }
@@ -130,7 +130,7 @@ fn g3_an_empty_subscription_is_sent_nothing() {
     }
 }
 
-/// Listens as the older versions do.
+/// Opens a stream as in the older versions.
 fn get(served: &Served, version: &str, session: Option<&str>) -> Wire {
     let ask = Ask::new("GET").with("Accept", "text/event-stream").with("MCP-Protocol-Version", version);
     let ask = match session {
@@ -158,7 +158,7 @@ fn g1_d7_a_client_of_an_older_version_is_notified_of_changes_on_its_stream() {
             assert_eq!(told["method"], "notifications/tools/list_changed");
             assert!(told["params"].get("_meta").is_none() && told.get("id").is_none());
         }
-        // Nothing of a request comes here.
+        // Nothing that belongs to a request arrives here.
         let reply = served.ask(&call_told(version, "t_steps", json!({ "count": 2 })).with("Mcp-Session-Id", &id));
         assert_eq!(reply.messages().len(), 3);
         served.registry.unregister("t.one");

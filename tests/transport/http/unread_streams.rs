@@ -1,4 +1,4 @@
-//! Streams that nobody reads.
+//! Streams that the client does not read.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -29,7 +29,7 @@ async fn stream(service: &mut HttpService, ask: &Ask) -> HttpBody {
     service.call(request).await.unwrap().into_body()
 }
 
-/// What the stream has to send now.
+/// What the stream sends now.
 async fn sent(body: &mut HttpBody) -> String {
     let mut text = Vec::new();
     poll_fn(|context| {

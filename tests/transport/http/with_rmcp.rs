@@ -43,7 +43,7 @@ impl Connected {
             wait_until("the call begins", || log.count("began") == number + 1).await;
             handle.cancel(Some("no longer needed".to_owned())).await.unwrap();
             wait_until("the call is cancelled", || log.count("cancelled") == number + 1).await;
-            // And it goes on.
+            // The connection still works.
             let result = client.call("t_add", json!({ "a": 2, "b": 3 })).await.unwrap();
             assert_eq!(result.structured_content, Some(json!({ "result": 5 })), "after {tool}");
         }

@@ -1,4 +1,4 @@
-//! How long the program lives when its input ends, a signal comes, or its client is gone.
+//! How long the program runs after its input ends, a signal arrives, or its client is gone.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::pipes::{Served, call, result_of};
 use super::process::signal;
 
-/// How long the tools run that are cancelled.
+/// How long the cancelled tools would run.
 const MINUTE: u64 = 60_000;
 
-/// Calls an async tool, a plain one that looks whether it is cancelled, and a plain one that does not.
+/// Calls an async tool, a plain one that checks whether it is cancelled, and a plain one that does not.
 fn begin_all(served: &mut Served) {
     for (id, tool) in ["slow", "watch", "block"].into_iter().enumerate() {
         served.ask(id, &format!("t_{tool}"), &json!({ "ms": MINUTE }));
@@ -18,7 +18,7 @@ fn begin_all(served: &mut Served) {
     }
 }
 
-/// Waits for the end of the program, which comes long before that of the tools.
+/// Waits for the end of the program, long before the tools would end.
 fn ends(mut served: Served) -> (Vec<Value>, String) {
     let started = Instant::now();
     let (rest, status, errors) = served.wait();
@@ -135,7 +135,7 @@ fn after_the_end_of_input_a_client_that_reads_late_gets_every_answer() {
         (0..20).map(|id| call(id, "t_text", &json!({ "length": 10_000 })).to_string() + "\n").collect();
     served.send(requests);
     served.close_input();
-    // Longer than calls may go on, and their answers may take.
+    // Longer than calls may run, and their answers may take.
     std::thread::sleep(Duration::from_secs(2));
     served.read(output);
     let (rest, _) = ends(served);

@@ -1,4 +1,4 @@
-//! The program, seen from its pipes.
+//! The program, through its pipes.
 
 use std::fs;
 use std::io::Read;
@@ -127,7 +127,7 @@ fn an_idle_program_ends_at_a_signal_and_answers_subscriptions() {
 #[test]
 fn requests_that_were_read_are_answered_at_a_signal_even_if_the_client_reads_late() {
     let (mut served, output) = Served::start_unread();
-    // One write, which the server reads at once; answers of 20 kB, of which only some are taken before others are written.
+    // One write, which the server reads at once. Answers have 20 kB, so that the pipe cannot hold all of them.
     let request = |id| call(id, "t_text", &json!({ "length": 10_000 })).to_string() + "\n";
     let requests: String = (0..300).map(request).collect();
     assert!(requests.len() < 60_000);
@@ -151,7 +151,7 @@ fn a_second_signal_ends_the_program_at_once() {
     assert!(served.child.try_wait().unwrap().is_none(), "it waits for the call");
     signal(&served, "-TERM");
     let (rest, _, errors) = served.wait();
-    // The call is cancelled, and its error is written if that takes no wait.
+    // The call is cancelled, and its error is written if the pipe has room.
     let is_cancelled = |answer: &Value| answer["result"]["_meta"]["error"]["error_type"] == "CancelledError";
     assert!(rest.iter().all(is_cancelled) && errors.contains("the end"), "{rest:?}\n{errors}");
     assert!(started.elapsed() < Duration::from_secs(5));
@@ -206,7 +206,7 @@ fn memory_of(served: &Served) -> usize {
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
 }
 
-/// Asks for much, reads nothing for a while, and then reads everything.
+/// Requests much, reads nothing for a while, and then reads everything.
 fn stops_reading(count: u64, request: impl Fn(u64) -> Value + Send + 'static) -> Vec<Value> {
     let (mut served, output) = Served::start_unread();
     let mut input = served.take_input();
@@ -233,7 +233,7 @@ fn a_client_that_stops_reading_has_to_wait_and_gets_every_answer() {
     let rest = stops_reading(10_000, |id| call(id, "t_text", &json!({ "length": 5000 })));
     assert_eq!(rest.len(), 10_000);
     assert!(rest.iter().enumerate().all(|(at, answer)| answer["id"] == at));
-    // And of those that take their time.
+    // And answers of slow calls.
     let rest = stops_reading(10_000, |id| call(id, "t_echo", &json!({ "text": "x".repeat(10_000) })));
     assert_eq!(rest.len(), 10_000);
 }
@@ -268,7 +268,7 @@ fn a_call_that_is_cancelled_is_not_answered() {
     let mut served = Served::start();
     begin_slow(&mut served, 100_000);
     served.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
-    // The id is free again at once, and the answer is the second one's.
+    // The ID is free again at once, and the answer belongs to the second request.
     served.ask(1, "t_slow", &json!({ "ms": 50 }));
     let answer = served.line();
     assert_eq!((&answer["id"], result_of(&answer)), (&json!(1), &json!(50)));
@@ -303,7 +303,7 @@ fn notifications_arrive_before_the_answer() {
     assert_eq!(notifications.len(), 1);
     assert_eq!(notifications[0]["params"], json!({ "level": "warning", "logger": "t_log", "data": "beware" }));
 
-    // Nobody has asked to be told of changes.
+    // The client has not subscribed to changes.
     served.ask(3, "t_register", &json!({ "name": "one" }));
     assert_eq!(served.answers(1).1.len(), 0);
     served.send(format!("{}\n", listen("l")));
