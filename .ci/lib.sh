@@ -1,4 +1,4 @@
-# Shared by the scripts in this folder, which source it. It moves to the root of the repository.
+# Shared by the scripts in this folder, which source it. It changes to the root of the repository.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -29,7 +29,7 @@ fn join(left: &str, right: &str, times: u32) -> String {
     format!("{left}{right}{times}")
 }
 
-/// What someone without a registry writes.
+/// The same, written without the registry.
 mod by_hand {
     use super::{Deserialize, Serialize};
 
@@ -155,14 +155,14 @@ const ASYNC_MESSAGE: &[u8] =
 /// A message and its answer.
 fn rpc(way: &str, is_async: bool, registry: Registry, times: usize) {
     let (server, peer) = (Server::new(registry), Peer::new());
-    // As on the thread of a server that reads messages.
+    // As on the thread of a server that reads the messages.
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
     let _entered = runtime.enter();
     let by_registry = |_: &str, message: &[u8], out: &mut Vec<u8>| {
         assert!(server.begin(message, &peer, out).is_none(), "it is answered at once");
     };
     let message = if is_async && way == "registry" { ASYNC_MESSAGE } else { MESSAGE };
-    // A tool that has not been quick yet may block, as far as the server knows.
+    // The server assumes that a tool blocks until a call of it was quick.
     for pending in (0..9).filter_map(|_| server.begin(message, &peer, &mut Vec::new())) {
         mcp_registry::testing::block_on(pending).expect("a call is answered");
     }

@@ -1,5 +1,5 @@
-//! Calls a second over HTTP, 1 and 32 connections: served by the registry, and by a bare handler of axum that sends back
-//! what it got.
+//! Calls per second over HTTP, with 1 and 32 connections: the registry, and a bare axum handler that sends back what it
+//! received.
 //!
 //! `cargo run --release -p mcp-benches --bin http`
 
@@ -13,10 +13,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::routing::post;
 use over_http::{Served, listen, request, runtime, serve};
 
-/// How often each figure is measured; the best counts, since others share the machine.
+/// How often each figure is measured; the best one counts, because other processes share the machine.
 const ROUNDS: usize = 7;
 
-/// What someone without a registry writes.
+/// The same, written without the registry.
 fn serve_by_hand() -> io::Result<()> {
     runtime()?.block_on(async {
         let echo = |body: Bytes| async { ([(CONTENT_TYPE, "application/json")], body) };

@@ -15,7 +15,7 @@ pub(crate) fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
-/// A port of this machine, whose address is printed for the clients.
+/// Listens on a local port, and prints its address for the clients.
 pub(crate) async fn listen() -> io::Result<TcpListener> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
@@ -50,14 +50,14 @@ pub(crate) fn request(version: &str, tool: &str) -> Vec<u8> {
     request.into_bytes()
 }
 
-/// A program that serves, and where.
+/// A server process and its address.
 pub(crate) struct Served {
     child: Child,
     address: String,
 }
 
 impl Served {
-    /// Starts this program with an argument that makes it serve.
+    /// Starts this program as a server.
     pub(crate) fn start(how: &str) -> io::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?).arg(how).stdout(Stdio::piped()).spawn()?;
         let mut address = String::new();
@@ -66,7 +66,7 @@ impl Served {
         Ok(Self { child, address: address.trim().to_owned() })
     }
 
-    /// Calls a second, over so many connections.
+    /// Calls per second over this many connections.
     pub(crate) async fn calls_a_second(&self, request: &[u8], connections: usize) -> io::Result<f64> {
         let started = Instant::now();
         let mut clients = tokio::task::JoinSet::new();
@@ -83,13 +83,13 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // It is gone already, or goes now.
+        // It has ended already, or ends now.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// One connection: a call after the other, until the time is over.
+/// One connection: one call after another, until the time is over.
 async fn client(address: String, request: Vec<u8>, until: Instant) -> io::Result<u32> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
@@ -97,7 +97,7 @@ async fn client(address: String, request: Vec<u8>, until: Instant) -> io::Result
     while Instant::now() < until {
         stream.write_all(&request).await?;
         let mut read = 0;
-        // Every answer of a server is as long as its first.
+        // Every answer of a server is as long as its first one.
         while read == 0 || read < length {
             let bytes = stream.read(&mut buffer[read..]).await?;
             if bytes == 0 {
@@ -113,7 +113,7 @@ async fn client(address: String, request: Vec<u8>, until: Instant) -> io::Result
     Ok(calls)
 }
 
-/// How long the first answer is, if it is a good one.
+/// The length of the first answer, if it is correct.
 fn length_of(answer: &[u8]) -> io::Result<usize> {
     let text = String::from_utf8_lossy(answer);
     let wrong = || io::Error::other(format!("not an answer: {text}"));

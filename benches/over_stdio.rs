@@ -16,7 +16,7 @@ pub(crate) fn serve() -> io::Result<()> {
     runtime.block_on(serve_stdio(Server::new(registry))).map_err(io::Error::other)
 }
 
-/// A program that serves, and the pipes to it.
+/// A server process and its pipes.
 pub(crate) struct Served {
     child: Child,
     input: ChildStdin,
@@ -24,14 +24,14 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts this program with an argument that makes it serve.
+    /// Starts this program as a server.
     pub(crate) fn start(how: &str) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(how);
         Self::spawn(command)
     }
 
-    /// Starts the command, which serves.
+    /// Starts a command that serves.
     pub(crate) fn spawn(mut command: Command) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
@@ -39,14 +39,14 @@ impl Served {
         Ok(Self { child, input, output })
     }
 
-    /// Calls a second, with so many in flight.
+    /// Calls per second with this many in flight.
     pub(crate) fn calls_a_second(&mut self, tool: &str, in_flight: usize) -> io::Result<f64> {
         let started = Instant::now();
         let calls = self.calls(tool, in_flight, |_| started.elapsed() < TIME)?;
         Ok(to_float(calls) / started.elapsed().as_secs_f64())
     }
 
-    /// Makes calls, with so many in flight, as long as more are to be made; it is told how many were. Returns their number.
+    /// Makes calls, with this many in flight, while `more` returns true for the number of calls so far. Returns their number.
     pub(crate) fn calls(&mut self, tool: &str, in_flight: usize, more: impl Fn(u64) -> bool) -> io::Result<u64> {
         let (mut next, mut answered) = (0_u64, 0_u64);
         let (mut out, mut buffer) = (Vec::new(), vec![0; 256 * 1024]);

@@ -1,4 +1,4 @@
-//! Ten thousand tools: build and index, list, look up; one call, and messages from bytes to bytes.
+//! Ten thousand tools: build and index, list, look up. One call, and messages from bytes to bytes.
 //!
 //! `cargo bench -p mcp-benches --bench registry`
 
@@ -28,7 +28,7 @@ fn bounded(
     a + b
 }
 
-/// Entries as the attribute makes them, under other names.
+/// Entries as the attribute generates them, with other names.
 fn entries(count: usize) -> Vec<&'static ToolEntry> {
     let [add] = mcp_registry::tools![add];
     entries_like(add, count)

@@ -1,4 +1,4 @@
-//! Holds today's figures against the service levels of the specification, and fails if one is missed.
+//! Compares today's figures with the service levels of the specification, and fails if one is missed.
 //!
 //! `cargo run --release -p mcp-benches --bin slo`; `--scale 0.001` divides every limit by a thousand, to see it fail.
 
@@ -18,14 +18,14 @@ use mcp_registry::message::Strictness;
 use mcp_registry::serde_json::json;
 use mcp_registry::{Catalog, Registry, Tool, ToolCall, ToolResult, tools};
 
-/// How often each figure is measured; the best counts, since others share the machine.
+/// How often each figure is measured; the best one counts, because other processes share the machine.
 const ROUNDS: usize = 3;
 
 /// What a figure must not exceed, or must reach.
 #[derive(Clone, Copy, Debug)]
 enum Limit {
     AtMost(Duration),
-    /// Calls a second.
+    /// Calls per second.
     AtLeast(f64),
 }
 
@@ -90,7 +90,7 @@ fn missed(levels: &[Slo]) -> Vec<String> {
         .collect()
 }
 
-/// The time that one of `count` takes, in the best round. What `prepare` makes is not measured.
+/// The time of one of `count` runs, in the best round. `prepare` is not measured.
 fn each<T>(count: u32, mut prepare: impl FnMut() -> T, mut run: impl FnMut(T)) -> Duration {
     let round = |_| {
         let input = prepare();
@@ -105,7 +105,7 @@ const CALL: &[u8] = include_bytes!("../tests/seed/s4_2_call.json");
 const SUCCESS: &[u8] = include_bytes!("../tests/seed/s4_3_result_success.json");
 const FAILURE: &[u8] = include_bytes!("../tests/seed/s4_4_result_failure.json");
 
-/// Entries as the attribute makes them, under other names.
+/// Entries as the attribute generates them, with other names.
 fn entries(count: u32) -> Vec<&'static ToolEntry> {
     let [add] = tools![adding::add];
     let entry = |n| -> &'static ToolEntry {
@@ -260,12 +260,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_its_limit_is_not_named() {
+    fn a_level_within_its_limit_is_not_reported() {
         assert!(missed(&[times("S3-32", 10), times("S3-32", 500), rates("S3-39", 1_000.0)]).is_empty());
     }
 
     #[test]
-    fn what_misses_its_limit_is_named_with_the_figure_and_the_limit() {
+    fn a_missed_level_is_reported_with_its_figure_and_limit() {
         let missed = missed(&[times("S3-32", 1_000), times("S3-33", 10), rates("S3-39", 50.0)]);
         assert_eq!(
             missed,
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_scale_towards_failing() {
+    fn limits_get_stricter_when_scaled() {
         for mut slo in [times("S3-32", 10), rates("S3-39", 50_000.0)] {
             assert!(slo.is_kept());
             slo.limit = slo.limit.scaled(0.001);

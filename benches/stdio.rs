@@ -1,4 +1,4 @@
-//! Calls a second over pipes to a program, one and 64 in flight: served by the registry, and by a loop written by hand.
+//! Calls per second over the pipes of a program, with 1 and 64 in flight: the registry, and a hand-written loop.
 //!
 //! `cargo run --release -p mcp-benches --bin stdio`; `.ci/instructions` counts the instructions of `stdio count`.
 
@@ -10,10 +10,10 @@ use std::process::Command;
 
 use over_stdio::{Served, serve};
 
-/// How often each figure is measured; the best counts, since others share the machine.
+/// How often each figure is measured; the best one counts, because other processes share the machine.
 const ROUNDS: usize = 5;
 
-/// What someone without a registry writes.
+/// The same, written without the registry.
 mod by_hand {
     use std::borrow::Cow;
     use std::io::{self, BufRead, Read, Write};
@@ -80,7 +80,7 @@ mod by_hand {
         Ok(())
     }
 
-    /// Reads much, answers all of it, writes once.
+    /// Reads as much as there is, answers all of it, writes once.
     pub(super) fn serve() -> io::Result<()> {
         let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
         let (mut buffer, mut kept, mut out) = (vec![0; 64 * 1024], 0, Vec::new());
@@ -131,7 +131,7 @@ fn measure() -> io::Result<()> {
     Ok(())
 }
 
-/// Makes so many calls to a server that a command runs, such as `valgrind`, with 64 in flight.
+/// Makes this many calls, with 64 in flight, to a server that runs under a command such as `valgrind`.
 fn count(tool: &str, calls: u64, command: &[String]) -> io::Result<()> {
     let [program, options @ ..] = command else { return Err(io::Error::other("say which command runs the server")) };
     let mut command = Command::new(program);

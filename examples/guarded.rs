@@ -1,4 +1,4 @@
-//! What stands around a call: a gate, limits, a cache, an audit, metrics. `cargo run -p mcp-examples --example guarded`
+//! A gate, limits, a cache, an audit log and metrics around calls. `cargo run -p mcp-examples --example guarded`
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -32,7 +32,7 @@ fn divide(a: u32, b: u32) -> u32 {
     a / b
 }
 
-/// Only known callers come in; what they may do is a matter of trust.
+/// Lets only known callers in; what they may do depends on their trust level.
 struct Known;
 
 impl Gate for Known {
@@ -44,7 +44,7 @@ impl Gate for Known {
     }
 }
 
-/// Remembers what tools that change nothing have answered.
+/// Caches the results of read-only tools.
 #[derive(Default)]
 struct Cache(Mutex<HashMap<String, ToolResult>>);
 

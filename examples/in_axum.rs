@@ -1,5 +1,5 @@
 //! Tools in an axum application that has state and authentication of its own.
-//! `cargo run -p mcp-examples --example in_axum` asks itself; with an address it serves: `-- 127.0.0.1:3000`
+//! `cargo run -p mcp-examples --example in_axum` calls its own tools; with an address it serves: `-- 127.0.0.1:3000`
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -12,14 +12,14 @@ use mcp_registry::serde_json::{Value, json};
 use mcp_registry::{CallOptions, Http, Registry, Server, ToolContext, TrustLevel, mcp_tool};
 use tower::ServiceExt as _;
 
-/// Who asks. Authentication puts it into the request, and tools find it.
+/// The user. Authentication adds it to the request, where tools find it.
 #[derive(Clone)]
 struct User {
     name: String,
     is_admin: bool,
 }
 
-/// What the application has beside tools.
+/// The state that the application has besides its tools.
 #[derive(Clone)]
 struct App {
     users: Vec<(&'static str, User)>,
@@ -37,7 +37,7 @@ fn close_account(#[ctx] cx: &ToolContext) -> String {
     format!("{} has no account any more", who(cx))
 }
 
-/// The application's own way to know its users, for pages and tools alike.
+/// The application's own authentication, for pages and tools alike.
 async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Result<Response, StatusCode> {
     let key = request.headers().get("x-api-key").and_then(|key| key.to_str().ok());
     let user = app.users.iter().find(|(known, _)| Some(*known) == key).map(|(_, user)| user.clone());
@@ -48,8 +48,8 @@ async fn authenticate(State(app): State<App>, mut request: Request, next: Next) 
 fn application(app: &App) -> Result<axum::Router, BoxError> {
     let server = Server::new(Registry::linked()?).info("users", "1.0.0");
     let tools = Http::new(server)
-        // Behind a name of its own the application says so: `.allow_host("app.example.com")`.
-        // What the audit and the gates go by.
+        // If the application has a public name, allow it: `.allow_host("app.example.com")`.
+        // The caller, for the audit log and the gates.
         .call_options(|request| match request.extensions.get::<User>() {
             Some(user) if user.is_admin => CallOptions::new().caller(&user.name).trust(TrustLevel::Trusted),
             Some(user) => CallOptions::new().caller(&user.name),

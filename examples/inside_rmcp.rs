@@ -12,7 +12,7 @@ use rmcp::{ServerHandler, ServiceExt, prompt, prompt_handler, prompt_router, too
 /// Counts the words of a text.
 #[mcp_tool(module = "text", read_only)]
 fn count_words(#[ctx] cx: &ToolContext, text: &str) -> usize {
-    // What rmcp's transports know of the request is here: the HTTP headers, say.
+    // What rmcp's transports know about the request, such as the HTTP headers.
     let of_request = cx.extensions().get::<rmcp::model::Extensions>();
     assert!(of_request.is_some());
     text.split_whitespace().count()
@@ -24,7 +24,7 @@ struct Greeting {
     name: String,
 }
 
-/// A server in rmcp's own way.
+/// An ordinary rmcp server.
 struct Greeter {
     word: &'static str,
     tools: ToolRouter<Self>,
@@ -34,7 +34,7 @@ struct Greeter {
 #[tool_router]
 impl Greeter {
     fn new(registry: &Registry) -> mcp_registry::Result<Self> {
-        // A name that both have is an error here, with both places; none of the two is shadowed.
+        // A name that both have is an error that shows both places; neither tool shadows the other.
         let tools = mcp_registry::rmcp::merge(Self::tool_router(), registry)?;
         Ok(Self { word: "Hello", tools, prompts: Self::prompt_router() })
     }

@@ -1,4 +1,4 @@
-//! The protocol in a loop of your own: here a queue between threads, as it might be a message bus or a web socket.
+//! The protocol in your own loop: here over a queue between threads, but it could be a message bus or a web socket.
 //! `cargo run -p mcp-examples --example own_loop`
 
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,12 +19,12 @@ fn count(#[ctx] cx: &ToolContext, to: u32) -> u32 {
     to
 }
 
-/// Answers what comes, until nothing more does. This runs on no runtime; on yours, `handle` is awaited.
+/// Answers messages until the queue ends. This needs no runtime; on yours, await `handle`.
 fn serve(server: &Server, messages: &Receiver<Vec<u8>>, answers: &Sender<Vec<u8>>) {
     let notices = answers.clone();
     let peer = Peer::builder()
         .options(CallOptions::new().caller("the other thread"))
-        // Whoever has hung up needs no notice.
+        // A client that is gone needs no notifications.
         .on_notification(move |message| drop(notices.send(message)))
         .build();
     for message in messages {

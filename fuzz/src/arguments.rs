@@ -6,10 +6,10 @@
 //! - What runs is JSON that the published schema accepts. A text that a `Value` cannot represent runs no tool whose schema
 //!   needs the validator.
 //! - What serde and the schema accept runs, with what serde reads.
-//! - The short way and the long way to a tool agree.
+//! - The fast path and the general path to a tool agree.
 //!
-//! Null may stand for what may be left out, and for an item of a list whose type takes it. A text in which a key stands
-//! twice may be refused.
+//! Null may stand for anything that may be left out, and for an item of a list whose type accepts it. A text with a
+//! duplicate key may be refused.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ struct Fixture {
     registry: Registry,
     tools: Vec<Tool>,
     short: CallOptions,
-    /// A call that can be cancelled goes the long way.
+    /// A call that can be cancelled takes the general path.
     long: CallOptions,
 }
 
@@ -52,7 +52,7 @@ static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| {
     Fixture { registry, tools, short: CallOptions::new(), long: CallOptions::new().cancel(CancelToken::new()) }
 });
 
-/// Removes the formats of types, which are theirs to read.
+/// Removes the formats of types, because the types decide what they accept.
 fn without_formats(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -66,11 +66,11 @@ fn without_formats(schema: &mut Value) {
     }
 }
 
-/// How many nulls are left out in all ways.
+/// For how many nulls every combination is tried.
 const NULLS: u32 = 6;
 
-/// The value without some of its members that are null, and without items that are null, if so asked. `is_left_out` is
-/// asked for each member that is null, in their order.
+/// The value without some of its members that are null, and optionally without items that are null. `is_left_out` is
+/// called for each member that is null, in order.
 fn without_nulls(value: &Value, items_too: bool, is_left_out: &mut dyn FnMut() -> bool) -> Value {
     match value {
         Value::Object(members) => {
@@ -90,7 +90,7 @@ fn without_nulls(value: &Value, items_too: bool, is_left_out: &mut dyn FnMut() -
     }
 }
 
-/// Whether a schema accepts the value, or what it says without some of its nulls.
+/// Whether a schema accepts the value, or the value without some of its nulls.
 pub(crate) fn is_accepted(validator: &Validator, value: &Value) -> bool {
     if validator.is_valid(value) {
         return true;
@@ -114,7 +114,7 @@ pub(crate) fn is_accepted(validator: &Validator, value: &Value) -> bool {
     })
 }
 
-/// What became of a call: what the tool ran with, or why it did not run.
+/// The outcome of a call: what the tool ran with, or why it did not run.
 fn call(text: &str, tool: &Tool, options: &CallOptions) -> Result<Value, Error> {
     let fixture = &*FIXTURE;
     typed::ran();
@@ -161,13 +161,13 @@ fn check(tool: &Tool, text: &str) {
         match &short {
             Ok(ran) => assert_eq!(*ran, read, "{name}, and serde: {text}"),
             Err(error) => {
-                // A checked tool takes no key twice.
+                // A tool with a validator refuses duplicate keys.
                 let is_refused = !tool.validator.is_valid(&value) || loose::has_key_twice(text);
                 assert!(is_refused, "{name}, {error}, and serde and the schema accept {text}");
             }
         }
     }
-    // As a value, keys stand there once.
+    // A `Value` has no duplicate keys.
     if value.to_string().len() == text.len() {
         typed::ran();
         let called = mcp_registry::testing::block_on(fixture.registry.try_call(&ToolCall::new(name, value)));

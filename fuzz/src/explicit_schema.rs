@@ -1,4 +1,4 @@
-//! Schemas that somebody wrote: registering a tool with one never panics, and what runs is accepted by another validator.
+//! Hand-written schemas: registering a tool with one never panics, and what runs is accepted by another validator.
 //!
 //! If the first byte is odd, the text up to the first line break is the schema, and each line after it the arguments of a
 //! call; else all of them are made from the other bytes.
@@ -31,13 +31,13 @@ thread_local! {
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Has panics that are caught pass in silence: the validator may panic where that is caught.
+/// Silences panics that are caught: the validator may panic where that is expected.
 fn keep_panics_quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| panic::set_hook(Box::new(|info| LAST_PANIC.set(info.to_string()))));
 }
 
-/// Another validator of the schema; none if it is no schema, or one that the validator panics at.
+/// Another validator of the schema; none if the schema is invalid, or the validator panics.
 fn independent(schema: &Value) -> Option<Validator> {
     let build = || jsonschema::options().should_validate_formats(true).build(schema).ok();
     catch_unwind(AssertUnwindSafe(build)).ok().flatten()

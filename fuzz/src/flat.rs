@@ -1,4 +1,4 @@
-//! The flat messages: what is read is written so that it is read the same, and as the published schemas say.
+//! The flat messages: they survive a round trip, and are read as the published schemas say.
 
 use std::fmt::Debug;
 use std::sync::LazyLock;
@@ -69,7 +69,7 @@ macro_rules! messages {
 
 messages!(ToolCall ToolResult ErrorDetail);
 
-/// Whether a message is refused for what its schema cannot say.
+/// Whether a message is refused for a rule that its schema cannot express.
 fn is_beyond_schema(error: &ValidationError, value: &Value) -> bool {
     let is_spelt_twice = |one: &str, other: &str| value.get(one).is_some() && value.get(other).is_some();
     error.violations().iter().any(|violation| matches!(violation.rule, Rule::Depth | Rule::Duplicate))

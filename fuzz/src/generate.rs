@@ -1,4 +1,4 @@
-//! JSON texts, made from the bytes of an input: most fit a schema, some are nearly right, some are meant to harm.
+//! JSON texts, made from the bytes of an input: most fit a schema, some are nearly right, some are malicious.
 
 use std::fmt::Write as _;
 
@@ -57,7 +57,7 @@ const ATOMS: [&str; 44] = [
 /// Values that `serde_json::Value` cannot represent. The last two are filled in.
 const UNREPRESENTABLE: [&str; 7] = ["\"\\ud800\"", "\"a\\udc00b\"", "1e999", "-1e999", "1E+400", "[", "{"];
 
-/// How deep the deepest values nest: more than `Value` reads.
+/// The depth of the deepest values: more than `Value` reads.
 const DEEP: usize = 130;
 
 /// How deep values are made on purpose.
@@ -107,7 +107,7 @@ impl Maker<'_> {
         if let Some(target) =
             schema.get("$ref").and_then(Value::as_str).and_then(|it| self.root.pointer(it.trim_start_matches('#')))
         {
-            // The root is one of its own parts at most as often as the depth allows.
+            // The root contains itself at most as often as the depth allows.
             return self.value(&target.clone(), dice, depth + 1);
         }
         if let Some(value) = schema.get("const") {

@@ -1,4 +1,4 @@
-//! Bytes to the HTTP endpoint, through a connection of hyper in memory: every answer is one of HTTP, and a request without
+//! Bytes to the HTTP endpoint, through an in-memory connection of hyper: every answer is valid HTTP, and a request without
 //! an allowed `Host`, `Origin` and token is refused.
 //!
 //! The first byte says who may ask, and whether the bytes are sent as they are (bit 2 is set) or requests are made from
@@ -27,13 +27,13 @@ use crate::lines::RUNTIME;
 use crate::served::{SERVER, TOOLS};
 use crate::shown;
 
-/// How often the connection is looked at without anything new before it is taken to be idle.
+/// How often the connection is polled without progress before it counts as idle.
 const IDLE: usize = 8;
 
-/// How many bytes are in memory between the two ends: more than any input sends or gets.
+/// The size of the buffer between the two ends: more than any input sends or receives.
 const ROOM: usize = 1 << 20;
 
-/// Whether a request is to be let in, as this target sees it.
+/// Whether a request should be let in, by the rules of this target.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) is_granted: bool,
@@ -84,7 +84,7 @@ impl Rule {
         if host.contains(['@', '/', '\\', ' ', '?', '#', '%']) {
             return false;
         }
-        // Only the name is looked at: no page has a name by its port.
+        // Only the name counts, not the port.
         let name = match host.find(']') {
             Some(end) => &host[..=end],
             None => host.split(':').next().unwrap_or_default(),
@@ -129,7 +129,7 @@ pub fn run(data: &[u8]) {
     check(bytes, &output);
 }
 
-/// Sends the bytes, and gives back what is answered.
+/// Sends the bytes, and returns the answers.
 async fn exchange(rule: Rule, bytes: &[u8], chunk: usize) -> Vec<u8> {
     let endpoint = rule.http().service();
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -166,7 +166,7 @@ async fn exchange(rule: Rule, bytes: &[u8], chunk: usize) -> Vec<u8> {
     output
 }
 
-/// Takes what has arrived, and says whether that is something.
+/// Takes what has arrived, and returns whether there was anything.
 async fn receive(client: &mut DuplexStream, output: &mut Vec<u8>) -> bool {
     let mut room = [0; 4096];
     let mut room = ReadBuf::new(&mut room);
@@ -175,10 +175,10 @@ async fn receive(client: &mut DuplexStream, output: &mut Vec<u8>) -> bool {
     matches!(poll, Poll::Ready(Ok(()))) && !room.filled().is_empty()
 }
 
-/// Whether the output is a row of responses. The last may be cut short.
+/// Whether the output is a sequence of responses. The last one may be incomplete.
 fn check(input: &[u8], output: &[u8]) {
     let told = || format!("input:\n{}\noutput:\n{}", shown(input), shown(output));
-    // The answer to it has no body.
+    // Its answer has no body.
     let has_head = input.windows(4).any(|window| window == b"HEAD");
     let mut rest = output;
     while !(rest.is_empty() || has_head && rest.len() < output.len()) {
@@ -213,7 +213,7 @@ fn check(input: &[u8], output: &[u8]) {
     }
 }
 
-/// One or two requests, most of them sound.
+/// One or two requests, most of them valid.
 fn requests(dice: &mut Dice<'_>) -> Vec<u8> {
     let mut all = Vec::new();
     for _ in 0..=dice.roll(2) {
@@ -223,7 +223,7 @@ fn requests(dice: &mut Dice<'_>) -> Vec<u8> {
 }
 
 fn request(dice: &mut Dice<'_>, out: &mut Vec<u8>) {
-    // The first choice is the sound one, and the more likely.
+    // The first choice is valid, and more likely.
     fn pick<'a>(dice: &mut Dice<'_>, of: &[&'a str]) -> &'a str {
         let roll = dice.roll(of.len() * 2);
         of.get(roll).copied().unwrap_or(of[0])

@@ -95,11 +95,11 @@ impl AsyncWrite for Writer {
     }
 }
 
-/// What is due to all lines together.
+/// The answers that are due to all lines together.
 #[derive(Debug, Default)]
 struct Dues {
     flat: usize,
-    /// Answers that have to come, under one of these ids each.
+    /// Answers that must come, each under one of these IDs.
     certain: Vec<Vec<Value>>,
     /// Answers that may come.
     possible: usize,
@@ -112,7 +112,7 @@ impl Dues {
         let mut dues = Self::default();
         for line in lines {
             if line.trim_ascii().is_empty() {
-                // A blank line is passed over, unless it is too long to be kept until its end.
+                // A blank line is skipped, unless it is too long to be buffered.
                 dues.possible += usize::from(line.len() > LONGEST);
                 continue;
             }
@@ -163,7 +163,7 @@ fn check(input: &[u8], output: &[u8]) {
     assert_eq!(flats, flat, "flat results; {}", told());
     let (least, most) = (certain.len(), certain.len() + possible);
     assert!((least..=most).contains(&ids.len()), "{} answers, not {least} to {most}; {}", ids.len(), told());
-    // Those that may have one of several ids are counted, and not told apart.
+    // Answers that may have one of several IDs are only counted.
     for wanted in certain.iter().filter(|wanted| wanted.len() == 1) {
         let place = ids.iter().position(|id| wanted.contains(id));
         let place = place.unwrap_or_else(|| panic!("no answer to {wanted:?}; {}", told()));

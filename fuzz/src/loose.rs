@@ -3,23 +3,23 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Number, Value};
 
-/// How deep a text may nest before it is left alone.
+/// The depth beyond which a text is not read.
 const DEEPEST: usize = 1000;
 
-/// Whether the text is JSON by its grammar.
+/// Whether the text is grammatically JSON.
 pub(crate) fn is_json(text: &str) -> bool {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read: Result<IgnoredAny, _> = serde::Deserialize::deserialize(&mut deserializer);
     read.is_ok() && deserializer.end().is_ok()
 }
 
-/// The value of a text that is JSON by its grammar, with the nearest that there is for what a `Value` cannot represent:
-/// U+FFFD for half a surrogate pair, the greatest number for one beyond it. Of a key that stands twice the last counts.
+/// The value of a text that is grammatically JSON, with the nearest substitute for what a `Value` cannot represent:
+/// U+FFFD for half a surrogate pair, the greatest number for one beyond it. The last of several duplicate keys counts.
 pub(crate) fn value(text: &str) -> Option<Value> {
     read(text).map(|(value, _)| value)
 }
 
-/// Whether a key of an object stands twice in a text that is JSON by its grammar.
+/// Whether a text that is grammatically JSON has a duplicate key.
 pub(crate) fn has_key_twice(text: &str) -> bool {
     read(text).is_some_and(|(_, has_key_twice)| has_key_twice)
 }

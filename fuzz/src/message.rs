@@ -1,4 +1,4 @@
-//! Which answers are due to a message, worked out without the server.
+//! Which answers are due to a message, derived without the server.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What is due to a message.
+/// The answer that is due to a message.
 #[derive(Debug)]
 pub(crate) enum Due {
     /// It is never answered.
@@ -66,13 +66,13 @@ pub(crate) fn due(message: &[u8], most: usize) -> Due {
     }
     let ids = match given.as_slice() {
         [id] => vec![legal_id(id)],
-        // Of several, none is the one.
+        // With duplicates, none of them counts.
         _ => given.iter().map(|id| legal_id(id)).chain([Value::Null]).collect(),
     };
     if has("method") || !(has("result") || has("error")) { Due::One(ids) } else { Due::Maybe(ids) }
 }
 
-/// The id as it stands in the answer: null if it is not a legal one.
+/// The ID in the answer: null if it is not a legal one.
 fn legal_id(id: &RawValue) -> Value {
     let text = id.get();
     if text.starts_with('"') {
@@ -86,7 +86,7 @@ fn legal_id(id: &RawValue) -> Value {
     }
 }
 
-/// The ids that a message cancels, if it does.
+/// The IDs that a message cancels, if any.
 pub(crate) fn cancelled(message: &[u8]) -> Option<Value> {
     let value: Value = serde_json::from_slice(message).ok()?;
     (value["method"] == "notifications/cancelled").then(|| value["params"]["requestId"].clone())
@@ -101,7 +101,7 @@ pub(crate) enum Sent {
     Flat,
 }
 
-/// Reads a message of the server, which is to be one line of JSON.
+/// Reads a message of the server, which must be one line of JSON.
 pub(crate) fn sent(message: &[u8]) -> Sent {
     let text = std::str::from_utf8(message).expect("a message is UTF-8");
     assert!(message.iter().all(|byte| *byte >= b' '), "a message is one line: {text:?}");
@@ -109,7 +109,7 @@ pub(crate) fn sent(message: &[u8]) -> Sent {
     let member = |name: &str| {
         let mut found = members.iter().filter(|(key, _)| key == name);
         let first = found.next().map(|(_, value)| value.get());
-        assert!(found.next().is_none(), "`{name}` stands twice: {text}");
+        assert!(found.next().is_none(), "`{name}` is a duplicate key: {text}");
         first
     };
     if member("jsonrpc").is_none() {

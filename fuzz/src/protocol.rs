@@ -1,7 +1,7 @@
 //! Messages to [`Server::begin`](mcp_registry::Server::begin), several on one connection.
 //!
 //! The input is cut at line breaks. A line that begins with the byte 1 stands for a message that is made from the bytes
-//! after it; an empty one has the requests in flight answered that wait for nothing else.
+//! after it. At an empty line, the requests in flight that wait for nothing else are answered.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -33,7 +33,7 @@ struct Connection {
     peer: Peer,
     told: Arc<Mutex<Vec<Vec<u8>>>>,
     flights: Vec<Flight>,
-    /// The answers, in the order in which they came; none where nothing is answered.
+    /// The answers, in the order of their arrival; none for a message that is not answered.
     answers: Vec<Option<Vec<u8>>>,
 }
 
@@ -122,7 +122,7 @@ pub fn run(data: &[u8]) {
             Some(_) => line,
         };
         plain.send(message);
-        // White space makes no difference. The place of a fault is told, though, and a thread of the pool may be quick.
+        // White space makes no difference, except that errors mention positions, and that a thread of the pool may be quick.
         let is_value = serde_json::from_slice::<Value>(message).is_ok();
         is_same &= is_value && message.len() < LONGEST && !message.windows(4).any(|window| window == b"pool");
         if is_same {

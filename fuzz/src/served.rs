@@ -62,7 +62,7 @@ fn pool(text: String) -> String {
     text
 }
 
-/// Notes that the request was to be let in.
+/// Records that the request was let in.
 #[mcp_tool(module = "fuzz", inline)]
 fn guarded(#[ctx] cx: &ToolContext) -> bool {
     let access = cx.extensions().get::<Access>();

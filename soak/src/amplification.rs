@@ -1,4 +1,4 @@
-//! What single messages cost the server that are made to cost much.
+//! What single messages cost the server, if they are made to be expensive.
 
 use std::fmt::Write as _;
 use std::io;
@@ -13,13 +13,13 @@ use crate::process::{Process, Sample, progress, waiting_for};
 use crate::report::{bytes, row, shown};
 use crate::server::TREE_DEADLINE;
 
-/// How much later than it should an answer may come; others share the machine.
+/// How late an answer may be, because other processes share the machine.
 const TOLERANCE: Duration = Duration::from_secs(1);
 
 /// How long an answer is waited for.
 const LONG: Duration = Duration::from_secs(100);
 
-/// How deep the tree is that is slow to parse: 2^23 attempts.
+/// The depth of the tree that is slow to parse: 2^23 attempts.
 const DEPTH: usize = 23;
 
 const HEAD: &str = "\
@@ -46,13 +46,13 @@ impl Case {
     fn start(what: &str) -> io::Result<Self> {
         waiting_for(format!("the answer to {what}"));
         let (process, address) = Process::start_http(None)?;
-        // Whatever is set up by the first call is not counted.
+        // What the first call sets up is not counted.
         ask(address, &call("soak_add_in_future", r#"{"a":1,"b":2}"#, ""))?;
         let before = process.sample()?;
         Ok(Self { process, address, before })
     }
 
-    /// Sends a message over so many connections at once.
+    /// Sends a message over this many connections at once.
     fn send(&self, message: &[u8], times: usize) -> io::Result<Answers> {
         let mut answers =
             Answers { sent: message.len() * times, slowest: Duration::ZERO, largest: 0, texts: Vec::new() };
@@ -69,7 +69,7 @@ impl Case {
         })
     }
 
-    /// Sends a message over so many connections at once while others ask, who must not have to wait.
+    /// Sends a message over this many connections at once, while other clients must not have to wait.
     fn send_while_others_ask(
         &self,
         what: &str,
@@ -100,7 +100,7 @@ impl Case {
         Ok((answers?, meanwhile))
     }
 
-    /// Appends the row of the case, once the server is idle. Fails if it took more memory than so many times what was sent.
+    /// Appends the row of the case, once the server is idle. Fails if it took more than this multiple of the sent bytes.
     #[allow(clippy::cast_precision_loss, reason = "these are figures to read")]
     fn write(&self, what: &str, answers: &Answers, most: f64, out: &mut String) -> io::Result<()> {
         let mut after = self.process.sample()?;
@@ -143,7 +143,7 @@ fn call(tool: &str, arguments: &str, meta: &str) -> Vec<u8> {
     message
 }
 
-/// Sends a message over a connection of its own, and reads the answer.
+/// Sends a message over a new connection, and reads the answer.
 fn ask(address: SocketAddr, message: &[u8]) -> io::Result<(Duration, Vec<u8>)> {
     let (mut connection, mut out) = (Connection::open(address)?, Vec::new());
     connection.wait_at_most(LONG)?;
@@ -154,7 +154,7 @@ fn ask(address: SocketAddr, message: &[u8]) -> io::Result<(Duration, Vec<u8>)> {
     Ok((started.elapsed(), connection.body(&reply).to_vec()))
 }
 
-/// So many bytes of zeros, as JSON.
+/// A list of zeros of this many bytes, as JSON.
 fn zeros(bytes: usize) -> String {
     format!("[0{}]", ",0".repeat((bytes - 3) / 2))
 }
@@ -173,7 +173,7 @@ pub(crate) fn measure(out: &mut String, problems: &mut Vec<String>) {
     out.push_str(&meanwhile);
 }
 
-/// A message as long as it may be, in which nothing fits.
+/// A message of the maximum length, in which nothing is valid.
 fn rejected(out: &mut String, meanwhile: &mut String, problems: &mut Vec<String>) -> io::Result<()> {
     let what = "16 MiB of zeros for a list of words with a pattern";
     let case = Case::start(what)?;
@@ -187,7 +187,7 @@ fn rejected(out: &mut String, meanwhile: &mut String, problems: &mut Vec<String>
     case.write(what, &answers, 80.0, out)
 }
 
-/// Messages that are slow to parse, as many as keep all processors busy, while others ask.
+/// Messages that are slow to parse, enough to keep all processors busy, while other clients send requests.
 fn slow_to_parse(out: &mut String, meanwhile: &mut String, problems: &mut Vec<String>) -> io::Result<()> {
     let times = thread::available_parallelism().map_or(2, usize::from) + 1;
     let what = format!("{times} trees that are slow to parse");
@@ -200,7 +200,7 @@ fn slow_to_parse(out: &mut String, meanwhile: &mut String, problems: &mut Vec<St
     if late > TOLERANCE {
         problems.push(format!("{what}: answered after {}, with a deadline of 1 s", shown(answers.slowest)));
     }
-    // They are small: what is taken is the stack of a thread or two.
+    // They are small: the memory is the stack of a thread or two.
     case.write(&what, &answers, f64::INFINITY, out)?;
     let _ = writeln!(
         meanwhile,
@@ -211,7 +211,7 @@ fn slow_to_parse(out: &mut String, meanwhile: &mut String, problems: &mut Vec<St
     Ok(())
 }
 
-/// Asks for the server's health and calls a tool, again and again; the longest time of each, and how often.
+/// Checks the server's health and calls a tool, again and again. Returns the longest time of each, and their number.
 fn ask_others(address: SocketAddr, over: &AtomicBool) -> io::Result<(Duration, Duration, usize)> {
     let (mut health, mut add, mut asked) = (Duration::ZERO, Duration::ZERO, 0);
     let mut connection = Connection::open(address)?;
@@ -234,7 +234,7 @@ fn ask_others(address: SocketAddr, over: &AtomicBool) -> io::Result<(Duration, D
     Ok((health, add, asked))
 }
 
-/// Calls that bring more along than is kept.
+/// Calls with more `_meta` than is accepted.
 fn meta(out: &mut String, problems: &mut Vec<String>) -> io::Result<()> {
     let what = "8 calls with 4 MB of `_meta`";
     let case = Case::start(what)?;

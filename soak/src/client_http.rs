@@ -112,7 +112,7 @@ pub(crate) fn request(out: &mut Vec<u8>, version: &str, tool: &str, session: Opt
     out.extend_from_slice(message);
 }
 
-/// One client, which makes a call after the other.
+/// One client, which makes one call after another.
 struct Client {
     address: SocketAddr,
     version: &'static str,
@@ -153,7 +153,7 @@ impl Client {
                 self.tallies.problem(format!("call {number} ({:?}, {}): {error}", call.kind, call.version));
             }
         }
-        // What is open is counted.
+        // Open connections are counted.
         if self.connection.is_none() {
             self.connection = Connection::open(self.address).ok();
         }
@@ -230,7 +230,7 @@ impl Client {
     }
 }
 
-/// Makes so many calls in all versions, and says what the server used.
+/// Makes this many calls in all versions, and returns what the server used.
 pub(crate) fn soak(calls: u64, tallies: &mut Tallies) -> io::Result<Vitals> {
     let (process, address) = Process::start_http(Some(MAX_MESSAGE))?;
     let mut samples = vec![process.sample()?];

@@ -14,7 +14,7 @@ use crate::report::{Tallies, Vitals};
 
 /// How many calls are in flight at most. More are sent when half of them have been answered.
 const WINDOW: usize = 256;
-/// A call is cancelled when so many others have been sent that are to be cancelled.
+/// A call is cancelled after this many others that will be cancelled have been sent.
 const CANCEL_AFTER: usize = 4;
 
 /// A server and its pipes.
@@ -99,7 +99,7 @@ impl Quarter {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until at most so many calls are in flight.
+    /// Waits until at most this many calls are in flight.
     fn wait_for(&self, most: usize) -> io::Result<MutexGuard<'_, InFlight>> {
         let waited = self.room.wait_timeout_while(self.locked(), PATIENCE, |state| state.len() > most);
         let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +115,7 @@ impl Quarter {
         let (mut sent, mut got) = (Tallies::default(), Tallies::default());
         let (written, read) = thread::scope(|scope| {
             let reading = scope.spawn(|| self.read(output, &mut got));
-            // Whoever reads finds the end then.
+            // The reader then finds the end of the output.
             let written = self.write(input, &mut sent).or_else(|error| process.0.kill().and(Err(error)));
             (written, reading.join())
         });
@@ -200,7 +200,7 @@ impl Quarter {
     }
 }
 
-/// Makes so many calls in one version, and says what the server used.
+/// Makes this many calls in one version, and returns what the server used.
 pub(crate) fn soak(version: &'static str, calls: u64, tallies: &mut Tallies) -> io::Result<Vitals> {
     let server = format!("stdio, {version}");
     let mut connection = Connection::start(version)?;
@@ -215,7 +215,7 @@ pub(crate) fn soak(version: &'static str, calls: u64, tallies: &mut Tallies) -> 
     let Connection { mut process, input, mut output } = connection;
     drop(input);
     let (mut line, all) = (Vec::new(), Quarter::new(0..calls, version));
-    // Whatever still comes was answered before.
+    // Anything that still arrives is a second answer.
     while output.read_until(b'\n', &mut line)? > 0 {
         all.count(&line, tallies);
         line.clear();
@@ -253,7 +253,7 @@ pub(crate) fn disconnect(version: &'static str, times: u64, tallies: &mut Tallie
         if how == 2 {
             drop(output);
             drop(input);
-            // Nobody is left to complain about the end.
+            // Nothing is left that could report the end.
             process.end()?;
             tallies.silent(gone);
             continue;
@@ -279,7 +279,7 @@ mod tests {
     use crate::mix::{Kind, VERSIONS};
     use crate::report::Tallies;
 
-    /// The lost, duplicated and wrong calls of ten good ones, each answered so many times.
+    /// The lost, duplicated and wrong calls of ten good ones, each answered this many times.
     fn counts(times: usize, sum: impl Fn(u64) -> i64) -> [u64; 3] {
         let (quarter, mut tallies) = (Quarter::new(0..1000, VERSIONS[1]), Tallies::default());
         let good = |number: &u64| quarter.call(*number).kind == Kind::Good;

@@ -32,7 +32,7 @@ pub(crate) struct Sample {
 }
 
 impl Process {
-    /// Starts this program as a server that accepts messages of so many bytes; by default, what servers accept.
+    /// Starts this program as a server that accepts messages of this many bytes (default: that of servers).
     pub(crate) fn start(how: &str, max_message: Option<usize>) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(how).args(max_message.map(|bytes| bytes.to_string()));
@@ -43,7 +43,7 @@ impl Process {
         Ok(Self(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?))
     }
 
-    /// Starts a server over HTTP, and says where it is.
+    /// Starts a server over HTTP, and returns its address.
     pub(crate) fn start_http(max_message: Option<usize>) -> io::Result<(Self, SocketAddr)> {
         let mut process = Self::start("serve-http", max_message)?;
         let mut address = String::new();
@@ -125,7 +125,7 @@ pub(crate) fn until_none_runs(mut ask: impl FnMut() -> io::Result<i64>) -> io::R
 static PROGRESS: AtomicU64 = AtomicU64::new(0);
 static WAITING_FOR: Mutex<String> = Mutex::new(String::new());
 
-/// Says what is being done, on stderr and to the watchdog.
+/// Reports the current step, on stderr and to the watchdog.
 pub(crate) fn waiting_for(what: String) {
     eprintln!("soak: {what}");
     progress();
@@ -136,7 +136,7 @@ pub(crate) fn progress() {
     PROGRESS.fetch_add(1, Relaxed);
 }
 
-/// Ends the program when nothing moves for long, or when all of it takes too long.
+/// Ends the program if there is no progress for too long, or if all of it takes too long.
 pub(crate) fn watch(limit: Duration) {
     thread::spawn(move || {
         let (started, mut moved, mut before) = (Instant::now(), Instant::now(), 0);

@@ -151,7 +151,7 @@ pub(crate) fn serve(over_http: bool, max_message: Option<usize>) -> io::Result<(
     if !over_http {
         return runtime.block_on(serve_stdio(server)).map_err(io::Error::other);
     }
-    // It ends with the program that started it, however that ends.
+    // It ends when the program that started it ends, for whatever reason.
     thread::spawn(|| {
         let ended = io::stdin().read_to_end(&mut Vec::new());
         exit(i32::from(ended.is_err()));

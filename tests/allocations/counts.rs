@@ -1,4 +1,4 @@
-//! How often the framework asks for memory.
+//! How often the framework allocates.
 
 use std::sync::PoisonError;
 
@@ -12,7 +12,7 @@ use tower_service::Service as _;
 
 use super::{ALLOCATOR, COUNTING};
 
-/// The least of five counts: whoever runs the tests allocates now and then, too.
+/// The lowest of five counts, because the test runner allocates now and then, too.
 fn of_five(count: impl FnMut() -> usize) -> usize {
     std::iter::repeat_with(count).take(5).min().unwrap()
 }
@@ -30,7 +30,7 @@ fn scale(#[arg(min = 0, max = 100)] x: f64, #[arg(default = 2)] by: u32, exactly
 }
 
 #[test]
-fn an_inline_tool_with_numbers_costs_no_memory_beyond_its_output() {
+fn an_inline_tool_with_numbers_allocates_nothing_but_its_output() {
     let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let registry = Registry::builder().check_output(OutputCheck::Never).build().unwrap();
     let options = CallOptions::new();
@@ -49,7 +49,7 @@ fn an_inline_tool_with_numbers_costs_no_memory_beyond_its_output() {
                 [br#"{"status":"success","data":{"result":"#, result, br#"},"error":null,"explanation":null}"#];
             assert_eq!(out, expected.concat());
         };
-        // What is made once for each tool is made by the first call; the comparison costs one allocation.
+        // The first call creates what each tool needs once; the comparison costs one allocation.
         call();
         let allocations = of_five(|| {
             let region = Region::new(ALLOCATOR);
@@ -83,7 +83,7 @@ fn panics(how: u8) {
 }
 
 #[test]
-fn a_call_that_panics_leaves_nothing_behind() {
+fn a_call_that_panics_leaks_no_memory() {
     let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let registry = Registry::builder().build().unwrap();
     for how in 0..4 {
@@ -108,7 +108,7 @@ fn a_call_that_panics_leaves_nothing_behind() {
 }
 
 #[test]
-fn listeners_that_do_not_read_keep_no_more_memory_for_many_changes() {
+fn list_changes_use_no_memory_for_listeners_that_do_not_read() {
     const LISTENERS: usize = 256;
     let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

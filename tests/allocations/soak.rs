@@ -1,4 +1,4 @@
-//! A hundred thousand calls of all kinds over all cores: each is answered once, and nothing is left behind.
+//! A hundred thousand calls of all kinds on all cores: each is answered once, and no memory is leaked.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -98,7 +98,7 @@ fn destroy() {}
 
 const CALLS: usize = 100_000;
 
-/// The calls, in a round; with what each is answered.
+/// The calls of a round, each with its expected answer.
 fn round(n: usize) -> (&'static str, serde_json::Value, &'static [&'static str]) {
     const OK: &str = "";
     match n % 20 {
@@ -120,7 +120,7 @@ fn round(n: usize) -> (&'static str, serde_json::Value, &'static [&'static str])
     }
 }
 
-/// Makes a call, one of three ways.
+/// Makes a call in one of three ways.
 fn make(registry: &Registry, n: usize) {
     let (name, arguments, expected) = round(n);
     let token = CancelToken::new();
@@ -154,7 +154,7 @@ fn make(registry: &Registry, n: usize) {
     assert!(expected.contains(&got), "{name}: {}", result.to_json());
 }
 
-/// Counts what it is told of.
+/// Counts the records that it gets.
 struct Count(Arc<AtomicUsize>);
 
 impl Observer for Count {
@@ -169,7 +169,7 @@ fn live_bytes() -> usize {
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// Makes so many calls, from all cores at once.
+/// Makes this many calls, on all cores at once.
 fn soak(registry: &Registry, calls: usize, answered: &AtomicUsize) {
     let (next, threads) = (AtomicUsize::new(0), thread::available_parallelism().map_or(2, usize::from).max(2));
     thread::scope(|scope| {
@@ -189,7 +189,7 @@ fn soak(registry: &Registry, calls: usize, answered: &AtomicUsize) {
 }
 
 #[test]
-fn a_hundred_thousand_calls_are_each_answered_once_and_leave_nothing_behind() {
+fn a_hundred_thousand_calls_are_each_answered_once_and_leak_no_memory() {
     let _counting = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
     let told = Arc::new(AtomicUsize::new(0));
     let count = Tool::new("made.count", json!({ "type": "object" }), |_, args: serde_json::Value| async move { args });
@@ -203,11 +203,11 @@ fn a_hundred_thousand_calls_are_each_answered_once_and_leave_nothing_behind() {
             .build()
             .unwrap();
     let answered = AtomicUsize::new(0);
-    // Pools, caches and the audit's memory fill up before anything is compared.
+    // Pools, caches and the audit log fill up before anything is compared.
     soak(&registry, CALLS / 10, &answered);
     soak(&registry, CALLS / 2, &answered);
     let settle = || {
-        // Threads of the pool that nobody waits for come to their ends.
+        // Abandoned threads of the pool end in the meantime.
         thread::sleep(Duration::from_millis(100));
         live_bytes()
     };

@@ -1,4 +1,4 @@
-//! From bytes to bytes: the same as a call of values.
+//! Calls from bytes to bytes have the results of calls with values.
 
 use mcp_registry::error::ValidationError;
 use mcp_registry::registry::OutputCheck;
@@ -65,7 +65,7 @@ fn registry(check: OutputCheck) -> Registry {
 }
 
 #[test]
-fn bytes_are_answered_as_values_are() {
+fn a_call_from_bytes_has_the_result_of_a_call_from_values() {
     let calls = [
         ("add", json!({ "a": 1, "b": -2 })),
         ("add", json!({ "a": 1 })),
@@ -103,7 +103,7 @@ fn bytes_are_answered_as_values_are() {
 }
 
 #[test]
-fn bytes_that_are_no_json_are_refused() {
+fn bytes_that_are_not_json_are_refused() {
     let registry = registry(OutputCheck::Never);
     let mut out = Vec::new();
     for name in ["bytes.add", "bytes.add_inline"] {
@@ -119,7 +119,7 @@ fn bytes_that_are_no_json_are_refused() {
 }
 
 #[test]
-fn a_call_is_checked_without_being_made() {
+fn a_call_can_be_checked_without_running_it() {
     let registry = registry(OutputCheck::Never);
     assert!(registry.check(&ToolCall::new("bytes.fails", json!({ "text": "a" }))).is_ok());
     let error = registry.check(&ToolCall::new("bytes.add", json!({ "a": "x", "c": 1 }))).unwrap_err();

@@ -1,4 +1,4 @@
-//! What a tool learns of the call that it is in, and tells of itself.
+//! What a tool can read about its call, and what it can report.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn tells_too_late(#[ctx] cx: &ToolContext) {
     cx.extensions().get::<Arc<std::sync::Barrier>>().unwrap().wait();
 }
 
-/// Whoever asks.
+/// The caller.
 struct User(String);
 
 impl FromContext for User {
@@ -60,13 +60,13 @@ impl FromContext for User {
     }
 }
 
-/// Greets whoever asks.
+/// Greets the caller.
 #[mcp_tool(module = "context")]
 fn greet(#[ctx] user: User) -> String {
     format!("hello, {}", user.0)
 }
 
-/// A sink, and what came to it.
+/// A sink, and the events that it received.
 fn recorded() -> (Arc<Mutex<Vec<ToolEvent>>>, impl Fn(ToolEvent) + Send + Sync + 'static) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let of_sink = Arc::clone(&events);
@@ -74,7 +74,7 @@ fn recorded() -> (Arc<Mutex<Vec<ToolEvent>>>, impl Fn(ToolEvent) + Send + Sync +
 }
 
 #[test]
-fn a_tool_learns_what_came_with_the_call() {
+fn a_tool_can_read_everything_that_came_with_the_call() {
     let registry = build(with_tools(tools![know, greet]));
     let meta = json!({ "traceparent": "00-1-2-01" });
     let options = CallOptions::new()
@@ -107,7 +107,7 @@ fn a_tool_learns_what_came_with_the_call() {
 }
 
 #[test]
-fn a_tool_tells_of_its_progress() {
+fn progress_and_log_messages_reach_the_caller() {
     let registry = build(with_tools(tools![steps]));
     let (events, sink) = recorded();
     let result =
@@ -132,7 +132,7 @@ fn a_tool_tells_of_its_progress() {
 }
 
 #[test]
-fn nobody_is_told_when_the_call_is_over() {
+fn no_event_is_delivered_after_the_deadline() {
     let registry = build(with_tools(tools![tells_too_late]));
     let (events, sink) = recorded();
     let barrier = Arc::new(std::sync::Barrier::new(2));
@@ -143,7 +143,7 @@ fn nobody_is_told_when_the_call_is_over() {
     assert_eq!(events.lock().unwrap().len(), 1);
 }
 
-/// Leaves someone behind who goes on telling.
+/// Leaves a thread behind that reports progress.
 #[mcp_tool(module = "context")]
 async fn leaves_behind(#[ctx] cx: ToolContext) {
     std::thread::spawn(move || {
@@ -153,20 +153,20 @@ async fn leaves_behind(#[ctx] cx: ToolContext) {
 }
 
 #[test]
-fn nobody_is_told_when_the_tool_has_returned() {
+fn no_event_is_delivered_after_the_tool_has_returned() {
     let (events, sink) = recorded();
     let registry = build(with_tools(tools![leaves_behind]));
     let options = CallOptions::new().on_event(sink);
     let result = block_on(registry.call_with(&ToolCall::new("context.leaves_behind", json!({})), &options));
     assert!(!result.is_failure());
     drop(options);
-    // Whoever waits for the end of the call hears of it, and lets go of the sink.
-    support::wait_until_blocking("the one who was left behind ends", || Arc::strong_count(&events) == 1);
+    // The end of the call wakes the tool's thread, which drops its sink.
+    support::wait_until_blocking("the thread that was left behind ends", || Arc::strong_count(&events) == 1);
     assert!(events.lock().unwrap().is_empty());
 }
 
 #[test]
-fn a_context_is_made_by_hand_for_a_test_of_a_function() {
+fn a_context_can_be_built_by_hand_to_test_a_function() {
     let (events, sink) = recorded();
     let cx = ToolContext::for_test().with_request_id("1").with_trust(TrustLevel::Untrusted).with_events(sink);
     assert_eq!(block_on(steps(cx.clone())), 3);
@@ -182,7 +182,7 @@ fn a_context_is_made_by_hand_for_a_test_of_a_function() {
 }
 
 #[test]
-fn a_context_can_go_anywhere() {
+fn contexts_and_futures_of_calls_can_be_sent_to_other_threads() {
     fn goes_anywhere<T: Clone + Send + Sync + 'static>() {}
     fn is_send<T: Send>(_: T) {}
     goes_anywhere::<ToolContext>();
@@ -193,7 +193,7 @@ fn a_context_can_go_anywhere() {
 }
 
 #[test]
-fn levels_are_read_by_name() {
+fn log_levels_are_parsed_by_name() {
     for level in LogLevel::ALL {
         assert_eq!(LogLevel::from_name(&level.to_string()), Some(level));
         assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());

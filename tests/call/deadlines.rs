@@ -1,4 +1,4 @@
-//! Deadlines, cancellation, and work that nobody waits for any more.
+//! Deadlines, cancellation, and abandoned work.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use support::wait_until_blocking;
 
 use crate::{build, call, failure, try_call, with_tools};
 
-/// Counts what is dropped.
+/// Counts drops.
 struct Dropped(Arc<AtomicUsize>);
 
 impl Drop for Dropped {
@@ -111,14 +111,14 @@ fn s3_17_an_async_tool_is_dropped_at_its_deadline() {
 }
 
 #[test]
-fn a_plain_function_that_never_returns_is_answered_at_its_deadline() {
+fn a_call_of_a_plain_function_that_never_returns_is_answered_at_its_deadline() {
     let door = Door::default();
     let registry = build(with_tools(tools![block]).state(door.clone()));
     let started = Instant::now();
     let result = call(&registry, "time.block", json!({}));
     assert_eq!(failure(&result).0, "TimeoutError");
     assert!(started.elapsed() >= Duration::from_millis(50));
-    // The door is still shut: nobody waited for the function.
+    // The door is still shut, so the call did not wait for the function.
     door.open();
 }
 
@@ -138,7 +138,7 @@ fn abandoned_work_is_bounded_and_counted_until_it_returns() {
 }
 
 #[test]
-fn a_function_that_asks_leaves_when_nobody_waits() {
+fn a_plain_function_can_see_that_its_deadline_has_passed() {
     let left = Left::default();
     let registry = build(with_tools(tools![polite]).state(left.clone()));
     assert_eq!(failure(&call(&registry, "time.polite", json!({}))).0, "TimeoutError");
@@ -146,7 +146,7 @@ fn a_function_that_asks_leaves_when_nobody_waits() {
 }
 
 #[test]
-fn a_call_is_cancelled_by_its_token() {
+fn a_cancel_token_cancels_its_call() {
     let door = Door::default();
     let registry = build(with_tools(tools![block_long, slow_async]).state(door.clone()));
     for name in ["time.block_long", "time.slow_async"] {
@@ -166,7 +166,7 @@ fn a_call_is_cancelled_by_its_token() {
 }
 
 #[test]
-fn a_call_that_is_dropped_drops_its_tool() {
+fn dropping_a_call_drops_its_tool() {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
@@ -198,7 +198,7 @@ fn c17_the_timeout_is_that_of_the_tool_or_the_registry_or_30_seconds() {
 }
 
 #[test]
-fn a_tool_made_at_run_time_has_a_deadline_too() {
+fn a_tool_created_at_run_time_has_a_deadline_too() {
     let schema = json!({ "type": "object" });
     let tool = Tool::new("made.slow", schema, |_, _| pending::<()>());
     let tool = tool.timeout(Timeout::After(Duration::from_millis(20)));
@@ -207,13 +207,13 @@ fn a_tool_made_at_run_time_has_a_deadline_too() {
 }
 
 #[test]
-fn a_time_without_end_is_no_deadline() {
+fn the_longest_timeout_is_no_deadline() {
     let registry = build(with_tools(tools![seconds_left]).timeout(Duration::MAX));
     assert_eq!(call(&registry, "time.seconds_left", json!({})).data.unwrap()["result"], json!(null));
 }
 
 #[test]
-fn s1_48_many_calls_are_answered_in_order_and_each_on_its_own() {
+fn s1_48_many_calls_are_answered_in_order_and_independently() {
     let door = Door::default();
     let registry = build(with_tools(tools![block, quick]).state(door.clone()).concurrency(4));
     let calls: Vec<ToolCall> = (0..20)

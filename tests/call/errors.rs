@@ -69,7 +69,7 @@ fn s1_23_s1_50_the_standard_error_types_are_raised_by_their_causes() {
     assert_eq!(wrong["faults"][0]["path"], "/path", "the parameter is named: {wrong}");
 }
 
-/// The client of this crate's own raises the others.
+/// The other variants come from clients and servers.
 #[test]
 fn s3_12_a_refused_connection_is_a_transport_error() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -63,7 +63,7 @@ fn c30_trust_is_given_to_one_tool_or_to_one_request() {
 }
 
 #[test]
-fn what_is_said_of_a_tool_that_is_not_there_is_found_at_build() {
+fn settings_for_an_unknown_tool_or_set_twice_are_refused_at_build() {
     let error =
         with_tools(tools![delete]).trust_tool("files.delte", TrustLevel::Trusted).build().unwrap_err().to_string();
     assert!(error.contains(".trust_tool(\"files.delte\", …)` matches no tool"), "{error}");
@@ -75,7 +75,7 @@ fn what_is_said_of_a_tool_that_is_not_there_is_found_at_build() {
     assert!(error.contains("is set twice for one tool"), "{error}");
 }
 
-/// Lets Ada in, and knows what was asked.
+/// Lets Ada in, and keeps what it was asked.
 #[derive(Default)]
 struct Door(Mutex<Vec<String>>);
 
@@ -104,7 +104,7 @@ fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     let (error_type, message) = failure(&refused);
     assert_eq!((error_type, message), ("PermissionError", "`files.read` may not be called: only ada may; ask her"));
     assert_eq!(failure(&ask("files.delete", json!({}), "ada")).0, "PermissionError", "the level still counts");
-    // A gate that breaks lets nobody in, and it is not the tool that is blamed.
+    // A gate that panics lets nobody in, and the tool is not blamed for it.
     let broken = ask("files.read", json!({ "path": "c" }), "bomb");
     let (error_type, message) = failure(&broken);
     assert_eq!(error_type, "PermissionError");
@@ -120,7 +120,7 @@ fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     assert!(registry.call_bytes_blocking("files.read", br#"{"path":"d"}"#, &options, &mut out).is_err());
 }
 
-/// Waits until nobody wants to know any more.
+/// Waits until the call is cancelled.
 struct Patient;
 
 impl Gate for Patient {
@@ -131,7 +131,7 @@ impl Gate for Patient {
 }
 
 #[test]
-fn what_the_gate_did_not_refuse_is_not_called_denied() {
+fn cancelled_and_malformed_calls_are_not_recorded_as_denied() {
     let audit = AuditLog::new();
     let registry = build(with_tools(tools![read]).gate(Patient).observer(audit.clone()));
     let cancel = CancelToken::new();
@@ -147,7 +147,7 @@ fn what_the_gate_did_not_refuse_is_not_called_denied() {
     assert_eq!(outcomes, [CallOutcome::Cancelled, CallOutcome::Failure]);
 }
 
-/// Shows what it sees.
+/// Keeps the debug output of what it sees.
 struct Talks(&'static Mutex<String>);
 
 impl Gate for Talks {
@@ -158,7 +158,7 @@ impl Gate for Talks {
 }
 
 #[test]
-fn a_gate_that_logs_what_it_sees_logs_no_arguments() {
+fn the_debug_output_of_a_gate_call_has_no_arguments() {
     let said: &Mutex<String> = Box::leak(Box::default());
     let registry = build(with_tools(tools![read]).gate(Talks(said)));
     assert!(!call(&registry, "files.read", json!({ "path": "hunter2" })).is_failure());

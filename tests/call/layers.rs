@@ -1,4 +1,4 @@
-//! What stands around a call.
+//! Layers around a call.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,13 +17,13 @@ fn double(#[arg(max = 1000)] n: i64) -> i64 {
     2 * n
 }
 
-/// Whoever is known by now.
+/// Returns the caller that the layers have set.
 #[mcp_tool(module = "layers")]
 async fn whoami(#[ctx] cx: &ToolContext) -> String {
     cx.extensions().get::<&str>().copied().unwrap_or("nobody").to_owned()
 }
 
-/// Writes down what passes.
+/// Notes each call and each result.
 struct Noting(&'static str, Arc<Mutex<Vec<String>>>);
 
 impl Layer for Noting {
@@ -36,7 +36,7 @@ impl Layer for Noting {
 }
 
 #[test]
-fn layers_stand_around_the_call_in_order() {
+fn layers_wrap_the_call_in_order() {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let registry = build(
         with_tools(tools![double])
@@ -75,7 +75,7 @@ impl Layer for Mock {
 }
 
 #[test]
-fn a_layer_answers_changes_and_refuses() {
+fn a_layer_can_answer_change_and_refuse_a_call() {
     let registry = build(with_tools(tools![double, whoami]).layer(Mock).check_output(OutputCheck::Always));
     let double = |n: i64| call(&registry, "layers.double", json!({ "n": n }));
     assert_eq!((double(0).data.unwrap(), double(0).meta["mocked"].clone()), (json!({ "result": 99 }), json!(true)));
@@ -88,7 +88,7 @@ fn a_layer_answers_changes_and_refuses() {
     assert_eq!(call(&registry, "layers.whoami", json!({})).data.unwrap()["result"], "ada");
 }
 
-/// Tries again.
+/// Retries a failed call.
 struct Retry;
 
 impl Layer for Retry {
@@ -111,12 +111,12 @@ fn fail_once(#[ctx] tries: &Tries) -> Result<usize, ToolError> {
 struct Tries(AtomicUsize);
 
 #[test]
-fn a_second_try_is_a_layer() {
+fn a_layer_can_retry_a_call() {
     let registry = build(with_tools(tools![fail_once]).state(Tries::default()).layer(Retry));
     assert_eq!(call(&registry, "layers.fail_once", json!({})).data.unwrap()["result"], 2);
 }
 
-/// Lets so many calls through.
+/// Lets this many calls through.
 struct Quota(AtomicUsize);
 
 impl Layer for Quota {
@@ -129,7 +129,7 @@ impl Layer for Quota {
 }
 
 #[test]
-fn a_quota_is_a_layer() {
+fn a_layer_can_limit_the_number_of_calls() {
     let registry = build(with_tools(tools![double]).layer(Quota(AtomicUsize::new(2))));
     let calls: Vec<ToolCall> = (0..3).map(|n| ToolCall::new("layers.double", json!({ "n": n }))).collect();
     let results = block_on(registry.call_many(&calls));

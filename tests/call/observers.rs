@@ -1,4 +1,4 @@
-//! What is told of calls: to observers, in the audit, in metrics, in the result's `_meta`.
+//! What is recorded about calls: by observers, in the audit log, in metrics, and in the result's `_meta`.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ async fn late(#[ctx] cx: &ToolContext) {
 /// Tool, name, outcome, error type, message, and how many notices.
 type Seen = (String, String, CallOutcome, Option<String>, Option<String>, usize);
 
-/// Remembers what it was told.
+/// Keeps what it observed.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<Seen>>>);
 
@@ -91,7 +91,7 @@ impl Observer for Broken {
 }
 
 #[test]
-fn every_call_is_told_once_whatever_comes_of_it() {
+fn every_call_is_observed_once_however_it_ends() {
     let told = Told::default();
     let registry = build(with_tools(tools![old, new, fail, late]).observer(Broken).observer(told.clone()));
     let mut outcomes = Vec::new();
@@ -137,7 +137,7 @@ fn every_call_is_told_once_whatever_comes_of_it() {
 }
 
 #[test]
-fn notices_are_in_the_result_and_told() {
+fn notices_are_in_the_result_and_in_the_record() {
     let told = Told::default();
     let registry = build(with_tools(tools![old, new]).observer(told.clone()));
     let notices = |name: &str| {
@@ -161,7 +161,7 @@ fn notices_are_in_the_result_and_told() {
 }
 
 #[test]
-fn errors_of_others_are_masked_where_the_policy_says() {
+fn foreign_errors_are_masked_where_the_policy_says_so() {
     let told = Told::default();
     let shown = build(with_tools(tools![fail]));
     let masked = build(with_tools(tools![fail]).mask_errors(true).observer(told.clone()));
@@ -177,7 +177,7 @@ fn errors_of_others_are_masked_where_the_policy_says() {
         assert!(failure(&result).1.ends_with(&id) && id.len() == 16, "{json}");
         let (.., message, _) = told.take().remove(0);
         assert!(message.unwrap().contains("/srv/secret/path"), "the observer is told the whole");
-        // By the request, where the registry does not say.
+        // The request decides if the registry does not.
         let options = CallOptions::new().mask_errors(true);
         assert!(!block_on(shown.call_with(&asked, &options)).to_json().contains("/srv/secret"));
         assert!(
@@ -195,8 +195,8 @@ fn errors_of_others_are_masked_where_the_policy_says() {
 }
 
 #[test]
-fn what_is_masked_and_heard_by_nobody_is_on_stderr() {
-    const NAME: &str = "observers::what_is_masked_and_heard_by_nobody_is_on_stderr";
+fn a_masked_error_is_written_to_stderr_if_no_observer_keeps_it() {
+    const NAME: &str = "observers::a_masked_error_is_written_to_stderr_if_no_observer_keeps_it";
     if let Ok(who) = std::env::var("CALLS_HEARD_BY") {
         let builder = with_tools(tools![fail_inline]).mask_errors(true);
         let registry = build(match who.as_str() {
@@ -242,7 +242,7 @@ impl io::Write for File {
 }
 
 #[test]
-fn s1_61_calls_are_written_down() {
+fn s1_61_calls_are_written_to_the_audit_log() {
     let file = File::default();
     let audit = AuditLog::jsonl(file.clone());
     let registry = build(with_tools(tools![new, fail]).mask_errors(true).observer(audit.clone()));

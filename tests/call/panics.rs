@@ -1,4 +1,4 @@
-//! A panic ends the call it is in, and nothing else.
+//! A panic fails only its own call.
 
 use std::future::Future;
 use std::panic::panic_any;
@@ -90,7 +90,7 @@ fn while_reading(value: Option<Unreadable>) {
     let _ = value;
 }
 
-/// An argument that cannot be read, and whose schema has to be tried out.
+/// An argument that cannot be read, and whose schema has to be probed.
 #[derive(schemars::JsonSchema)]
 #[allow(dead_code, reason = "never read")]
 struct Explosive {
@@ -126,7 +126,7 @@ fn while_writing() -> Unwritable {
 }
 
 #[test]
-fn s3_43_a_panic_is_the_tools_failure() {
+fn s3_43_a_panic_fails_only_its_call() {
     let registry = build(with_tools(tools![with_text, inline, in_future, while_reading, while_writing]));
     for name in ["panics.with_text", "panics.inline", "panics.in_future"] {
         let result = call(&registry, name, json!({ "n": 9 }));
@@ -140,7 +140,7 @@ fn s3_43_a_panic_is_the_tools_failure() {
 }
 
 #[test]
-fn a_panic_need_not_be_a_text_and_may_be_in_drop() {
+fn a_panic_in_drop_or_with_any_payload_is_caught() {
     let registry = build(with_tools(tools![with_a_bomb, in_drop, in_drop_at_the_deadline]));
     let result = call(&registry, "panics.with_a_bomb", json!({}));
     assert!(failure(&result).1.contains("panicked: with a value that is not text;"), "{}", result.to_json());
@@ -149,7 +149,7 @@ fn a_panic_need_not_be_a_text_and_may_be_in_drop() {
 }
 
 #[test]
-fn a_panic_while_a_schema_is_tried_out_stays_in_the_call() {
+fn a_panic_while_a_schema_is_probed_fails_only_its_call() {
     let registry = build(with_tools(tools![while_probed]));
     for _ in 0..2 {
         let result = call(&registry, "panics.while_probed", json!({ "value": { "n": 1 } }));
@@ -157,7 +157,7 @@ fn a_panic_while_a_schema_is_tried_out_stays_in_the_call() {
     }
 }
 
-/// A type whose schema cannot be made.
+/// A type whose schema cannot be generated.
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "never read")]
 struct Indescribable(u8);
@@ -179,7 +179,7 @@ fn when_described(value: Indescribable) {
 }
 
 #[test]
-fn s2_9_a_schema_that_panics_is_an_internal_error_and_takes_no_server_down() {
+fn s2_9_a_schema_that_panics_is_an_internal_error_and_the_server_survives() {
     let registry = build(with_tools(tools![when_described, with_text]));
     let result = call(&registry, "panics.when_described", json!({ "value": 1 }));
     assert!(failure(&result).1.contains("nobody can describe this"), "{}", result.to_json());
@@ -197,7 +197,7 @@ fn s2_9_a_schema_that_panics_is_an_internal_error_and_takes_no_server_down() {
 }
 
 #[test]
-fn a_panic_leaves_no_half_result_in_the_buffer() {
+fn a_panic_leaves_no_partial_result_in_the_buffer() {
     let registry = build(with_tools(tools![inline, while_writing, with_text]).check_output(OutputCheck::Never));
     let mut out = b"before".to_vec();
     for (name, arguments) in
@@ -210,7 +210,7 @@ fn a_panic_leaves_no_half_result_in_the_buffer() {
 }
 
 #[test]
-fn a_closure_that_panics_before_its_future_is_caught_too() {
+fn a_panic_of_a_closure_before_it_returns_its_future_is_caught() {
     let tool = Tool::new("made.bad", json!({ "type": "object" }), |_, args: serde_json::Value| {
         assert!(args.get("a").is_some(), "there is no a");
         async {}

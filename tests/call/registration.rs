@@ -1,4 +1,4 @@
-//! Tools come and go while others are called.
+//! Tools are registered and unregistered while others are called.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -34,7 +34,7 @@ fn numbered(name: usize, generation: usize) -> Tool {
 }
 
 #[test]
-fn calls_go_on_while_tools_come_and_go() {
+fn calls_succeed_while_tools_are_registered_and_unregistered() {
     const MADE: usize = 8;
     const CHANGES: usize = 3000;
     let registry =
@@ -81,7 +81,7 @@ fn calls_go_on_while_tools_come_and_go() {
                 let registry = &registry;
                 scope.spawn(move || {
                     for generation in 0..CHANGES {
-                        // Each changer has tools of its own.
+                        // Each thread changes its own tools.
                         let name = 2 * (generation % (MADE / 2)) + part;
                         registry.register(numbered(name, generation)).unwrap();
                         let call = ToolCall::new(format!("coming.made_{name}"), json!({}));
@@ -103,7 +103,7 @@ fn calls_go_on_while_tools_come_and_go() {
     assert!(missed.load(Ordering::Relaxed) > 0, "{found:?} {missed:?}");
 }
 
-/// Counts how often its schema is made.
+/// Counts how often its schema is generated.
 #[derive(serde::Deserialize)]
 struct Counted(#[allow(dead_code, reason = "only its schema counts")] u8);
 
@@ -127,7 +127,7 @@ fn counted(number: Counted) {
 }
 
 #[test]
-fn s3_8_the_schema_of_a_tool_is_made_once_and_kept() {
+fn s3_8_the_schema_of_a_tool_is_generated_once() {
     let registry = build(with_tools(tools![counted]));
     let first = registry.get_tool_schema("coming.counted").unwrap();
     let made = MADE.load(Ordering::Relaxed);

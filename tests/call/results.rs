@@ -1,4 +1,4 @@
-//! What a tool returns, held against what it says that it returns.
+//! The results of tools are checked against their output schemas.
 
 use mcp_registry::registry::OutputCheck;
 use mcp_registry::{Content, Json, Status, Tool, ToolError, ToolResult, mcp_tool, schemars, serde_json, tools};
@@ -59,10 +59,10 @@ fn partial() -> ToolResult {
 }
 
 #[test]
-fn s3_50_what_breaks_the_output_schema_is_a_failure() {
+fn s3_50_a_result_that_violates_the_output_schema_is_a_failure() {
     let tools = tools![half, order, explicit];
     let always = build(with_tools(tools).check_output(OutputCheck::Always));
-    // Tests are debug builds, where it is so by default.
+    // Tests are debug builds, which check results by default.
     for registry in [&always, &build(with_tools(tools))] {
         let result = call(registry, "results.half", json!({ "n": 1.0 }));
         let (error_type, message) = failure(&result);
@@ -79,7 +79,7 @@ fn s3_50_what_breaks_the_output_schema_is_a_failure() {
 }
 
 #[test]
-fn the_output_of_tools_made_at_run_time_is_checked_too() {
+fn the_output_of_tools_created_at_run_time_is_checked_too() {
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
     let tool = Tool::new("made.echo", json!({ "type": "object" }), |_, args: Value| async move { args });
     let registry = build(with_tools([]).tool(tool.output_schema(schema)).check_output(OutputCheck::Always));
@@ -88,7 +88,7 @@ fn the_output_of_tools_made_at_run_time_is_checked_too() {
 }
 
 #[test]
-fn c24_every_kind_of_return_is_a_result() {
+fn c24_every_kind_of_return_value_becomes_a_result() {
     let registry = build(with_tools(tools![text, blocks, free, partial]));
     assert_eq!(call(&registry, "results.text", json!({})).data, Some(json!({ "result": "a text" })));
     assert_eq!(call(&registry, "results.blocks", json!({})).content.unwrap().len(), 2);

@@ -59,7 +59,7 @@ fn calls_run_on_tokio() {
         runtime.block_on(async {
             let tools = tools![thread, here, block, sleep, has_runtime];
             checked(&build(with_tools(tools).runtime(TokioRuntime::current().unwrap()))).await;
-            // And on std's threads beside it.
+            // And on std's threads, inside the same runtime.
             checked(&build(with_tools(tools))).await;
         });
     }
@@ -78,7 +78,7 @@ fn a_tokio_runtime_serves_calls_from_outside() {
 }
 
 #[test]
-fn a_deadline_rings_while_the_runtime_is_blocked() {
+fn a_deadline_fires_while_the_runtime_is_blocked() {
     for runtime in [
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap(),
         tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap(),
@@ -116,13 +116,13 @@ impl Runtime for Poor {
 }
 
 #[test]
-fn a_job_that_the_runtime_loses_is_an_error_and_no_hang() {
+fn a_job_that_the_runtime_drops_is_an_error_and_does_not_hang() {
     let registry = build(with_tools(tools![thread]).no_timeout().runtime(Poor(ThreadRuntime::shared())));
     let result = call(&registry, "runtime.thread", json!({}));
     assert!(failure(&result).1.contains("the runtime is shutting down"), "{}", result.to_json());
 }
 
-/// Panics where it is asked for something.
+/// Panics in every method.
 struct Broken {
     sleeps: bool,
 }
@@ -140,7 +140,7 @@ impl Runtime for Broken {
 }
 
 #[test]
-fn a_runtime_that_panics_is_an_error_of_the_call() {
+fn a_panic_of_the_runtime_fails_the_call() {
     for (sleeps, message) in [(true, "no threads"), (false, "no time")] {
         let registry = build(with_tools(tools![block]).runtime(Broken { sleeps }));
         let result = call(&registry, "runtime.block", json!({}));

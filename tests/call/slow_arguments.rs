@@ -1,4 +1,4 @@
-//! Arguments that take long to read or check: the deadline holds, and nobody else waits.
+//! Arguments that take long to read or check: the deadline holds, and other calls are not delayed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{build, failure, with_tools};
 
-/// serde reads the whole of what is nested once for each variant, at every level.
+/// For each variant, serde reads everything nested in it again, at every level.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "what is read is not looked at")]
@@ -34,7 +34,7 @@ enum OnlyB {
     B,
 }
 
-/// What looks like a tag is a member like others: a caller may send it last.
+/// What looks like a tag is an ordinary member: a caller may send it last.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "what is read is not looked at")]
@@ -114,7 +114,7 @@ fn nested(levels: usize, leaf: &str) -> String {
 }
 
 #[test]
-fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_nobody_up() {
+fn a_call_whose_arguments_take_exponential_time_to_read_times_out_and_blocks_no_other_call() {
     let registry = build(with_tools(tools![tree, tree_async, tree_inline, marked, quick]));
     for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline", "heavy.marked"] {
         let mut out = Vec::new();
@@ -134,7 +134,7 @@ fn a_type_that_reads_in_exponential_time_is_answered_at_the_deadline_and_holds_n
 }
 
 #[test]
-fn a_type_with_a_tag_is_read_and_checked_in_linear_time() {
+fn a_tagged_type_is_read_and_checked_in_linear_time() {
     let registry = build(with_tools(tools![tagged]));
     let levels = 40;
     for end in [r#","kind":"A"}"#, r#","kind":"B"}"#] {
@@ -158,21 +158,21 @@ fn counted(node: Node) -> bool {
 #[test]
 fn a_tool_does_not_run_after_its_caller_was_answered_at_the_deadline() {
     let registry = build(with_tools(tools![counted]));
-    // It fits, and is read in the end.
+    // The argument is valid, and is read in the end.
     let levels = 16;
     let tree = format!(r#"{{"node": {}true{}}}"#, r#"{"next":"#.repeat(levels), r#","right":true}"#.repeat(levels));
     let arguments: Value = serde_json::from_str(&tree).unwrap();
     let options = CallOptions::new().timeout(Duration::from_millis(20));
     let late = registry.call_blocking_with(&ToolCall::new("heavy.counted", arguments), &options);
     assert_eq!(failure(&late).0, "TimeoutError");
-    // It waits until the other is read.
+    // Waits until the other one is read.
     let result = registry.call_blocking(&ToolCall::new("heavy.counted", json!({ "node": true })));
     assert_eq!(result.data, Some(json!({ "result": true })));
     assert_eq!(RUNS.load(Ordering::SeqCst), 1);
 }
 
 #[test]
-fn arguments_that_such_a_type_refuses_are_explained() {
+fn arguments_that_a_slow_type_refuses_are_explained() {
     let registry = build(with_tools(tools![tree, tree_async, tree_inline]));
     for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline"] {
         let result = registry.call_blocking(&ToolCall::new(tool, json!({ "node": 1 })));
@@ -187,7 +187,7 @@ fn big(letter: &str) -> Value {
 }
 
 #[test]
-fn large_arguments_are_read_and_checked_as_small_ones_are() {
+fn large_arguments_are_read_and_checked_like_small_ones() {
     let registry = build(with_tools(tools![words, words_async, words_inline]));
     let made = Tool::new(
         "heavy.made",

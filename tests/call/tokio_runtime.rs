@@ -242,7 +242,7 @@ async fn wait_for_state(#[ctx] answer: &Answer) -> u8 {
     receiver.await.unwrap()
 }
 
-/// A registry whose tool waits for a task of this runtime.
+/// A registry with a tool that waits for a task of this runtime.
 fn waiting() -> Registry {
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move { sender.send(1) });
@@ -321,7 +321,7 @@ fn a_tool_that_finds_no_runtime_says_what_to_do() {
 }
 
 #[test]
-fn a_runtime_that_was_shut_down_is_not_the_mistake_of_the_tool() {
+fn a_runtime_that_was_shut_down_is_not_blamed_on_the_tool() {
     let runtime = multi_thread(1);
     let registry = build(with_tools(tools![sleep]).runtime(TokioRuntime::new(runtime.handle().clone()).unwrap()));
     runtime.shutdown_background();
@@ -331,7 +331,7 @@ fn a_runtime_that_was_shut_down_is_not_the_mistake_of_the_tool() {
 }
 
 #[test]
-fn a_runtime_without_timers_is_not_the_mistake_of_the_tool() {
+fn a_runtime_without_timers_is_not_blamed_on_the_tool() {
     let runtime = Builder::new_current_thread().build().unwrap();
     let registry = build(with_tools(tools![sleep]));
     let result = runtime.block_on(registry.call(&ToolCall::new("on_tokio.sleep", json!({}))));

@@ -1,4 +1,4 @@
-//! Spans and events of calls. (Alone in its program: who listens, listens to all of it.)
+//! Spans and events of calls. (A binary of its own, because a subscriber is global.)
 
 use std::io;
 use std::net::SocketAddr;

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use mcp_registry::serde_json::{self, Value, json};
 
-/// What a program did.
+/// The output and exit code of a program.
 struct Ended {
     code: Option<i32>,
     out: String,
@@ -19,7 +19,7 @@ impl Ended {
     }
 }
 
-/// A program with these words, which gets this on stdin.
+/// Runs the program with these arguments, this environment and this input.
 fn program(words: &[&str], env: &[(&str, &str)], stdin: &str) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_program"));
     command.args(words).env_remove("MAIN").env_remove("BUILDER").env("GREETING", "Hello").envs(env.iter().copied());
@@ -39,7 +39,7 @@ fn run(words: &[&str]) -> Ended {
 const STATELESS: [(&str, &str); 2] = [("MAIN", "main"), ("GREETING", "")];
 
 #[test]
-fn tools_are_listed_without_state_and_without_colours() {
+fn tools_are_listed_without_state_and_without_colors() {
     let listed = program(&["list"], &STATELESS, "");
     assert_eq!(
         (listed.code, listed.out.as_str(), listed.err.as_str()),
@@ -73,7 +73,7 @@ fn tools_are_listed_by_tag_and_module() {
 }
 
 #[test]
-fn schemas_are_shown_by_any_name() {
+fn a_schema_is_shown_by_any_name_of_the_tool() {
     for name in ["people.greet", "people_greet"] {
         let input = program(&["schema", name], &STATELESS, "");
         assert_eq!((input.code, &input.json()["properties"]["times"]["maximum"]), (Some(0), &json!(9)));
@@ -85,7 +85,7 @@ fn schemas_are_shown_by_any_name() {
 }
 
 #[test]
-fn an_unknown_tool_is_told_with_the_nearest() {
+fn the_error_for_an_unknown_tool_suggests_the_nearest_name() {
     for command in ["schema", "call"] {
         let unknown = run(&[command, "people.great"]);
         assert_eq!((unknown.code, unknown.out.as_str()), (Some(1), ""));
@@ -139,14 +139,14 @@ fn a_tool_is_found_by_the_last_segment_of_its_name() {
 }
 
 #[test]
-fn what_a_tool_tells_goes_to_stderr() {
+fn progress_and_log_messages_of_a_tool_go_to_stderr() {
     let counted = run(&["call", "people.heads.count", "to=2"]);
     assert_eq!((counted.code, &counted.json()["data"]["result"]), (Some(0), &json!(2)));
     assert_eq!(counted.err, "1/2 counted\n2/2 counted\nwarning: that is all\n");
 }
 
 #[test]
-fn a_tool_that_fails_is_a_failure() {
+fn a_failed_call_exits_with_1_and_prints_the_error() {
     let failed = run(&["call", "wrong.fail"]);
     assert_eq!((failed.code, &failed.json()["error"]["error_type"]), (Some(1), &json!("ResourceNotFound")));
     let wrong = run(&["call", "people.greet", "times=many", "nam=Ada"]);
@@ -157,7 +157,7 @@ fn a_tool_that_fails_is_a_failure() {
 }
 
 #[test]
-fn what_destroys_something_asks_for_trust() {
+fn a_destructive_tool_needs_trust() {
     let refused = run(&["call", "people.remove"]);
     assert_eq!((refused.code, &refused.json()["error"]["error_type"]), (Some(1), &json!("PermissionError")));
     assert!(refused.err.contains("--trust trusted"), "{}", refused.err);
@@ -166,7 +166,7 @@ fn what_destroys_something_asks_for_trust() {
 }
 
 #[test]
-fn a_wrong_command_line_is_told_with_usage() {
+fn a_wrong_command_line_exits_with_2_and_an_error_that_names_it() {
     for (words, said) in [
         (&["lst"][..], "list"),
         (&["schema"], "<NAME>"),
@@ -204,7 +204,7 @@ fn the_lint_fails_on_errors_and_if_strict_on_warnings() {
 }
 
 #[test]
-fn settings_hold_for_every_command() {
+fn the_settings_of_the_builder_apply_to_every_command() {
     let bare = [("BUILDER", "bare")];
     assert!(!program(&["list"], &bare, "").out.contains("wrong.silent"));
     assert_eq!(program(&["schema", "greet"], &bare, "").code, Some(0));
@@ -214,7 +214,7 @@ fn settings_hold_for_every_command() {
 }
 
 #[test]
-fn everything_that_is_wrong_with_the_tools_is_told() {
+fn every_problem_with_the_tools_is_reported_at_once() {
     for words in [&["list"][..], &["lint"], &["schema", "people.greet"], &["call", "wrong.fail"], &["serve"], &[]] {
         let broken = program(words, &[("BUILDER", "broken")], "");
         assert_eq!((broken.code, broken.out.as_str()), (Some(1), ""), "{words:?}");
@@ -243,7 +243,7 @@ fn a_registration_error_names_the_line_of_the_program() {
 const FULL: (&str, &str) = ("MAIN", "full");
 
 #[test]
-fn a_program_gets_the_registry_before_it_is_used() {
+fn a_program_gets_the_registry_before_the_first_call() {
     let late = program(&["call", "people.late"], &[FULL], "");
     assert_eq!((late.code, &late.json()["data"]["result"]), (Some(0), &json!("late")), "{}", late.err);
     let served = program(&["serve"], &[FULL], concat!(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, "\n"));
@@ -258,7 +258,7 @@ fn a_program_gets_the_registry_before_it_is_used() {
 }
 
 #[test]
-fn a_program_adds_a_command() {
+fn a_program_can_add_a_command() {
     let greeted = program(&["greet-all", "Ada", "Bo"], &[FULL], "");
     assert_eq!((greeted.code, greeted.err.as_str()), (Some(7), ""));
     assert!(greeted.out.contains("Hello, Ada!") && greeted.out.contains("Hello, Bo!"), "{}", greeted.out);
@@ -290,7 +290,7 @@ fn a_command_that_exists_cannot_be_added() {
 }
 
 #[test]
-fn state_that_cannot_be_had_is_told() {
+fn state_that_cannot_be_created_is_reported() {
     for main in ["main_with", "cli"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_program"));
         command.args(["call", "people.remove"]).env("MAIN", main).env_remove("GREETING");
@@ -306,7 +306,7 @@ fn state_that_cannot_be_had_is_told() {
     assert!(forgotten.err.contains("Greeting"), "{}", forgotten.err);
 }
 
-/// A host that starts the program, initialises it, and makes a call.
+/// A host that starts the program, initializes it, and makes a call.
 const HOST: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
     "\n",
@@ -323,7 +323,7 @@ fn answer(ended: &Ended, id: &Value) -> Value {
 }
 
 #[test]
-fn with_piped_stdin_it_serves() {
+fn with_piped_stdin_the_program_serves_over_stdio() {
     for words in [&[][..], &["serve"], &["serve", "--stdio"]] {
         let served = program(words, &[], HOST);
         assert_eq!((served.code, served.err.as_str()), (Some(0), ""), "{words:?}");
@@ -337,13 +337,13 @@ fn with_piped_stdin_it_serves() {
 }
 
 #[test]
-fn trust_is_given_on_the_command_line() {
+fn trust_can_be_set_on_the_command_line() {
     let trusted = program(&["serve", "--trust", "trusted"], &[], HOST);
     assert_eq!(answer(&trusted, &json!("b"))["result"]["isError"], false);
 }
 
 #[test]
-fn without_input_it_serves_nobody_and_ends() {
+fn without_input_the_program_exits_successfully() {
     let output = Command::new(env!("CARGO_BIN_EXE_program")).env("GREETING", "Hello").stdin(Stdio::null()).output();
     let output = output.unwrap();
     assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty());
@@ -351,7 +351,7 @@ fn without_input_it_serves_nobody_and_ends() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_has_seen_enough_does_no_harm() {
+fn a_closed_stdout_is_not_an_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_program"))
         .arg("list")
         .stdout(Stdio::piped())
@@ -364,7 +364,7 @@ fn a_reader_that_has_seen_enough_does_no_harm() {
 }
 
 #[test]
-fn a_failure_is_one_also_where_nobody_reads_it() {
+fn a_failure_exits_with_1_even_if_stdout_is_closed() {
     for words in [&["call", "wrong.fail"][..], &["lint", "--strict"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_program"));
         command.args(words).env("GREETING", "Hello").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -374,7 +374,7 @@ fn a_failure_is_one_also_where_nobody_reads_it() {
     }
 }
 
-/// A program that serves over HTTP, and where.
+/// A program that serves over HTTP, and its address.
 struct Serving {
     child: Child,
     address: String,
@@ -419,13 +419,13 @@ impl Drop for Serving {
 }
 
 #[test]
-fn over_http_it_says_where_and_serves() {
+fn over_http_the_program_prints_its_address_and_serves() {
     let answer = Serving::start(&[], None).ask("");
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("Hello, Ada!"), "{answer}");
 }
 
 #[test]
-fn over_http_a_token_can_be_asked_for() {
+fn over_http_a_token_can_be_required() {
     for serving in [Serving::start(&["--token", "s3cret"], None), Serving::start(&[], Some("s3cret"))] {
         let refused = serving.ask("");
         assert!(refused.starts_with("HTTP/1.1 401 ") && !refused.contains("Ada"), "{refused}");
@@ -435,7 +435,7 @@ fn over_http_a_token_can_be_asked_for() {
 }
 
 #[test]
-fn what_others_can_reach_is_not_served_to_everyone() {
+fn an_address_that_is_unsafe_invalid_or_taken_is_refused() {
     for (words, said) in [
         (&["--http", "0.0.0.0:0"][..], "can be reached by others; set `MCP_TOKEN`, add `--token`"),
         (
@@ -469,7 +469,7 @@ fn an_origin_that_no_browser_sends_is_rejected() {
 
 #[cfg(unix)]
 #[test]
-fn a_token_that_cannot_be_read_is_not_left_out() {
+fn a_token_that_is_not_utf_8_is_refused() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let mut command = Command::new(env!("CARGO_BIN_EXE_program"));

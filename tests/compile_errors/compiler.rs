@@ -1,4 +1,4 @@
-//! What any version of the compiler has in common: which errors it finds, and in which lines.
+//! What all versions of the compiler have in common: which errors they find, and in which lines.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use mcp_core::serde_json::{Deserializer, Value};
 /// An error that a program should have.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Expected {
-    /// Our own message; none for an error whose words are the compiler's.
+    /// Our own message; none for an error with the compiler's own words.
     pub(crate) message: Option<String>,
     pub(crate) line: u64,
 }
@@ -36,8 +36,8 @@ pub(crate) fn expected_errors(kept: &str) -> Vec<Expected> {
     expected
 }
 
-/// What we say in an error: in the macro's own words, in those of a trait that is not implemented, or in a constant's
-/// panic. Everything else is the compiler's.
+/// Our part of an error: a message of the macro, that of a trait that is not implemented, or the panic of a constant.
+/// Everything else is the compiler's.
 fn own_message(code: &str, message: &str) -> Option<String> {
     let own = match code {
         "" if message != "future cannot be sent between threads safely" => message,
@@ -84,7 +84,7 @@ impl Compiler {
         &self.version
     }
 
-    /// The same, for programs that use `mcp_core`, `schemars`, `semver` and `serde`: it compiles these first.
+    /// The same, for programs that use `mcp_core`, `schemars`, `semver` and `serde`, which are compiled first.
     pub(crate) fn with_mcp_core(&self) -> Self {
         let number = self.version.split(' ').nth(1).expect("a version has a number");
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rustc-{number}"));
@@ -97,7 +97,7 @@ impl Compiler {
         for message in messages(&checked.stdout) {
             let name = message["target"]["name"].as_str().unwrap_or_default();
             let file = message["filenames"][0].as_str().unwrap_or_default();
-            // What macros use is compiled to run, and not only checked.
+            // Dependencies of macros are compiled, not only checked.
             let is_checked = Path::new(file).extension().is_some_and(|extension| extension == "rmeta");
             if is_checked && ["mcp_core", "schemars", "semver", "serde"].contains(&name) {
                 arguments.extend(["--extern".into(), format!("{name}={file}").into()]);
@@ -124,7 +124,7 @@ impl Compiler {
     }
 }
 
-/// Where the libraries are that those libraries use.
+/// The folder of the dependencies of those libraries.
 fn search_path(folder: &Path) -> OsString {
     let mut path = OsString::from("dependency=");
     path.push(folder);
@@ -156,7 +156,7 @@ impl Found {
     }
 }
 
-/// The line of the program that a span is in, or that a macro is called in that the span is in.
+/// The line of the program that has the span, or the macro call that the span is in.
 fn line_in(span: &Value, program: &Path) -> Option<u64> {
     let file = PathBuf::from(span["file_name"].as_str()?);
     if file == program { span["line_start"].as_u64() } else { line_in(span["expansion"].get("span")?, program) }

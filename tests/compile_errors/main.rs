@@ -10,7 +10,7 @@ use std::thread;
 
 use compiler::{Compiler, Expected, expected_errors, problems};
 
-/// The compiler whose errors are kept in full. Of others, only our messages and their lines are compared.
+/// The compiler whose complete errors are kept. With others, only our messages and their lines are compared.
 const TOOLCHAIN: &str = "rustc 1.95.";
 
 /// The compiler to test with, if not the one on the path.
@@ -51,7 +51,7 @@ fn problems_of_all(compiler: &Compiler) -> Vec<String> {
     found
 }
 
-/// What is wrong with the errors of a program of this text, if they are to be those of a kept file.
+/// What is wrong with the errors of a program, compared with the text of a kept file.
 fn problems_of(name: &str, program: &str, kept: &str) -> Vec<String> {
     let path = std::env::temp_dir().join(format!("{name}-{}.rs", std::process::id()));
     fs::write(&path, program).unwrap();
@@ -61,7 +61,7 @@ fn problems_of(name: &str, program: &str, kept: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_kept_file_has_its_errors_with_their_lines_and_our_messages() {
+fn a_stderr_file_is_parsed_into_errors_with_lines_and_our_messages() {
     let kept = "error[E0277]: `Plain` cannot be a tool's parameter\n --> ui/a.rs:6:12\n  |\nnote: required\n --> ui/a.rs:3:1\n\n\
                 error: unknown key `x`; use `y`\n --> ui/a.rs:7:3\n\n\
                 error[E0080]: evaluation panicked: `min` does not fit\n --> ui/a.rs:8:3\n\n\
@@ -81,7 +81,7 @@ fn a_kept_file_has_its_errors_with_their_lines_and_our_messages() {
 }
 
 #[test]
-fn our_own_message_has_to_be_there_at_its_line() {
+fn our_own_message_must_be_found_at_its_line() {
     let program = "fn main() {}\ncompile_error!(\"use `y`\");\n";
     let check = |kept: &str| problems_of("own-message", program, kept);
     assert_eq!(check("error: use `y`\n --> ui/a.rs:2:1\n"), [""; 0]);
@@ -95,7 +95,7 @@ fn our_own_message_has_to_be_there_at_its_line() {
 }
 
 #[test]
-fn a_panic_of_a_constant_is_our_message() {
+fn the_panic_of_a_constant_is_our_message() {
     let program = "const _: () =\n    panic!(\"`min` does not fit\");\nfn main() {}\n";
     let check = |kept: &str| problems_of("constant", program, kept);
     assert_eq!(check("error[E0080]: evaluation panicked: `min` does not fit\n --> ui/a.rs:2:5\n"), [""; 0]);
@@ -103,7 +103,7 @@ fn a_panic_of_a_constant_is_our_message() {
 }
 
 #[test]
-fn of_an_error_of_the_compiler_only_the_line_counts() {
+fn only_the_line_of_a_compilers_own_error_is_compared() {
     let program = "fn main() {\n    missing();\n}\n";
     let check = |kept: &str| problems_of("of-the-compiler", program, kept);
     assert_eq!(check("error[E0425]: other words\n --> ui/a.rs:2:5\n"), [""; 0]);

@@ -1,4 +1,4 @@
-//! Two crates whose tools meet, in one program. The way out that the report names is taken, and works.
+//! Two crates with conflicting tools in one program. The remedies in the report are applied, and work.
 
 use mcp_registry::error::{Conflict, RegistrationProblem};
 use mcp_registry::serde_json::json;
@@ -56,7 +56,7 @@ fn the_report_does_not_depend_on_the_order_of_the_linker() {
     }
 }
 
-/// Every `.verb("…", "…")` that a report offers.
+/// Every remedy in a report, such as `.rename("…", "…", "…")`.
 fn offered(page: &str) -> Vec<(String, Vec<String>)> {
     let calls = page.split(" .").skip(1).filter_map(|rest| rest.split_once(')')).map(|(call, _)| call);
     let call = |call: &str| {
@@ -67,7 +67,7 @@ fn offered(page: &str) -> Vec<(String, Vec<String>)> {
     calls.filter_map(call).collect()
 }
 
-/// The registry with an offer taken; a name to choose is a new one.
+/// The registry with a remedy applied; a name that is left to the reader is a new one.
 fn taken(verb: &str, arguments: &[String]) -> Result<Registry, RegistrationError> {
     let builder = Registry::builder();
     let argument = |at: usize| arguments[at].replace('…', "chosen.name");
@@ -82,7 +82,7 @@ fn taken(verb: &str, arguments: &[String]) -> Result<Registry, RegistrationError
 }
 
 #[test]
-fn p2_each_way_out_that_the_report_offers_resolves_its_conflict() {
+fn p2_each_remedy_in_the_report_resolves_its_conflict() {
     let error = Catalog::linked().unwrap_err();
     let mut tried = 0;
     for conflict in conflicts(&error) {
@@ -100,7 +100,7 @@ fn p2_each_way_out_that_the_report_offers_resolves_its_conflict() {
 }
 
 #[test]
-fn p2_all_ways_out_together_leave_a_registry_that_works() {
+fn p2_all_remedies_together_leave_a_registry_that_works() {
     let registry = Registry::builder()
         .exclude("dup-b", "notes.note")
         .rename("dup-b", "notes.echo", "notes.other_echo")
@@ -126,13 +126,13 @@ fn p2_all_ways_out_together_leave_a_registry_that_works() {
 }
 
 #[test]
-fn p2_a_conflict_that_an_edit_makes_is_told_by_the_name_that_the_builder_knows() {
+fn p2_the_remedy_for_a_conflict_caused_by_an_override_uses_the_name_in_the_source() {
     let error = Registry::builder().prefix("dup-b", "b").rename("dup-a", "only.a", "b.only.b").build().unwrap_err();
     assert!(error.to_string().contains(r#".rename("dup-b", "only.b", "…")"#), "{error}");
 }
 
 #[test]
-fn p2_three_tools_of_one_name_are_three_conflicts() {
+fn p2_three_tools_with_one_name_are_three_conflicts() {
     let [a, b] = tools![dup_a::echo, dup_b::echo];
     let schema = a.input_schema.map_or_else(|| a.generate_input_schema(), |schema| schema());
     let made = Tool::new("notes.echo", schema, |_, _| async {});
@@ -141,7 +141,7 @@ fn p2_three_tools_of_one_name_are_three_conflicts() {
 }
 
 #[test]
-fn p2_a_remedy_for_one_leaves_the_others_in_the_report() {
+fn p2_a_remedy_for_one_conflict_leaves_the_others_in_the_report() {
     let error = Registry::builder().exclude("dup-b", "notes.note").build().unwrap_err();
     assert_eq!(conflicts(&error).len(), 4);
 }
@@ -153,7 +153,7 @@ fn s3_44_c18_the_same_tool_twice_is_one_tool() {
 }
 
 #[test]
-fn p3_crates_that_are_named_are_there() {
+fn p3_the_tools_of_named_crates_are_linked() {
     let error = Registry::builder().expect_tools([("dup-a", 5), ("dup_b", 6)]).build().unwrap_err().to_string();
     assert!(error.contains("the package `dup_b` has 5 of at least 6 expected tools"), "{error}");
     assert!(!error.contains("the package `dup-a`"), "{error}");

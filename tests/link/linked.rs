@@ -7,7 +7,7 @@ use mcp_registry::{Catalog, Registry, ToolCall, tools};
 mcp_registry::link_tools!(unnamed_tools, only_registry, renamed);
 
 #[test]
-fn k_4_k_6_p3_the_tools_of_a_named_crate_are_there() {
+fn k_4_k_6_p3_the_tools_of_a_named_crate_are_linked() {
     let registry =
         Registry::builder().expect_tools([("unnamed-tools", 2), ("only-registry", 2), ("renamed", 1)]).build().unwrap();
     let names: Vec<String> = registry.list_registered_tools().iter().map(|tool| tool.name().to_owned()).collect();
@@ -36,6 +36,6 @@ fn p3_tools_named_one_by_one_need_no_linked_set() {
 }
 
 #[test]
-fn p1_the_function_stays_a_function() {
+fn p1_a_tool_can_still_be_called_as_a_function() {
     assert_eq!(unnamed_tools::shout("hey"), "HEY");
 }

@@ -11,14 +11,14 @@ fn here() -> bool {
 }
 
 #[test]
-fn p3_the_tools_of_a_crate_that_nobody_names_are_not_there() {
+fn p3_the_tools_of_a_crate_that_nobody_names_are_not_linked() {
     let catalog = Catalog::linked().unwrap();
     assert!(catalog.find("here.here").is_some());
     assert!(catalog.list_registered_tools().iter().all(|tool| tool.package() != "unnamed-tools"));
 }
 
 #[test]
-fn p3_an_expectation_finds_it_out_and_names_the_remedy() {
+fn p3_expect_tools_reports_the_missing_crate_and_the_remedy() {
     let error = Registry::builder().expect_tools([("unnamed-tools", 2), ("mcp-link-tests", 1)]).build().unwrap_err();
     let [RegistrationProblem::Unlinked { package, expected: 2, found: 0, .. }] = error.problems() else {
         panic!("{error}");

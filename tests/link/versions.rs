@@ -7,7 +7,7 @@ use mcp_registry::{Registry, ToolCall, tools};
 mcp_registry::link_tools!(two_versions_1 = "two-versions", two_versions_2 = "two-versions");
 
 #[test]
-fn p2_two_versions_of_one_crate_are_told_apart_by_their_versions() {
+fn p2_two_versions_of_one_crate_are_distinguished_by_their_versions() {
     let error = Registry::linked().unwrap_err();
     assert!(matches!(error.problems(), [RegistrationProblem::Conflict(Conflict::Duplicate { .. })]), "{error}");
     let remedy = r#".exclude("two-versions@2.0.0", "two_versions.version")"#;
@@ -15,7 +15,7 @@ fn p2_two_versions_of_one_crate_are_told_apart_by_their_versions() {
 
     let error = Registry::builder().exclude("two-versions", "two_versions.version").build().unwrap_err().to_string();
     assert!(error.contains("name one version: \"two-versions@2.0.0\""), "{error}");
-    // Whatever order the linker has them in.
+    // The order is up to the linker.
     let in_order = [
         tools![two_versions_1::version, two_versions_2::version],
         tools![two_versions_2::version, two_versions_1::version],

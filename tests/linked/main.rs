@@ -1,4 +1,4 @@
-//! Tools of other crates that a program links. (A binary of its own: its inventory is what the tests look at.)
+//! Tools of other crates that a program links. (A binary of its own, because the tests look at its whole inventory.)
 
 mod thousand;
 mod toolbox;

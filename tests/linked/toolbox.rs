@@ -51,12 +51,12 @@ fn s4_3_s4_4_the_schemas_are_those_of_the_usage_example() {
 }
 
 #[test]
-fn s4_7_s4_13_the_worked_calls_are_answered_as_they_are_worked() {
+fn s4_7_s4_13_the_worked_calls_have_the_worked_answers() {
     let (root, registry) = registry("messages");
     let server = Server::new(registry);
     let answer = |message: &str| answered(&server, message);
     let mut worked = compact(include_str!("../seed/s4_3_result_success.json"));
-    // The tool returns its data and says no more on it.
+    // The tool returns its data without an explanation.
     worked = worked.replace(r#""Successfully read 73 characters from src/app/main.py using utf-8 encoding.""#, "null");
     assert_eq!(answer(include_str!("../seed/s4_2_call.json")), worked);
     let short =
@@ -79,7 +79,7 @@ fn compact(json: &str) -> String {
 }
 
 #[test]
-fn s4_12_a_tool_that_explains_itself_answers_the_whole_worked_success() {
+fn s4_12_a_tool_with_an_explanation_returns_the_whole_worked_success() {
     let (root, registry) = registry("explained");
     let schema = registry.get_tool_schema("file_utility.read_file_content").unwrap();
     let workspace = Arc::new(Workspace::open(&root).unwrap());
@@ -144,7 +144,7 @@ fn memory_remembers_between_calls() {
 }
 
 #[test]
-fn memory_refuses_what_would_let_it_grow_without_bounds() {
+fn memory_bounds_its_keys_its_values_and_their_number() {
     let (root, registry) = registry("bounds");
     let put = |key: &str, value: Value| {
         let result = registry.call_blocking(&ToolCall::new("memory.put", json!({ "key": key, "value": value })));
@@ -160,7 +160,7 @@ fn memory_refuses_what_would_let_it_grow_without_bounds() {
     std::fs::remove_dir_all(root).unwrap();
 }
 
-/// Plain functions run on threads, and only so many calls may be stuck on one: a file must not be able to hold any.
+/// Plain functions run on threads, and only so many calls may be stuck: no file must be able to block one.
 #[cfg(unix)]
 #[test]
 fn named_pipes_do_not_disable_other_tools() {

@@ -1,4 +1,4 @@
-//! Descriptions that a macro writes: `include_str!`, `concat!` and those of users.
+//! Descriptions that come from macros: `include_str!`, `concat!` and those of users.
 
 use mcp_core::mcp_tool;
 
@@ -18,7 +18,7 @@ fn mixed(path: String, limit: u8, other: u8) -> usize {
 }
 
 #[test]
-fn the_words_of_macros_keep_their_place_in_a_description() {
+fn texts_from_macros_keep_their_place_in_a_description() {
     let entry = entry("words.mixed");
     let description = "Before.\n\nBy macros,\n of two lines.\nBetween.\nReads a file.\n\n```sh\n# no heading\n```";
     assert_eq!(entry.description, description);
@@ -26,7 +26,7 @@ fn the_words_of_macros_keep_their_place_in_a_description() {
 }
 
 #[test]
-fn an_arguments_list_that_a_macro_writes_describes_parameters() {
+fn an_arguments_list_from_a_macro_describes_parameters() {
     let texts: Vec<&str> = entry("words.mixed").params.iter().map(|param| param.description).collect();
     assert_eq!(texts, ["Where it is,\n  with é and more.", "How much of it.", ""]);
 }
@@ -45,7 +45,7 @@ fn parameters(
 }
 
 #[test]
-fn the_words_of_macros_describe_a_parameter() {
+fn texts_from_macros_describe_a_parameter() {
     let entry = entry("words.parameters");
     assert_eq!(entry.description, "Adds 2 numbers.");
     assert!(entry.sections.is_empty());
@@ -74,7 +74,7 @@ tool!(made, "Made", " for all.");
 tool!(made_of_macros, concat!("Ma", "de"), " for all.");
 
 #[test]
-fn the_words_that_a_macro_is_given_are_seen() {
+fn texts_passed_to_a_macro_become_descriptions() {
     for name in ["words.made", "words.made_of_macros"] {
         let entry = entry(name);
         assert_eq!(entry.description, "Made\nand a word of a macro for all.");

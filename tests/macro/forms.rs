@@ -22,7 +22,7 @@ async fn waits(a: i64, b: i64) -> i64 {
 }
 
 #[test]
-fn a_function_is_a_tool_and_stays_a_function() {
+fn a_tool_can_still_be_called_as_a_function() {
     assert!(matches!(entry("forms.plain").call, Call::Sync(_)));
     assert!(matches!(entry("forms.waits").call, Call::Async(_)));
     assert_eq!(call("forms.plain", r#"{"a": 1, "b": 2}"#), json!(3));
@@ -33,7 +33,7 @@ fn a_function_is_a_tool_and_stays_a_function() {
 }
 
 #[test]
-fn an_entry_knows_where_it_is_from() {
+fn an_entry_has_its_place_in_the_source() {
     let origin = &entry("forms.plain").origin;
     let text = format!("{origin:?}");
     assert!(text.contains("mcp-tests") && text.contains("macros::forms") && text.contains("\"plain\""), "{text}");
@@ -80,7 +80,7 @@ fn visibility_is_kept() {
 }
 
 #[test]
-fn a_tool_can_stand_in_a_function() {
+fn a_tool_can_be_defined_inside_a_function() {
     /// Inside.
     #[mcp_tool(module = "forms")]
     fn in_a_body(a: u8) -> u8 {
@@ -155,7 +155,7 @@ fn r#match(r#type: u8, r#in: Option<u8>) -> u8 {
 }
 
 #[test]
-fn raw_names_lose_their_mark() {
+fn raw_identifiers_lose_their_prefix() {
     let params: Vec<_> = entry("forms.match").params.iter().map(|param| param.name).collect();
     assert_eq!(params, ["type", "in"]);
     assert_eq!(call("forms.match", r#"{"type": 1, "in": 2}"#), json!(3));
@@ -223,7 +223,7 @@ fn many(
 }
 
 #[test]
-fn twenty_four_parameters() {
+fn a_tool_can_have_24_parameters() {
     let arguments: Value = ('a'..='x').map(|name| (name.to_string(), json!(1))).collect();
     assert_eq!(call("forms.many", &arguments.to_string()), json!(24));
 }
@@ -266,7 +266,7 @@ mod shadows {
 }
 
 #[test]
-fn names_of_the_prelude_can_be_taken() {
+fn names_of_the_prelude_can_be_shadowed() {
     assert_eq!(call("forms.shadowed", r#"{"text": "ab", "list": [1]}"#), json!(4));
     assert_eq!(shadows::shadowed(String::new(), String::new(), 0, None), Ok(0));
 }
@@ -345,7 +345,7 @@ fn by_another_path(a: u8) -> u8 {
 }
 
 #[test]
-fn the_crate_can_be_elsewhere() {
+fn the_crate_can_be_named_by_another_path() {
     assert_eq!(call("forms.by_another_path", r#"{"a": 3}"#), json!(3));
 }
 
@@ -360,7 +360,7 @@ fn aliases(text: Maybe<Text>, fail: bool) -> Outcome<Maybe<Text>> {
 }
 
 #[test]
-fn aliases_are_what_they_stand_for() {
+fn type_aliases_are_treated_as_the_types_they_name() {
     assert_eq!(super::input("forms.aliases")["required"], json!(["fail"]));
     assert_eq!(call("forms.aliases", r#"{"fail": false}"#), json!(null));
     assert_eq!(call("forms.aliases", r#"{"fail": false, "text": "a"}"#), json!("a"));
@@ -394,7 +394,7 @@ mod same_names {
 }
 
 #[test]
-fn names_of_the_crate_can_be_taken() {
+fn names_of_the_crate_can_be_reused() {
     let cx = mcp_core::ToolContext::for_test().with_state(same_names::CtxState(1));
     let (_, value) = super::call_with(&cx, "forms.read_arguments", r#"{"json": 2}"#).unwrap();
     assert_eq!(value, json!(3));

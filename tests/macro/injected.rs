@@ -1,4 +1,4 @@
-//! What a tool gets without asking its caller.
+//! What a tool gets without its caller: state and context.
 
 use std::sync::Mutex;
 
@@ -74,14 +74,14 @@ fn state_and_context_are_injected() {
 }
 
 #[test]
-fn what_is_injected_is_no_argument() {
+fn an_injected_parameter_is_not_an_argument() {
     let schema = input("injected.everything");
     assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["a"]);
     assert!(call_with(&context(), "injected.everything", r#"{"a": 1, "user": "eve"}"#).is_err());
 }
 
 #[test]
-fn a_tool_says_what_state_it_needs() {
+fn an_entry_lists_the_state_that_the_tool_needs() {
     let mut needs = Vec::new();
     entry("injected.everything").needs.iter().for_each(|add| add(&mut needs));
     let expected = [StateType::of::<Database>(), StateType::of::<Pool>(), StateType::of::<Pool>()];
@@ -90,7 +90,7 @@ fn a_tool_says_what_state_it_needs() {
 }
 
 #[test]
-fn missing_state_is_an_error_that_says_so() {
+fn missing_state_is_an_error_that_names_the_type() {
     let bare = ToolContext::for_test().with_extension("ann".to_owned());
     match call_with(&bare, "injected.everything", r#"{"a": 1}"#) {
         Err(CallError::Tool(error)) => assert!(error.message().contains("Database"), "{error}"),

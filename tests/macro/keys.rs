@@ -31,7 +31,7 @@ fn named() {}
 fn titled() {}
 
 #[test]
-fn names_and_texts() {
+fn name_title_and_description_are_set() {
     entry("Other-Name.v1");
     let entry = entry("keys.titled");
     assert_eq!((entry.title, entry.description), (Some("A title"), "Described by the key."));
@@ -55,7 +55,7 @@ const KIB: usize = 1024;
 fn marked() {}
 
 #[test]
-fn marks() {
+fn version_deprecation_aliases_tags_and_meta_are_set() {
     let entry = entry("keys.marked");
     assert_eq!((entry.version, entry.deprecated_in), ("2.1.0-rc.1", Some("2.0.0")));
     assert_eq!(entry.replaced_by, Some("keys.titled"));
@@ -84,7 +84,7 @@ fn safe() {}
 fn dangerous() {}
 
 #[test]
-fn only_what_is_said_of_effects_is_published() {
+fn only_stated_effects_become_hints() {
     let hints = entry("keys.safe").hints;
     let said = (hints.read_only, hints.destructive, hints.idempotent, hints.open_world);
     assert_eq!(said, (Some(true), Some(false), Some(true), Some(false)));
@@ -110,7 +110,7 @@ fn in_milliseconds() {}
 fn in_minutes() {}
 
 #[test]
-fn how_it_runs() {
+fn hidden_inline_and_timeout_are_set() {
     let after = |duration| Some(Timeout::After(duration));
     assert!(entry("keys.hidden").hidden && !entry("keys.quick").hidden);
     assert!(entry("keys.quick").inline && !entry("keys.hidden").inline);
@@ -131,7 +131,7 @@ fn own_schemas(a: i32) -> i32 {
 }
 
 #[test]
-fn an_explicit_schema_wins() {
+fn an_explicit_schema_replaces_the_generated_one() {
     assert_eq!(input("keys.own_schemas"), own_schema());
     assert_eq!(
         entry("keys.own_schemas").generate_output_schema().map(|output| output.to_value()),

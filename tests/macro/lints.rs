@@ -154,7 +154,7 @@ async fn injected_later(
 }
 
 #[test]
-fn the_tools_are_there() {
+fn the_tools_that_the_lints_check_exist() {
     let names = tools![nothing, nothing_later, arguments, arguments_later, flattened, injected, injected_later]
         .map(|entry| entry.name);
     assert!(names.iter().all(|name| name.starts_with("lints.")), "{names:?}");

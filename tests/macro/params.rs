@@ -39,7 +39,7 @@ fn defaults(
 }
 
 #[test]
-fn a_default_stands_for_what_is_absent_or_null() {
+fn a_default_replaces_an_absent_or_null_argument() {
     let all = json!([0, 42, -5, "utf-8", "a/b", "borrowed", [1, 2], "green", 3]);
     assert_eq!(call("params.defaults", "{}"), all);
     let names: Vec<&str> = entry("params.defaults").params.iter().map(|param| param.name).collect();
@@ -113,7 +113,7 @@ async fn borrowed_option_later<'a>(
 }
 
 #[test]
-fn a_borrowed_option_is_like_an_owned_one() {
+fn a_borrowed_option_behaves_like_an_owned_one() {
     assert_eq!(input("params.borrowed_options"), input("params.owned_options"));
     assert_eq!(input("params.borrowed_options").get("required"), None);
     let arguments = [
@@ -218,7 +218,7 @@ fn renamed(
 }
 
 #[test]
-fn names_headers_secrets_and_schemas() {
+fn renames_aliases_headers_secrets_and_schemas_take_effect() {
     let rest = r#""region": "r", "token": 1, "step": 5"#;
     for name in ["wire-name", "old", "older"] {
         assert_eq!(call("params.renamed", &format!(r#"{{"{name}": 3, {rest}}}"#)), json!(3));
@@ -258,7 +258,7 @@ async fn flattened_and_borrowed(#[arg(flatten)] options: &Options) -> u8 {
 }
 
 #[test]
-fn a_flattened_struct_gives_its_fields() {
+fn the_fields_of_a_flattened_struct_are_the_arguments() {
     assert_eq!(call("params.flattened", r#"{"maxDepth": 2}"#), json!([2, false]));
     assert_eq!(call("params.flattened_and_borrowed", r#"{"maxDepth": 2}"#), json!(2));
     let schema = input("params.flattened");
@@ -278,7 +278,7 @@ fn two_attributes(
 }
 
 #[test]
-fn keys_can_stand_in_two_attributes() {
+fn keys_can_be_split_between_two_attributes() {
     assert_eq!(entry("params.two_attributes").params[0].constraints.len(), 2);
     assert_eq!(call("params.two_attributes", r#"{"a": 2}"#), json!(2));
 }

@@ -72,7 +72,7 @@ fn forms(name: &str) -> impl Iterator<Item = (String, Returned, Value)> {
 }
 
 #[test]
-fn what_is_no_value_has_no_schema() {
+fn results_without_a_typed_value_have_no_schema() {
     type IsRight = fn(&Returned) -> bool;
     let kinds: [(&str, IsRight); 4] = [
         ("unit", |returned| matches!(returned, Returned::Nothing)),
@@ -128,7 +128,7 @@ fn values_have_a_schema_and_are_json() {
 }
 
 #[test]
-fn a_result_is_written_behind_what_stands_in_the_buffer() {
+fn a_result_is_appended_to_the_buffer() {
     let mut out = b"before ".to_vec();
     let mcp_core::entry::Call::Sync(write) = entry("returns.number").call else { panic!("it is not async") };
     write(&ToolContext::for_test(), mcp_core::entry::Input::new("{}"), &mut out).unwrap();
@@ -152,7 +152,7 @@ fn stubborn() -> (u8, Stubborn) {
 }
 
 #[test]
-fn what_cannot_be_written_leaves_nothing() {
+fn a_value_that_cannot_be_serialized_leaves_the_buffer_unchanged() {
     let mut out = b"before".to_vec();
     let mcp_core::entry::Call::Sync(write) = entry("returns.stubborn").call else { panic!("it is not async") };
     let error = write(&ToolContext::for_test(), mcp_core::entry::Input::new("{}"), &mut out).unwrap_err();
@@ -249,7 +249,7 @@ fn question_marks(text: &str, file: &str) -> mcp_core::Result<i64> {
 }
 
 #[test]
-fn a_question_mark_takes_any_error() {
+fn the_question_mark_accepts_any_error() {
     assert_eq!(call("fails.question_marks", r#"{"text": "5", "file": ""}"#), json!(5));
     let told = |arguments: &str| match call_with(&ToolContext::for_test(), "fails.question_marks", arguments) {
         Err(CallError::Tool(error)) => (error.error_type().as_str().to_owned(), error.message().to_owned()),

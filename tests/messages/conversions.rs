@@ -1,4 +1,4 @@
-//! The flat result and MCP's are two forms of one thing.
+//! Flat results and MCP results convert into each other.
 
 use mcp_core::error::{CodeProfile, TransportError};
 use mcp_core::mcp::{CallToolResult, Dialect};
@@ -25,7 +25,7 @@ fn s3_20_s3_21_s3_22_c6_a_success_becomes_text_and_structured_content() {
 }
 
 #[test]
-fn c6_a_failure_becomes_an_error_that_the_model_reads_and_the_program_too() {
+fn c6_a_failure_becomes_an_error_that_models_and_programs_can_read() {
     let error =
         ErrorDetail::new(ErrorType::FILE_NOT_FOUND_ERROR, "there is no such file").details(json!({ "path": "a.txt" }));
     let result = CallToolResult::from(ToolResult::failure(error));
@@ -56,7 +56,7 @@ fn c6_status_and_explanation_travel_in_meta() {
 }
 
 #[test]
-fn a_wrapped_value_is_shown_bare() {
+fn a_wrapped_value_is_shown_without_its_wrapper() {
     let text = |result: ToolResult| CallToolResult::from(result).content[0].as_text().unwrap().to_owned();
     assert_eq!(text(ToolResult::data("hello")), "hello");
     assert_eq!(text(ToolResult::data(3)), "3");
@@ -64,7 +64,7 @@ fn a_wrapped_value_is_shown_bare() {
 }
 
 #[test]
-fn a_strangers_error_becomes_a_tool_execution_error_in_its_words() {
+fn an_error_of_another_server_becomes_a_tool_execution_error_with_its_text() {
     let strange = mcp(json!({ "content": [{ "type": "text", "text": "boom" }], "isError": true }));
     let flat = ToolResult::from(strange.clone());
     assert!(flat.validate().is_ok() && flat.status == Status::Failure);
@@ -84,7 +84,7 @@ fn structured_content_that_is_not_an_object_is_wrapped_and_comes_back() {
 }
 
 #[test]
-fn the_content_types_of_mcp_are_written_as_it_asks() {
+fn content_blocks_are_written_as_mcp_requires() {
     let blocks = [
         Content::text("t"),
         Content::image([1, 2, 3], "image/png"),
@@ -158,7 +158,7 @@ fn s2_33_a_legacy_error_has_the_phrase_of_its_code_and_the_sentence_in_details()
 }
 
 #[test]
-fn s3_43_a_failure_without_an_error_is_still_a_failure_in_every_dialect() {
+fn s3_43_a_failure_without_an_error_is_a_failure_in_every_dialect() {
     let unsaid = ToolResult::success().status(Status::Failure);
     let legacy = unsaid.to_response(1, Dialect::Legacy, Dialect::Legacy.code_profile()).unwrap().unwrap();
     assert_eq!(legacy.outcome.unwrap_err().code, 40000);
@@ -166,7 +166,7 @@ fn s3_43_a_failure_without_an_error_is_still_a_failure_in_every_dialect() {
 }
 
 #[test]
-fn a_result_that_was_put_together_wrongly_is_converted_without_a_panic() {
+fn an_inconsistent_result_is_converted_without_a_panic() {
     let mut detail = ErrorDetail::new("E", "m");
     detail.extra.insert("error_type".into(), json!(1));
     assert!(CallToolResult::from(ToolResult::failure(detail)).is_error);
@@ -328,7 +328,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn c6_a_flat_result_comes_back_from_mcp_as_it_was(result in flat_results()) {
+    fn c6_a_flat_result_survives_the_round_trip_through_mcp(result in flat_results()) {
         prop_assert!(result.validate().is_ok());
         let there = CallToolResult::from(result.clone());
         let wire = there.to_json();
@@ -337,7 +337,7 @@ proptest! {
     }
 
     #[test]
-    fn c6_an_mcp_result_comes_back_from_the_flat_form_as_it_was(result in mcp_results()) {
+    fn c6_an_mcp_result_survives_the_round_trip_through_the_flat_form(result in mcp_results()) {
         let there = ToolResult::from(result.clone());
         prop_assert!(there.validate().is_ok(), "{:?}", there.validate());
         let wire = there.to_json();

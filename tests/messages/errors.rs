@@ -1,4 +1,4 @@
-//! One table for all errors, and what a tool may fail with.
+//! The table of all errors, and the errors that a tool can return.
 
 use std::error::Error as StdError;
 use std::io;
@@ -67,7 +67,7 @@ fn c13_c14_c16_s2_11_to_s2_13_every_error_has_its_type_codes_and_status() {
 }
 
 #[test]
-fn c16_the_table_reads_back() {
+fn c16_types_and_codes_of_the_table_convert_back() {
     for kind in ErrorKind::all().filter(|kind| *kind != ErrorKind::Parse) {
         assert_eq!(ErrorKind::from_error_type(&kind.error_type()), kind);
     }
@@ -136,7 +136,7 @@ fn c15_bad_arguments_are_a_schema_error_in_rust_and_a_validation_error_on_the_fl
 }
 
 #[test]
-fn s3_13_an_unknown_tool_is_told_with_the_way_on() {
+fn s3_13_the_error_for_an_unknown_tool_says_what_to_do() {
     let error = |near: &[&str]| ToolNotFoundError::new("calc.ad", near.iter().map(|n| (*n).into()).collect());
     assert_eq!(error(&[]).to_string(), "no tool is named `calc.ad`; list the tools to see their names");
     assert_eq!(error(&["calc.add"]).to_string(), "no tool is named `calc.ad`; did you mean `calc.add`?");
@@ -150,7 +150,7 @@ fn contenders(one: (&str, Origin), other: (&str, Origin)) -> Box<[Contender; 2]>
 }
 
 #[test]
-fn s3_18_a_registration_error_is_a_page_with_both_places_and_the_way_out() {
+fn s3_18_a_registration_error_lists_both_places_and_the_remedies() {
     let mut by_alias = contenders(("new.a", origin("p", "1.0.0", 1)), ("b.c", origin("q", "1.0.0", 2)));
     by_alias[0].alias = Some("b.c".into());
     let problems = vec![
@@ -274,7 +274,7 @@ fn a_tool_error_is_recovered_from_a_chain_of_sources() {
 }
 
 #[test]
-fn another_error_is_told_with_its_sources_and_the_kind_of_the_first_that_has_one() {
+fn a_foreign_error_has_the_messages_of_its_sources_and_the_type_of_the_first_that_has_one() {
     let error = ToolError::from_error(Wrapper(Box::new(io::Error::new(io::ErrorKind::NotFound, "no disk"))));
     assert_eq!(error.to_string(), "FileNotFoundError: while loading: no disk");
     assert!(error.is_foreign());
@@ -295,14 +295,14 @@ fn an_error_of_the_registry_keeps_its_type_inside_a_tool() {
 }
 
 #[test]
-fn a_text_is_the_authors_word_also_in_a_box() {
+fn a_text_is_written_for_callers_also_in_a_box() {
     for error in [ToolError::from_error("say"), ToolError::from(BoxError::from("say")), ToolError::from("say")] {
         assert_eq!((error.message(), error.is_foreign()), ("say", false));
     }
 }
 
 #[test]
-fn s3_16_only_writing_json_is_a_serialization_error() {
+fn s3_16_only_errors_of_writing_json_are_serialization_errors() {
     let reading = serde_json::from_str::<i32>("x").unwrap_err();
     assert_eq!(*ToolError::from(reading).error_type(), ErrorType::TOOL_EXECUTION_ERROR);
     let writing = serde_json::to_string(&std::collections::HashMap::from([((1, 2), 3)])).unwrap_err();
@@ -320,7 +320,7 @@ impl io::Read for Unreadable {
 }
 
 #[test]
-fn question_mark_works_on_anything() {
+fn the_question_mark_works_on_any_error() {
     fn with_tool_error(text: &str) -> Result<i32, ToolError> {
         if text.is_empty() {
             return Err("say a number".into());

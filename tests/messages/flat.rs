@@ -28,7 +28,7 @@ fn refused_detail(message: Value) -> ValidationError {
 }
 
 #[test]
-fn s0_1_s0_2_the_three_messages_are_made_and_checked_by_types_of_one_crate() {
+fn s0_1_s0_2_the_three_messages_are_created_and_checked_by_types_of_one_crate() {
     assert!(ToolCall::new("a.b", json!({})).validate().is_ok());
     assert!(ToolResult::success().validate().is_ok());
     assert!(ErrorDetail::new("TimeoutError", "late").validate().is_ok());
@@ -92,7 +92,7 @@ fn s0_7_c3_a_flat_call_must_have_arguments() {
 }
 
 #[test]
-fn s0_8_s1_9_the_envelope_does_not_look_into_the_arguments() {
+fn s0_8_s1_9_arguments_are_not_interpreted_by_the_envelope() {
     let call =
         ToolCall::from_value(json!({ "tool_name": "a.b", "arguments": { "any": [{ "thing": null }] } })).unwrap();
     assert_eq!(call.arguments["any"][0]["thing"], Value::Null);
@@ -249,7 +249,7 @@ fn c11_the_worked_success_counts_its_characters() {
 }
 
 #[test]
-fn s4_12_s4_13_what_is_not_there_is_written_as_null_in_the_order_of_the_examples() {
+fn s4_12_s4_13_absent_fields_are_written_as_null_in_the_order_of_the_examples() {
     for (name, json) in RESULTS.into_iter().filter(|(name, _)| name.starts_with("s4")) {
         let compact = serde_json::from_str::<Value>(json).unwrap().to_string();
         assert_eq!(ToolResult::parse(json).unwrap().to_json(), compact, "{name}");
@@ -274,7 +274,7 @@ fn s1_8_c4_the_strict_name_has_two_lower_case_segments() {
 }
 
 #[test]
-fn c3_either_spelling_is_taken_and_a_contradiction_refused() {
+fn c3_either_spelling_is_accepted_and_a_contradiction_refused() {
     let canonical = ToolCall::new("a.b", json!({ "x": 1 }));
     for message in [
         json!({ "name": "a.b", "args": { "x": 1 } }),
@@ -292,13 +292,13 @@ fn c3_either_spelling_is_taken_and_a_contradiction_refused() {
 }
 
 #[test]
-fn a_call_is_made_without_fail_and_found_out_when_it_is_validated() {
+fn an_invalid_call_can_be_created_and_fails_validation() {
     let error = ToolCall::new("no spaces", json!([1])).validate().unwrap_err();
     assert_eq!(paths(&error), ["tool_name", "arguments"]);
 }
 
 #[test]
-fn an_extra_field_cannot_pose_as_a_field() {
+fn an_extra_field_cannot_replace_a_field() {
     let mut call = ToolCall::new("a.b", json!({}));
     call.extra.insert("tool_name".into(), json!("c.d"));
     assert!(matches!(call.validate().unwrap_err().violations()[0].rule, Rule::Reserved { .. }));
@@ -329,7 +329,7 @@ fn s3_16_data_that_cannot_become_json_is_a_failure_that_says_so() {
 }
 
 #[test]
-fn the_other_legal_shapes_have_constructors() {
+fn the_other_statuses_and_contents_have_constructors() {
     assert_eq!(ToolResult::no_change_needed().explanation("as it was").status, Status::NoChangeNeeded);
     let partial = ToolResult::partial_success(json!({ "done": 3 }));
     assert_eq!((partial.status.as_str(), partial.data), ("partial_success", Some(json!({ "done": 3 }))));
@@ -387,8 +387,8 @@ fn type_of(schema: &Value) -> Value {
     }
 }
 
-/// What may not change before version 2: a field more that is required, one that is gone, or one of another type would
-/// break messages that are written today.
+/// What must not change before version 2: another required field, a removed field, or a field with another type would
+/// break messages that are valid today.
 #[test]
 fn s0_20_s1_34_format_1_keeps_its_fields_their_types_and_what_is_required() {
     assert_eq!(Version::parse(MESSAGE_FORMAT_VERSION).unwrap().major(), 1, "for version 2, pin its fields here");
@@ -461,7 +461,7 @@ fn serde_reads_messages_by_the_same_rules() {
 
 proptest! {
     #[test]
-    fn s1_47_any_call_comes_back_as_it_was(
+    fn s1_47_any_call_survives_a_round_trip(
         name in "[a-z0-9_]{1,9}(\\.[A-Za-z0-9_-]{1,9}){0,3}",
         arguments in support::object(),
         extra in support::object(),
@@ -484,7 +484,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_read_leniently_is_valid_and_written_back_the_same(value in support::object()) {
+    fn a_message_read_leniently_is_valid_and_survives_a_round_trip(value in support::object()) {
         if let Ok(result) = ToolResult::from_value(Value::Object(value)) {
             prop_assert!(result.validate().is_ok());
             prop_assert_eq!(ToolResult::parse(result.to_json()).unwrap(), result);

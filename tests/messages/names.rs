@@ -47,7 +47,7 @@ fn a_name_that_is_too_long_for_hosts_is_refused_and_never_cut() {
 }
 
 #[test]
-fn c4_names_that_hosts_cannot_tell_apart_fold_to_one() {
+fn c4_names_that_hosts_cannot_distinguish_fold_to_one() {
     assert_eq!(name("a.b_c").folded(), name("a_b.c").folded());
     assert_eq!(name("a-b").folded(), name("a.b").folded());
     assert_ne!(name("A.b").folded(), name("a.b").folded());
@@ -81,7 +81,7 @@ fn s1_36_a_version_has_three_numbers() {
 }
 
 #[test]
-fn s1_34_a_newer_version_serves_until_the_first_number_changes() {
+fn s1_34_a_newer_version_is_compatible_until_the_first_nonzero_number_changes() {
     let serves =
         |mine: &str, asked: &str| Version::parse(mine).unwrap().is_compatible_with(&Version::parse(asked).unwrap());
     assert!(serves("1.0.0", "1.0.0") && serves("1.9.0", "1.0.0") && serves("1.0.1", "1.0.0"));

@@ -75,7 +75,7 @@ fn s2_5_to_s2_13_s3_45_every_code_has_its_number() {
 }
 
 #[test]
-fn s3_19_c23_an_id_is_a_string_or_an_integer_and_comes_back_as_it_was() {
+fn s3_19_c23_an_id_is_a_string_or_an_integer_and_survives_a_round_trip() {
     for id in [json!(0), json!(-7), json!(i64::MIN), json!(u64::MAX), json!(""), json!("a\"b\n"), json!("7")] {
         let text = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }).to_string();
         let request = request(&text);
@@ -127,7 +127,7 @@ fn params_are_an_object_or_left_out() {
 }
 
 #[test]
-fn reading_copies_nothing_and_does_not_look_into_params() {
+fn reading_copies_nothing_and_does_not_parse_params() {
     let text = format!(
         r#"{{"jsonrpc":"2.0","id":"x","method":"m","params":{{"deep":{}1{}}}}}"#,
         "[".repeat(5000),
@@ -140,7 +140,7 @@ fn reading_copies_nothing_and_does_not_look_into_params() {
 }
 
 #[test]
-fn s2_5_what_is_not_json_is_a_parse_error_with_the_place() {
+fn s2_5_a_message_that_is_not_json_is_a_parse_error_with_its_position() {
     for text in ["", "   ", "{", r#"{"jsonrpc":"2.0","id":1,"method":"m""#, "nonsense", r#"{"a":01}"#, "{} {}", "[1,"] {
         let rejection = rejected(text);
         assert_eq!((rejection.id, rejection.error.code), (None, code::PARSE_ERROR), "{text}");
@@ -152,7 +152,7 @@ fn s2_5_what_is_not_json_is_a_parse_error_with_the_place() {
 }
 
 #[test]
-fn s2_6_what_is_json_but_not_a_request_is_an_invalid_request() {
+fn s2_6_json_that_is_not_a_request_is_an_invalid_request() {
     let cases = [
         ("[]", None, "batches are not supported"),
         (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, None, "batches are not supported"),
@@ -182,7 +182,7 @@ fn s2_6_what_is_json_but_not_a_request_is_an_invalid_request() {
 }
 
 #[test]
-fn c1_what_does_not_say_jsonrpc_is_a_flat_call() {
+fn c1_a_message_without_jsonrpc_is_a_flat_call() {
     let flat = |text: &str| match Incoming::parse(text.as_bytes()) {
         Ok(Incoming::Flat(call)) => call,
         other => panic!("{text}: {other:?}"),
@@ -218,7 +218,7 @@ fn an_id_is_read_from_anything_that_serde_reads() {
 }
 
 #[test]
-fn params_that_are_not_an_object_are_not_made() {
+fn params_that_are_not_an_object_cannot_be_set() {
     assert!(RpcRequest::new(1, "m").params([1]).is_err());
     assert!(RpcNotification::new("m").params(()).is_err());
 }
@@ -231,7 +231,7 @@ fn c13_a_rejection_is_answered_with_the_id_that_could_be_read_or_null() {
 }
 
 #[test]
-fn members_that_json_rpc_does_not_know_are_passed_over() {
+fn unknown_members_are_ignored() {
     assert_eq!(request(r#"{"extra":[{}],"jsonrpc":"2.0","id":1,"method":"ping"}"#).method, "ping");
     assert_eq!(request(r#"{"jsonrpc":"2\u002e0","id":"\u0031","method":"pi\u006eg"}"#).method, "ping");
 }
@@ -291,7 +291,7 @@ fn read_typed(text: &str) {
 }
 
 #[test]
-fn a_message_with_typed_params_is_the_message_without() {
+fn a_message_is_the_same_with_typed_and_untyped_params() {
     for text in [
         r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#,
         r#" {"params":{"a":1},"method":"\u006d","id":"\u0031","jsonrpc":"2\u002e0"} "#,
@@ -308,7 +308,7 @@ fn a_message_with_typed_params_is_the_message_without() {
 
 proptest! {
     #[test]
-    fn any_message_with_typed_params_is_the_message_without(
+    fn any_message_is_the_same_with_typed_and_untyped_params(
         members in prop::collection::vec((prop::sample::select(KEYS), prop::sample::select(VALUES)), 0..6),
         has_version in any::<bool>(),
     ) {
@@ -335,7 +335,7 @@ proptest! {
     }
 
     #[test]
-    fn any_request_comes_back_as_it_was(id in ".{0,9}", method in ".{0,9}", params in support::object()) {
+    fn any_request_survives_a_round_trip(id in ".{0,9}", method in ".{0,9}", params in support::object()) {
         let made = RpcRequest::new(id, method).params(&params).unwrap();
         let text = serde_json::to_string(&made).unwrap();
         let read = request(&text);

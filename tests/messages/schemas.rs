@@ -1,4 +1,4 @@
-//! The schemas of the messages say what the types say, both ways.
+//! The schemas of the messages accept what the types accept, and nothing else.
 
 use std::sync::LazyLock;
 
@@ -101,7 +101,7 @@ fn s1_20_every_worked_example_validates_in_both_modes() {
     }
 }
 
-/// A value of about the right kind, or not.
+/// A value that may or may not be of the right type.
 fn about(values: &[Value]) -> BoxedStrategy<Value> {
     prop_oneof![6 => one_of(values), 1 => support::json()].boxed()
 }
@@ -114,7 +114,7 @@ fn details() -> BoxedStrategy<Value> {
         ("more", prop_oneof![4 => Just(json!(1))].boxed()),
     ])
     .prop_map(|mut value| {
-        // An extra field in one of three.
+        // One in three has an extra field.
         if value.to_string().len() % 3 != 0 {
             value.as_object_mut().unwrap().shift_remove("more");
         }
@@ -182,7 +182,7 @@ proptest! {
     fn s3_4_the_call_schema_accepts_what_the_type_accepts(value in calls()) {
         for mode in MODES {
             let read = ToolCall::from_value_with(value.clone(), mode);
-            // The one thing that the schema cannot say: two spellings say the same.
+            // The schema cannot express that two spellings have to agree.
             let object = value.as_object().unwrap();
             let differ = |a, b| object.contains_key(a) && object.contains_key(b) && object[a] != object[b];
             if differ("tool_name", "name") || differ("arguments", "args") {

@@ -1,4 +1,4 @@
-//! Input from someone who means harm: a clear error of bounded size, no panic, no surprise.
+//! Malicious input: a clear error of bounded size, and no panic.
 
 use mcp_core::error::{MAX_DEPTH, Rule, ToolNotFoundError, ValidationError};
 use mcp_core::mcp::CallToolResult;
@@ -7,7 +7,7 @@ use mcp_core::rpc::{RpcMessage, code};
 use mcp_core::serde_json::json;
 use mcp_core::{Error, ErrorDetail, ToolCall, ToolResult};
 
-/// No error is longer than this, whatever came in.
+/// No error is longer than this, whatever the input.
 const BOUND: usize = 4096;
 
 fn refused(message: &[u8]) -> ValidationError {
@@ -23,7 +23,7 @@ fn refused(message: &[u8]) -> ValidationError {
 }
 
 #[test]
-fn a_megabyte_where_a_name_belongs_is_refused_in_a_line() {
+fn a_name_of_a_megabyte_is_refused_with_a_short_error() {
     let megabyte = "n".repeat(1 << 20);
     let error = ToolCall::new(megabyte.clone(), json!({})).validate().unwrap_err().to_string();
     assert!(error.contains("has 1048576 characters; use at most 128") && error.len() < 256, "{error}");
@@ -39,7 +39,7 @@ fn a_megabyte_where_a_name_belongs_is_refused_in_a_line() {
 }
 
 #[test]
-fn a_megabyte_where_text_belongs_is_taken() {
+fn a_text_of_a_megabyte_is_accepted() {
     let megabyte = "é".repeat(1 << 19);
     let call = ToolCall::new("a.b", json!({ "text": megabyte }));
     assert_eq!(ToolCall::parse(call.to_json()).unwrap(), call);
@@ -56,7 +56,7 @@ fn deep_nesting_is_refused_with_its_path() {
         assert_eq!(error.violations()[0].rule, Rule::Depth);
         assert!(error.violations()[0].path.starts_with("arguments.x"), "{error}");
         CallToolResult::parse(&deep).unwrap_err();
-        // Never closed: the depth is found out before the end is.
+        // Never closed: the depth is exceeded before the end is reached.
         let endless = format!(r#"{{"arguments":{}"#, open.repeat(100_000));
         assert_eq!(refused(endless.as_bytes()).violations()[0].rule, Rule::Depth);
     }
@@ -69,7 +69,7 @@ fn deep_nesting_is_refused_with_its_path() {
 }
 
 #[test]
-fn deep_nesting_in_json_rpc_is_left_to_whoever_reads_the_params() {
+fn deep_nesting_in_json_rpc_params_is_left_to_their_reader() {
     let nested = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
     let text =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a.b","arguments":{nested}}}}}"#);
@@ -81,7 +81,7 @@ fn deep_nesting_in_json_rpc_is_left_to_whoever_reads_the_params() {
 }
 
 #[test]
-fn bytes_that_are_not_utf_8_are_refused_with_their_place() {
+fn bytes_that_are_not_utf_8_are_refused_with_their_position() {
     let error = refused(b"{\"tool_name\":\"a\xc3\x28\"}");
     assert_eq!(error, ValidationError::Encoding { offset: 15 });
     refused(b"\xff\xfe{\x00}\x00");
@@ -90,7 +90,7 @@ fn bytes_that_are_not_utf_8_are_refused_with_their_place() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_refused_at_every_depth() {
+fn a_duplicate_key_is_refused_at_every_depth() {
     for (message, path) in [
         (r#"{"tool_name":"a.b","tool_name":"c.d","arguments":{}}"#, "tool_name"),
         (r#"{"tool_name":"a.b","arguments":{"x":1,"x":1}}"#, "arguments.x"),
@@ -103,7 +103,7 @@ fn a_key_that_stands_twice_is_refused_at_every_depth() {
 }
 
 #[test]
-fn what_is_not_one_object_is_refused() {
+fn a_message_that_is_not_one_object_is_refused() {
     for message in ["null", "true", "[]", "[{}]", "\"{}\"", "12"] {
         let error = refused(message.as_bytes());
         assert!(error.to_string().starts_with("the message must be an object, but is "), "{error}");
@@ -116,7 +116,7 @@ fn what_is_not_one_object_is_refused() {
 }
 
 #[test]
-fn a_message_of_many_faults_gets_a_short_answer() {
+fn a_message_with_many_faults_gets_a_short_answer() {
     let keys: Vec<String> = (0..100_000).map(|index| format!("\"k{index}\":1")).collect();
     let message = format!(r#"{{"tool_name":"a.b","arguments":{{}},{}}}"#, keys.join(","));
     let error = ToolCall::parse_with(&message, Strictness::Strict).unwrap_err();
@@ -146,7 +146,7 @@ fn every_error_is_short_whatever_the_keys_and_values() {
 }
 
 #[test]
-fn an_error_stays_on_its_line() {
+fn an_error_has_no_control_characters_of_its_input() {
     let error = ToolCall::new("a\n[INFO] forged\u{1b}[2J", json!({})).validate().unwrap_err().to_string();
     assert!(!error.contains(char::is_control), "{error:?}");
     let error = refused(b"{\"a\\n\":{\"b\":1,\"b\":2}}").to_string();
@@ -156,7 +156,7 @@ fn an_error_stays_on_its_line() {
 #[test]
 fn numbers_are_numbers_whatever_features_serde_json_has() {
     use serde::Deserialize as _;
-    // What a deserializer of serde_json gives with `arbitrary_precision`, which any crate of a program can turn on.
+    // What serde_json produces with `arbitrary_precision`, which any crate of a program can turn on.
     let number = [("$serde_json::private::Number", "1.50")];
     let number = serde::de::value::MapDeserializer::<_, serde::de::value::Error>::new(number.into_iter());
     let message = serde::de::value::MapDeserializer::new([("error_type", number)].into_iter());

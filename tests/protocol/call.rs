@@ -12,7 +12,7 @@ fn text(result: &CallToolResult) -> &str {
 }
 
 #[test]
-fn f1_f9_a_result_has_content_and_structure_in_each_version() {
+fn f1_f9_a_result_has_content_and_structured_content_in_each_version() {
     for version in STRUCTURED {
         for server in [server(), short_server()] {
             let client = block_on(Client::connect(server, version)).unwrap();
@@ -41,7 +41,7 @@ fn f1_f9_a_result_has_content_and_structure_in_each_version() {
 }
 
 #[test]
-fn the_short_way_and_the_long_way_say_the_same() {
+fn the_fast_path_and_the_general_path_have_the_same_answers() {
     let calls = [
         ("served_add", json!({ "a": 1 })),
         ("served.add", json!({ "a": -1, "b": 9_007_199_254_740_993_i64 })),
@@ -74,7 +74,7 @@ fn the_short_way_and_the_long_way_say_the_same() {
 }
 
 #[test]
-fn c14_f2_f3_f4_f5_what_goes_wrong_is_told_where_it_belongs() {
+fn c14_f2_f3_f4_f5_each_failure_is_a_protocol_error_or_a_tool_error_as_specified() {
     for version in ProtocolVersion::ALL {
         for server in [server(), short_server()] {
             let client = block_on(Client::connect(server, version)).unwrap();
@@ -113,7 +113,7 @@ fn c14_f2_f3_f4_f5_what_goes_wrong_is_told_where_it_belongs() {
 }
 
 #[test]
-fn c3_both_spellings_are_taken() {
+fn c3_both_spellings_are_accepted() {
     for params in [
         json!({ "tool_name": "served.add", "args": { "a": 1, "b": 1 } }),
         json!({ "name": "served.add", "tool_name": "served.add", "arguments": { "a": 1, "b": 1 }, "args": { "b": 1, "a": 1 } }),
@@ -126,7 +126,7 @@ fn c3_both_spellings_are_taken() {
 }
 
 #[test]
-fn s2_19_s2_20_call_tool_gives_the_data_as_it_is() {
+fn s2_19_s2_20_call_tool_returns_the_bare_data() {
     let call = |params: Value| {
         let message = json!({ "jsonrpc": "2.0", "id": "req-1", "method": "call_tool", "params": params });
         answer(&server(), &message.to_string()).unwrap()
@@ -223,7 +223,7 @@ fn c1_a_flat_call_is_answered_with_a_flat_result() {
 }
 
 #[test]
-fn an_old_name_is_told_in_the_result() {
+fn a_call_by_an_alias_has_a_notice_in_its_result() {
     for version in ProtocolVersion::ALL {
         let result = block_on(client(version).call_tool("served.shout", json!({ "text": "a" }))).unwrap();
         assert_eq!(result.meta["mcp-registry/notices"][0]["name"], "served.say_slowly");
@@ -231,7 +231,7 @@ fn an_old_name_is_told_in_the_result() {
 }
 
 #[test]
-fn g13_a_tool_learns_of_the_request_and_the_connection() {
+fn g13_a_tool_can_read_the_request_and_the_connection() {
     for version in STRUCTURED {
         let client = block_on(Client::connect_with(server(), version, options())).unwrap();
         let params = json!({ "name": "served_know", "_meta": { "traceparent": "00-1-2-01" } });
@@ -245,7 +245,7 @@ fn g13_a_tool_learns_of_the_request_and_the_connection() {
 }
 
 #[test]
-fn c23_ids_come_back_as_they_are() {
+fn c23_ids_are_returned_unchanged() {
     for id in [json!(0), json!(-7), json!("seven"), json!(""), json!(u64::MAX)] {
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "served_add", "arguments": { "a": 1 } } });
         for server in [server(), short_server()] {

@@ -1,4 +1,4 @@
-//! What a remote caller reads when a call goes wrong: each fault once, the names of the list, nothing about the builder.
+//! What a remote caller reads when a call fails: each fault once, tools by their listed names, nothing about the builder.
 
 use std::sync::{Arc, Mutex};
 
@@ -180,7 +180,7 @@ fn the_answer_to_one_fault_is_at_most_523_bytes() {
 }
 
 #[test]
-fn how_to_give_a_tool_more_time_is_told_to_observers_and_not_to_the_caller() {
+fn how_to_give_a_tool_more_time_is_shown_to_observers_and_not_to_the_caller() {
     let told = Told::default();
     let client = Client::new(Server::new(builder().observer(told.clone()).build().unwrap()));
     let late = block_on(client.call_tool("shop_late", json!({}))).unwrap();
@@ -204,7 +204,7 @@ fn tools_are_suggested_over_mcp_by_the_names_in_the_list() {
     assert_eq!(error.did_you_mean[0], "shop.order");
 }
 
-/// Keeps the types and messages that it is told.
+/// Keeps the types and messages of errors.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -216,7 +216,7 @@ impl Observer for Told {
 }
 
 #[test]
-fn how_to_allow_a_refused_call_is_told_to_observers_and_not_to_the_caller() {
+fn how_to_allow_a_refused_call_is_shown_to_observers_and_not_to_the_caller() {
     let told = Told::default();
     let registry = builder().observer(told.clone()).build().unwrap();
     let client = Client::new(Server::new(registry.clone()));

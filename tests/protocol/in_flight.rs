@@ -1,5 +1,5 @@
-//! What is in flight on one connection: ids and progress tokens are used once, `_meta` is bounded, and whoever finds no
-//! room is recorded.
+//! What is in flight on one connection: IDs and progress tokens are unique, `_meta` is bounded, and calls beyond the limit
+//! are recorded.
 
 use mcp_registry::protocol::Peer;
 use mcp_registry::testing::block_on;
@@ -12,7 +12,7 @@ fn request(id: u32, method: &str, params: Value) -> Vec<u8> {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into_bytes()
 }
 
-/// The answer that comes at once.
+/// The answer, which must be available at once.
 fn at_once(server: &Server, message: &[u8], peer: &Peer) -> Value {
     let mut out = Vec::new();
     assert!(server.begin(message, peer, &mut out).is_none(), "it is answered at once");
@@ -60,7 +60,7 @@ fn no_two_calls_in_flight_share_a_progress_token() {
 }
 
 #[test]
-fn a_call_that_finds_no_room_is_recorded() {
+fn a_call_beyond_the_in_flight_limit_is_recorded() {
     let audit = AuditLog::new();
     let registry = builder().observer(audit.clone()).build().unwrap();
     let server = Server::new(registry).max_in_flight(1);
@@ -91,7 +91,7 @@ fn know(meta: &str) -> Value {
 }
 
 #[test]
-fn meta_is_bounded_and_never_silently_empty() {
+fn meta_that_is_too_large_or_invalid_is_refused_and_never_silently_dropped() {
     let known = know(r#"{"traceparent": "00-1-2-01"}"#);
     assert!(known.to_string().contains("00-1-2-01"), "{known}");
     assert!(know("null")["result"].is_object());
@@ -111,7 +111,7 @@ fn meta_is_bounded_and_never_silently_empty() {
 }
 
 #[test]
-fn arguments_under_both_spellings_that_cannot_be_read_are_not_the_same() {
+fn unreadable_arguments_under_both_spellings_are_a_contradiction() {
     let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"served_add",
         "arguments":{"a":1,"b":2,"c":1e999},"args":{"a":3,"b":4,"c":1e998}}}"#;
     let answer = block_on(server().handle(message.as_bytes(), &Peer::new())).unwrap();
@@ -120,7 +120,7 @@ fn arguments_under_both_spellings_that_cannot_be_read_are_not_the_same() {
 }
 
 #[test]
-fn a_large_flat_call_is_answered_as_a_small_one_is() {
+fn a_large_flat_call_is_answered_like_a_small_one() {
     let server = server();
     let call = |text: &str, name: &str| {
         let message = json!({ "tool_name": name, "arguments": { "text": text } }).to_string();

@@ -1,4 +1,4 @@
-//! An inline call is made in one go, and yet passes everything that is configured around calls.
+//! An inline call runs on the caller's thread, and still passes gates, limits, layers and observers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -16,7 +16,7 @@ use mcp_registry::{
 };
 use support::wait_until_blocking;
 
-/// What a tool returns, by the name of the case.
+/// The return value for the name of a case.
 fn value(case: &str) -> Result<Json<Value>, ToolError> {
     Ok(Json(match case {
         "number" => json!(5),
@@ -210,7 +210,7 @@ fn a_future_is_polled_where_the_call_begins_if_the_tool_was_quick_the_last_time(
         false
     };
     assert!(!is_done(), "it might block");
-    // Others may slow down the machine.
+    // The machine may be busy.
     assert!((0..100).any(|_| is_done()), "it was quick");
     assert_eq!(peer.in_flight(), 0);
     BLOCKS.store(true, Ordering::SeqCst);
@@ -304,7 +304,7 @@ fn big(text: &str, #[ctx] cx: &ToolContext) -> usize {
 }
 
 #[test]
-fn an_inline_tool_with_a_large_argument_learns_that_its_time_is_over() {
+fn an_inline_tool_with_a_large_argument_can_see_that_its_deadline_has_passed() {
     let registry = Registry::builder_of(tools![big]).build().unwrap();
     let call = ToolCall::new("kind.big", json!({ "text": "x".repeat(100_000) }));
     let options = CallOptions::new().timeout(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! `tools/list`: names, order, pages, and what each version sees.
+//! `tools/list`: names, order, pages, and the differences between versions.
 
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::testing::{Client, block_on};
@@ -12,7 +12,7 @@ fn names(tools: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn e1_e19_a_tool_is_listed_as_each_version_wants_it() {
+fn e1_e19_a_tool_is_listed_as_each_version_requires() {
     for version in STRUCTURED {
         let tools = block_on(client(version).list_tools()).unwrap();
         let names = names(&tools);
@@ -34,7 +34,7 @@ fn e1_e19_a_tool_is_listed_as_each_version_wants_it() {
 }
 
 #[test]
-fn e5_the_newest_version_says_how_long_the_list_keeps() {
+fn e5_the_newest_version_says_how_long_the_list_may_be_cached() {
     let result = block_on(client(ProtocolVersion::V2026_07_28).request("tools/list", json!({}))).unwrap();
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(300_000), &json!("public")));
     assert_eq!(result["resultType"], "complete");
@@ -62,7 +62,7 @@ fn e4_pages_follow_each_other_by_cursor() {
 }
 
 #[test]
-fn a_page_stays_in_place_when_tools_come_and_go() {
+fn a_cursor_stays_valid_when_a_tool_is_registered() {
     let registry = server().registry().clone();
     let server = Server::new(registry.clone()).page_size(5);
     let client = Client::new(server);
@@ -76,7 +76,7 @@ fn a_page_stays_in_place_when_tools_come_and_go() {
 }
 
 #[test]
-fn s2_17_s2_18_c2_list_tools_gives_full_definitions_and_can_be_switched_off() {
+fn s2_17_s2_18_c2_list_tools_returns_full_definitions_and_can_be_switched_off() {
     let result = answer(&server(), r#"{"jsonrpc":"2.0","id":"1","method":"list_tools","params":{}}"#).unwrap();
     let tools = result["result"]["tools"].as_array().unwrap();
     assert_eq!((tools.len(), &result["id"]), (10, &json!("1")));
@@ -92,7 +92,7 @@ fn s2_17_s2_18_c2_list_tools_gives_full_definitions_and_can_be_switched_off() {
 }
 
 #[test]
-fn schemas_that_say_yes_or_no_are_objects_to_older_clients() {
+fn boolean_schemas_are_objects_for_older_clients() {
     let schema = json!({ "type": "object", "properties": { "any": true, "deep": { "type": "object", "properties": { "none": false } } } });
     let registry = Registry::builder_of([]).tool(Tool::new("x.y", schema.clone(), |_, _| async {})).build().unwrap();
     let server = Server::new(registry);

@@ -1,4 +1,4 @@
-//! The protocol, message by message: all five dialects, each answered in the form in which it was asked.
+//! The protocol, message by message: all five dialects, each answered in its own form.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -154,7 +154,7 @@ fn server() -> Server {
     Server::new(builder().build().unwrap()).info("served", "1.2.3").instructions("Serve yourself.")
 }
 
-/// The same, with the short way open: nothing is held against output schemas.
+/// The same, on the fast path: results are not checked against output schemas.
 fn short_server() -> Server {
     Server::new(builder().check_output(mcp_registry::registry::OutputCheck::Never).build().unwrap())
         .info("served", "1.2.3")
@@ -164,7 +164,7 @@ fn client(version: ProtocolVersion) -> Client {
     block_on(Client::connect(server(), version)).unwrap()
 }
 
-/// The answer to a message as it is, of a connection that has said nothing yet.
+/// The answer to a raw message, on a new connection.
 fn answer(server: &Server, message: &str) -> Option<Value> {
     let answer = block_on(server.handle(message.as_bytes(), &Peer::new()))?;
     assert!(!answer.contains(&b'\n'), "one message is one line");

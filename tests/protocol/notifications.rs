@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{LEGACY, client, meta, server};
 
 #[test]
-fn g6_progress_goes_to_whoever_asked_and_only_on() {
+fn g6_progress_is_sent_to_clients_that_request_it_and_only_increases() {
     for version in ProtocolVersion::ALL.into_iter().filter(|version| *version >= ProtocolVersion::V2025_03_26) {
         let client = client(version);
         block_on(client.call_tool("served_steps", json!({}))).unwrap();
@@ -39,7 +39,7 @@ fn g6_progress_goes_to_whoever_asked_and_only_on() {
 }
 
 #[test]
-fn g7_log_lines_go_to_whoever_asked() {
+fn g7_log_messages_are_sent_to_clients_that_request_them() {
     let levels = |client: &Client| {
         let told = client.events().into_iter().filter_map(|event| match event {
             ToolEvent::Log { level, .. } => Some(level.to_string()),
@@ -98,7 +98,7 @@ fn a_cancelled_request_is_stopped_and_not_answered() {
 }
 
 #[test]
-fn one_id_is_one_request() {
+fn an_id_that_is_in_flight_cannot_be_reused() {
     let client = client(ProtocolVersion::V2025_11_25);
     let message = br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"served_wait"}}"#;
     thread::scope(|scope| {
@@ -113,7 +113,7 @@ fn one_id_is_one_request() {
 }
 
 #[test]
-fn calls_of_a_connection_are_bounded() {
+fn the_number_of_calls_in_flight_on_a_connection_is_bounded() {
     let server = server().max_in_flight(2);
     let peer = Peer::new();
     let message =
@@ -130,7 +130,7 @@ fn calls_of_a_connection_are_bounded() {
 }
 
 #[test]
-fn b3_nobody_is_told_before_the_connection_is_set_up() {
+fn b3_no_notification_is_sent_before_the_client_is_initialized() {
     let told: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let of_sink = Arc::clone(&told);
     let peer = Peer::builder().on_notification(move |message| of_sink.lock().unwrap().push(message)).build();
@@ -153,7 +153,7 @@ fn another() -> Tool {
 }
 
 #[test]
-fn g1_clients_of_the_older_versions_are_told_of_changes() {
+fn g1_clients_of_the_older_versions_are_notified_of_changes() {
     for version in LEGACY {
         let client = client(version);
         let silent = block_on(Client::connect(server(), version)).unwrap();
@@ -171,7 +171,7 @@ fn g1_clients_of_the_older_versions_are_told_of_changes() {
 }
 
 #[test]
-fn g2_g3_g4_clients_of_the_newest_version_listen() {
+fn g2_g3_g4_clients_of_the_newest_version_can_subscribe_to_changes() {
     let told: Arc<Mutex<Vec<Value>>> = Arc::default();
     let of_sink = Arc::clone(&told);
     let sink = move |message: Vec<u8>| of_sink.lock().unwrap().push(serde_json::from_slice(&message).unwrap());
@@ -213,7 +213,7 @@ fn g2_g3_g4_clients_of_the_newest_version_listen() {
     );
     assert_eq!(serde_json::from_slice::<Value>(&out).unwrap()["error"]["code"], -32600);
     out.clear();
-    // What a request could not have does not matter here.
+    // Capabilities that the request lacks do not matter here.
     let params = json!({ "requestId": "a", "name": 5 });
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
     assert!(server.begin(cancel.to_string().as_bytes(), &peer, &mut out).is_none() && out.is_empty());

@@ -11,7 +11,7 @@ use crate::{client, server, short_server};
 const OLDEST: [ProtocolVersion; 2] = [ProtocolVersion::V2025_03_26, ProtocolVersion::V2024_11_05];
 
 #[test]
-fn e7_e10_e16_e19_a_tool_is_listed_without_what_the_version_does_not_know() {
+fn e7_e10_e16_e19_a_tool_is_listed_without_fields_that_the_version_does_not_know() {
     for version in OLDEST {
         let tools = block_on(client(version).list_tools()).unwrap();
         let add = tools.iter().find(|tool| tool["name"] == "served_add").unwrap();
@@ -67,7 +67,7 @@ fn all() -> Vec<Content> {
     ]
 }
 
-/// Data that nobody has put into words.
+/// Data without a text.
 #[mcp_tool(module = "blocks", inline)]
 fn bare() -> ToolResult {
     ToolResult::data(json!({ "a": 1 })).content([] as [Content; 0])
@@ -165,14 +165,14 @@ fn a3_a4_a_batch_without_requests_is_not_answered() {
     let client = client(ProtocolVersion::V2025_03_26);
     let notification = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
     assert_eq!(batch(&client, &json!([notification, { "jsonrpc": "2.0", "id": 9, "result": {} }])), None);
-    // The call is cancelled by the notification behind it.
+    // The notification that follows cancels the call.
     let wait = request(1, "tools/call", json!({ "name": "served_wait" }));
     assert_eq!(batch(&client, &json!([wait, notification])), None);
     assert_eq!(client.peer().in_flight(), 0);
 }
 
 #[test]
-fn a4_what_is_wrong_in_a_batch_is_told_in_its_place() {
+fn a4_an_error_in_a_batch_is_answered_in_its_place() {
     let client = client(ProtocolVersion::V2025_03_26);
     let initialize = request("i", "initialize", json!({ "protocolVersion": "2025-03-26", "capabilities": {} }));
     let flat = json!({ "tool_name": "served.add", "arguments": { "a": 1 } });
@@ -219,7 +219,7 @@ fn the_answers_to_a_batch_have_at_most_8_mib() {
         for error in refused {
             assert!(error["message"].as_str().unwrap().ends_with("send fewer requests at a time"), "{error}");
         }
-        // One answer is as long as it may be by itself.
+        // A single answer may be as long as outside of a batch.
         let one = batch(&client, &json!([call(1, tools[0], 10 * MIB)])).unwrap();
         assert!(one[0].get("result").is_some());
     }

@@ -1,4 +1,4 @@
-//! Results that are empty or large, on every way to the caller.
+//! Results that are empty or large, on every path to the caller.
 
 use mcp_registry::error::ResultTooLargeError;
 use mcp_registry::mcp::{CallToolResult, ProtocolVersion};
@@ -176,7 +176,7 @@ fn answer(registry: &Registry, message: &str) -> String {
 }
 
 #[test]
-fn a_result_beyond_the_limit_is_an_error_on_every_way() {
+fn a_result_beyond_the_limit_is_an_error_on_every_path() {
     let registry = builder().max_result(1000).build().unwrap();
     for (name, argument) in TOOLS {
         let arguments = json!({ argument: 1000 });
@@ -195,7 +195,7 @@ fn a_result_beyond_the_limit_is_an_error_on_every_way() {
 }
 
 #[test]
-fn the_error_tells_size_and_limit_and_how_to_ask_for_less() {
+fn the_error_has_size_and_limit_and_how_to_ask_for_less() {
     let registry = builder().max_result(1000).build().unwrap();
     let message =
         |name: &str, arguments| block_on(registry.try_call(&ToolCall::new(name, arguments))).unwrap_err().to_string();
@@ -224,7 +224,7 @@ fn the_limit_is_that_of_the_tool_or_the_registry_and_counts_the_json_of_the_resu
 fn a_result_at_the_default_limit_is_a_line_of_less_than_10_mib() {
     let registry = registry();
     for (name, argument) in [TOOLS[1], TOOLS[2], TOOLS[4], TOOLS[5]] {
-        // Two bytes for each, and a little around it.
+        // Two bytes for each quote, and a little around them.
         let arguments = json!({ argument: 2 * MIB - 4000 });
         let params = json!({ "name": name, "arguments": arguments, "_meta": crate::meta() });
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
@@ -238,7 +238,7 @@ fn a_result_at_the_default_limit_is_a_line_of_less_than_10_mib() {
 }
 
 #[test]
-fn a_text_that_repeats_a_large_structure_is_shortened() {
+fn a_text_that_repeats_large_structured_content_is_shortened() {
     for name in ["large_quotes", "large_quotes_now"] {
         for (n, whole) in [(CallToolResult::MAX_REPEATED / 2 - 1, true), (CallToolResult::MAX_REPEATED + 1, false)] {
             for version in ProtocolVersion::ALL {
@@ -268,7 +268,7 @@ fn a_text_that_repeats_a_large_structure_is_shortened() {
 }
 
 #[test]
-fn a_large_text_without_structure_is_whole() {
+fn a_large_text_without_structured_content_is_not_shortened() {
     let n = 2 * CallToolResult::MAX_REPEATED;
     let client = Client::new(Server::new(registry()));
     for name in ["large_block", "large_whole"] {
@@ -280,7 +280,7 @@ fn a_large_text_without_structure_is_whole() {
 }
 
 #[test]
-fn nothing_is_a_short_text_over_mcp_and_null_in_the_flat_form() {
+fn a_tool_without_a_result_answers_done_over_mcp_and_null_in_the_flat_form() {
     for name in ["large.nothing", "large.nothing_now", "large.no_blocks"] {
         for version in ProtocolVersion::ALL {
             let client = block_on(Client::connect(Server::new(registry()), version)).unwrap();
@@ -295,7 +295,7 @@ fn nothing_is_a_short_text_over_mcp_and_null_in_the_flat_form() {
 }
 
 #[test]
-fn a_long_error_is_shortened_on_every_way() {
+fn a_long_error_is_shortened_on_every_path() {
     let entries = tools![fail, fail_now, fail_later, fail_to_serialize];
     let registry = Registry::builder_of(entries).tool(failing_made()).build().unwrap();
     for tool in ["fail", "fail_now", "fail_later", "fail_made", "fail_to_serialize"] {
@@ -325,7 +325,7 @@ fn find_all(max_price: u32, max_date: String, limit: String) -> String {
 }
 
 #[test]
-fn only_an_integer_that_says_how_much_is_returned_is_suggested() {
+fn only_an_integer_that_limits_the_result_is_suggested() {
     let registry = Registry::builder_of(tools![find, find_all]).build().unwrap();
     let argument = |name: &str| {
         let arguments = json!({ "max_price": 1, "max_date": "2026-01-01", "limit": "a" });

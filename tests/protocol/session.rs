@@ -1,4 +1,4 @@
-//! Who is there, and in which version one speaks.
+//! Handshake, discovery and protocol versions.
 
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::protocol::Peer;
@@ -96,7 +96,7 @@ fn b12_each_version_has_its_own_methods() {
 }
 
 #[test]
-fn b11_both_kinds_of_versions_are_spoken_on_one_connection() {
+fn b11_both_kinds_of_versions_work_on_one_connection() {
     let client = client(ProtocolVersion::V2025_06_18);
     let message = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": { "_meta": meta() } });
     let newest = block_on(client.send(message.to_string().as_bytes())).unwrap();
@@ -114,7 +114,7 @@ fn a9_a_request_needs_no_params() {
 }
 
 #[test]
-fn s3_28_to_s3_30_c20_the_server_says_who_it_is_what_it_can_and_how_much_it_has() {
+fn s3_28_to_s3_30_c20_the_server_reports_its_name_its_capabilities_and_the_number_of_tools() {
     assert_eq!(
         server().server_info(),
         json!({

@@ -1,4 +1,4 @@
-//! Whatever comes, the server answers as the protocol says, and goes on.
+//! Whatever it receives, the server answers as the protocol requires, and keeps working.
 
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ fn s2_5_to_s2_8_each_mistake_has_its_code() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_told_under_its_id() {
+fn an_invalid_request_is_answered_under_its_id() {
     for (members, id, message) in [
         (r#""id":1,"method":"ping","params":{},"params":{}"#, json!(1), "`params` is a duplicate key"),
         (r#""params":{"name":"served_add"},"id":[1],"method":"tools/call""#, json!(null), "`id` must be a string or"),
@@ -88,7 +88,7 @@ fn what_is_wrong_with_a_request_is_told_under_its_id() {
 }
 
 #[test]
-fn a_request_is_answered_however_its_members_are_written() {
+fn a_request_is_answered_whatever_the_order_and_escapes_of_its_members() {
     let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
     let deep = format!(
         r#""deep":{deep},"method":"tools/call","params":{{"deep":{deep},"name":"served_add","args":{{"a":1}}}}"#
@@ -141,7 +141,7 @@ fn a_long_name_or_method_is_not_echoed_whole() {
     }
 }
 
-/// JSON that looks like a message, with anything in its places.
+/// JSON in the shape of a message, with arbitrary values.
 fn near_message() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(null)),
@@ -202,7 +202,7 @@ fn near_message() -> impl Strategy<Value = Value> {
     )
 }
 
-/// What is answered, soon.
+/// The answer, which must come soon.
 fn answered(server: &Server, message: &[u8]) -> Option<Vec<u8>> {
     let peer = Peer::builder().on_notification(|message| {
         assert!(serde_json::from_slice::<Value>(&message).unwrap()["method"].is_string());
@@ -222,7 +222,7 @@ fn answered(server: &Server, message: &[u8]) -> Option<Vec<u8>> {
     answer
 }
 
-/// The answer is one line of JSON, of the right form, and soon.
+/// Checks that the answer is one line of JSON of the right form, and comes soon.
 fn survives(message: &[u8]) {
     for server in [server(), short_server()] {
         let answer = answered(&server, message);
@@ -235,7 +235,7 @@ fn survives(message: &[u8]) {
             assert!(is_flat != is_rpc, "{answer}");
         }
         if serde_json::from_slice::<Value>(message).is_ok() {
-            // What does not begin at once is read with more care, to the same end.
+            // A leading space takes a message off the fast path; the answer must be the same.
             assert_eq!(answer, answered(&server, &[b" ", message].concat()));
         }
     }
@@ -245,17 +245,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_survived(message in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn the_server_survives_any_bytes(message in prop::collection::vec(any::<u8>(), 0..200)) {
         survives(&message);
     }
 
     #[test]
-    fn anything_like_a_message_is_survived(message in near_message()) {
+    fn the_server_survives_anything_like_a_message(message in near_message()) {
         survives(message.to_string().as_bytes());
     }
 
     #[test]
-    fn a_message_with_a_few_wrong_bytes_is_survived(at in 0_usize..150, byte in any::<u8>(), cut in 0_usize..150) {
+    fn the_server_survives_a_message_with_a_few_wrong_bytes(at in 0_usize..150, byte in any::<u8>(), cut in 0_usize..150) {
         let mut message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": { "name": "served_add", "arguments": { "a": 1 }, "_meta": meta() } }).to_string().into_bytes();
         let length = message.len();
@@ -265,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn a_request_with_other_members_is_survived(
+    fn the_server_survives_a_request_with_other_members(
         members in prop::collection::vec((0_usize..9, 0_usize..12), 0..7),
     ) {
         let keys = ["jsonrpc", "id", "method", "params", "result", "error", "other", "\\u0069d", "params"];

@@ -1,4 +1,4 @@
-//! Tools of one name.
+//! Tools that share a name.
 
 use mcp_registry::Catalog;
 use mcp_registry::entry::{Call, ToolEntry};
@@ -39,7 +39,7 @@ fn two_tools_of_one_name_are_one_problem_and_a_shared_alias_is_another() {
         assert_eq!(error.problems().len(), problems, "{error}");
         assert!(aliases.iter().all(|alias| error.to_string().contains(&format!("`{alias}`"))), "{error}");
     }
-    // A name that is also a name of its own is reported, whatever else the tools share.
+    // An alias that is the other tool's own name is reported, whatever else the tools share.
     let renamed = |name, aliases: &'static [&'static str], line: u32| -> &'static ToolEntry {
         let origin = Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", line);
         let call = Call::Sync(|_, _, _| Ok(Returned::Nothing));

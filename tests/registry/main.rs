@@ -133,7 +133,7 @@ fn k_5_s3_47_every_tool_is_listed_sorted_by_name() {
 }
 
 #[test]
-fn k_5_s3_48_a_schema_is_had_by_every_name_of_the_tool() {
+fn k_5_s3_48_a_schema_is_found_by_every_name_of_the_tool() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -156,7 +156,7 @@ fn k_5_s3_48_a_schema_is_had_by_every_name_of_the_tool() {
 }
 
 #[test]
-fn s2_14_s3_23_to_s3_27_c19_a_tool_serialises_to_its_registration_entry() {
+fn s2_14_s3_23_to_s3_27_c19_a_tool_serializes_to_its_registration_entry() {
     let entry = serde_json::to_value(registry().get("picture.decide").unwrap()).unwrap();
     let source = entry["metadata"]["source"].as_str().unwrap().to_owned();
     assert!(source.contains("registry/main.rs:"), "{source}");
@@ -190,7 +190,7 @@ fn s2_14_s3_23_to_s3_27_c19_a_tool_serialises_to_its_registration_entry() {
 }
 
 #[test]
-fn s1_48_s2_20_a_tool_is_called_by_every_name() {
+fn s1_48_s2_20_a_tool_can_be_called_by_every_name() {
     for name in ["calc.add", "calc_add", "calc.plus"] {
         assert_eq!(call(name, json!({ "a": 1, "b": 2 })).data, Some(json!({ "result": 3 })));
     }
@@ -212,7 +212,7 @@ fn every_kind_of_return_becomes_a_result() {
 }
 
 #[test]
-fn s1_49_s3_13_s3_14_s3_15_s3_43_what_goes_wrong_has_its_type() {
+fn s1_49_s3_13_s3_14_s3_15_s3_43_each_failure_has_its_error_type() {
     let registry = registry();
     let try_call =
         |name: &str, arguments: Value| block_on(registry.try_call(&ToolCall::new(name, arguments))).unwrap_err();
@@ -254,7 +254,7 @@ fn missing_state_stops_the_build_with_every_tool_and_type() {
             other => panic!("{other}"),
         })
         .collect();
-    // Asked for twice by one tool, but told once a type.
+    // One tool needs it twice, but each type is reported once.
     assert_eq!(states, [("state.count", "registry::Counter"), ("state.count", "registry::Greeting")]);
     assert!(
         error.to_string().contains("`state.count` needs state of type `registry::Counter`; give it with `.state(…)`"),
@@ -285,7 +285,7 @@ fn greeter(text: &'static str) -> Tool {
 }
 
 #[test]
-fn s3_18_s3_44_tools_come_and_go_at_run_time() {
+fn s3_18_s3_44_tools_can_be_registered_and_unregistered_at_run_time() {
     let registry = registry();
     let before = registry.list_registered_tools();
     let tool = greeter("hello").description("Greets.").title("Greet").tag("social").alias("hi").version("2.0.0");
@@ -338,7 +338,7 @@ fn a_tool_with_another_function_or_another_setting_is_another_tool() {
 }
 
 #[test]
-fn a_tool_keeps_its_metrics_and_its_limit_while_others_come_and_go() {
+fn a_tool_keeps_its_metrics_and_its_limit_while_others_are_registered_and_unregistered() {
     let limit = RateLimit::per_minute(1).burst(2);
     let registry = Registry::builder_of(tools![add, mirror]).rate_limit_tool("calc.add", limit).build().unwrap();
     let call = |name: &str, arguments| registry.call_blocking(&ToolCall::new(name, arguments)).error;
@@ -367,7 +367,7 @@ fn the_sections_of_the_documentation_are_kept_by_heading() {
 }
 
 #[test]
-fn s3_41_a_tool_made_at_run_time_is_checked_and_nothing_is_registered_by_halves() {
+fn s3_41_a_tool_created_at_run_time_is_checked_and_registered_completely_or_not_at_all() {
     let registry = registry();
     let refused = |name: &str, schema: Value, version: &str| {
         registry.register(Tool::new(name, schema, |_, _| async {}).version(version)).unwrap_err().to_string()
@@ -411,7 +411,7 @@ fn s3_44_a_different_tool_of_the_same_name_and_place_is_refused() {
 }
 
 #[test]
-fn a_tool_made_at_run_time_fails_with_its_own_error() {
+fn a_tool_created_at_run_time_fails_with_its_own_error() {
     let registry = registry();
     let fails = |_: ToolContext, _: Value| async { Err::<(), _>(ToolError::new("QuotaError", "enough")) };
     registry.register(Tool::new("made.fails", json!({ "type": "object" }), fails)).unwrap();
@@ -437,7 +437,7 @@ fn state_of_one_type_given_twice_is_refused() {
 }
 
 #[test]
-fn names_are_near_if_a_finger_slipped() {
+fn a_mistyped_name_is_met_with_a_suggestion() {
     let near = |name: &str| registry().get(name).unwrap_err().did_you_mean;
     assert_eq!(near("any.fnid"), ["any.find"]);
     assert_eq!(near("add"), ["calc.add"]);
@@ -457,7 +457,7 @@ fn a_subset_has_its_own_tools_and_the_same_state() {
 }
 
 #[test]
-fn tools_by_name_do_no_harm_beside_the_linked_ones() {
+fn a_tool_that_is_both_named_and_linked_is_added_once() {
     let named = Registry::builder_of(tools![add, mirror]).build().unwrap();
     assert_eq!(named.list_registered_tools().len(), 2);
     let both =
@@ -466,7 +466,7 @@ fn tools_by_name_do_no_harm_beside_the_linked_ones() {
 }
 
 #[test]
-fn instructions_that_concern_no_tool_are_refused() {
+fn overrides_that_match_no_tool_are_refused() {
     let error = Registry::builder_of(tools![add])
         .exclude("mcp-tests", "calc.nothing")
         .rename("other", "calc.add", "x.y")
@@ -484,7 +484,7 @@ fn instructions_that_concern_no_tool_are_refused() {
 }
 
 #[test]
-fn names_are_edited_before_anything_is_checked() {
+fn names_are_checked_after_renaming_and_prefixing() {
     let registry = Registry::builder_of(tools![add, mirror])
         .rename("mcp-tests", "calc.add", "maths.sum")
         .prefix("mcp_tests", "my")
@@ -546,7 +546,7 @@ fn a_registry_is_shared_between_threads() {
 }
 
 #[test]
-fn what_a_tool_holds_may_use_the_registry_when_it_is_dropped() {
+fn a_value_held_by_a_tool_can_use_the_registry_in_its_drop() {
     struct Last(Registry);
 
     impl Drop for Last {

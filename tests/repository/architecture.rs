@@ -1,4 +1,4 @@
-//! The floors of `mcp-core` and `mcp-registry`: a folder uses only itself and the folders before it. `ARCHITECTURE.md` lists
+//! The floors of `mcp-core` and `mcp-registry`: a folder uses only itself and the folders below it. `ARCHITECTURE.md` lists
 //! them.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ const FLOORS_OF_CORE: [&str; 13] = [
 const FLOORS_OF_REGISTRY: [&str; 11] =
     ["util", "runtime", "validate", "catalog", "call", "registry", "protocol", "transport", "rmcp", "cli", "testing"];
 
-/// The sources of a crate, its floors, and fewer files than it has.
+/// The sources of a crate, its floors, and a lower bound for the number of its files.
 const CRATES: [(&str, &[&str], usize); 2] =
     [("mcp-core/src", &FLOORS_OF_CORE, 45), ("mcp-registry/src", &FLOORS_OF_REGISTRY, 80)];
 
@@ -57,7 +57,7 @@ fn forbidden(floors: &[&str], sources: &[(String, String)]) -> BTreeSet<String> 
 
 /// The folders and names of the crate's root that a file uses.
 struct Edges {
-    /// The module that is looked at.
+    /// The current module.
     module: Vec<String>,
     targets: BTreeSet<String>,
 }
@@ -114,7 +114,7 @@ impl Edges {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
+pub(crate) fn is_test(attributes: &[syn::Attribute]) -> bool {
     let is_cfg_test = |meta: &syn::Meta| match meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => {
             list.tokens.to_string() == "test" || list.tokens.to_string().starts_with("all (test")
@@ -155,8 +155,8 @@ fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Every source below a folder, but the files of unit tests.
-fn sources(root: &Path) -> Vec<(String, String)> {
+/// Every source below a folder, except for files of unit tests.
+pub(crate) fn sources(root: &Path) -> Vec<(String, String)> {
     let mut left: Vec<PathBuf> = vec![root.to_owned()];
     let mut sources = Vec::new();
     while let Some(path) = left.pop() {
@@ -182,7 +182,7 @@ fn each_folder_uses_only_lower_floors() {
     }
 }
 
-/// What is found in a tree of one file.
+/// The forbidden edges in a tree of one file.
 fn in_file(path: &str, text: &str) -> Vec<String> {
     forbidden(&["low", "middle", "high", ENTRY_POINTS], &[(path.to_owned(), text.to_owned())]).into_iter().collect()
 }
@@ -217,7 +217,7 @@ fn a_use_of_a_higher_floor_is_found_however_it_is_written() {
 }
 
 #[test]
-fn an_entry_point_is_used_by_nobody() {
+fn nothing_may_use_an_entry_point() {
     assert_eq!(in_file("high/a.rs", "use crate::rmcp::x;").len(), 1);
     let floors = ["low", ENTRY_POINTS, "cli"];
     let source = ("cli/mod.rs".to_owned(), "use crate::rmcp::x;".to_owned());
@@ -277,7 +277,7 @@ fn problems(page: &str, crates: &[(&str, &[&str], usize)], exists: impl Fn(&str)
 fn architecture_md_lists_the_floors_and_names_only_files_that_exist() {
     let page = fs::read_to_string(workspace().join("ARCHITECTURE.md")).unwrap();
     let mut problems = problems(&page, &CRATES, |path| workspace().join(path).exists());
-    // The files of `mcp-macros` are too few for floors.
+    // `mcp-macros` has too few files for floors.
     let files = sources(&workspace().join("mcp-macros/src")).into_iter().map(|(path, _)| path);
     let unlisted = files.filter(|path| path != "lib.rs" && !page.contains(&format!("| `{path}` |")));
     problems.extend(unlisted.map(|path| format!("`{path}` of mcp-macros is not listed")));

@@ -1,5 +1,5 @@
-//! The budget: how many names, keys, features and lines a reader has to know. Whoever exceeds a cap removes something or
-//! merges two into one.
+//! The budget: how many names, keys, features and lines a reader has to know. If a change exceeds a cap,
+//! remove something or merge two into one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn is_public(visibility: &syn::Visibility) -> bool {
     matches!(visibility, syn::Visibility::Public(_))
 }
 
-/// The names that a `use` brings in.
+/// The names that a `use` imports.
 fn leaves(tree: &syn::UseTree, found: &mut Vec<String>) {
     match tree {
         syn::UseTree::Path(path) => leaves(&path.tree, found),
@@ -114,7 +114,7 @@ fn is_borrowed(receiver: &syn::Receiver) -> bool {
     matches!(receiver.kind, syn::ReceiverKind::Reference(..))
 }
 
-/// The public methods of a type in a file which take `self` in this way.
+/// The number of public methods of a type that take `self` in this way.
 fn methods(file: &syn::File, of: &str, takes: impl Fn(&syn::Receiver) -> bool) -> usize {
     let mut count = 0;
     for item in &file.items {
@@ -159,7 +159,7 @@ fn the_root_of_mcp_registry_has_at_most_40_names() {
 }
 
 #[test]
-fn a_name_a_module_and_a_glob_are_told_apart() {
+fn a_name_a_module_and_a_glob_are_distinguished() {
     let file = syn::parse_str(
         "pub mod gate; mod call; pub use a::{B, c::{self as D, E}, lint}; use f::G; pub use h::*; #[doc(hidden)] pub use i::J; pub fn k() {} struct L;",
     );
@@ -249,7 +249,7 @@ fn the_sources_have_at_most_24_000_lines_of_code_and_the_macros_1_200() {
 }
 
 #[test]
-fn comments_and_unit_tests_are_no_lines_of_code() {
+fn comments_and_unit_tests_are_not_lines_of_code() {
     assert_eq!(lines_of_code("//! Doc.\n\nfn f() {\n    // why\n    g();\n}\n\n#[cfg(test)]\nmod tests {\n}\n"), 3);
     assert_eq!(lines_of_code("#[cfg(test)]\nmod tests;\n\nfn f() {}\n"), 1);
 }

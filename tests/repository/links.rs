@@ -105,7 +105,7 @@ fn is_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:") || target.contains("::")
 }
 
-/// What is wrong with the links of a page. Of a file, `file` gives the text; of a folder, an empty text.
+/// What is wrong with the links of a page. `file` returns the text of a file, and an empty text for a folder.
 fn problems(path: &str, page: &str, file: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let mut problems = Vec::new();
     for (number, line) in prose(page) {

@@ -1,4 +1,4 @@
-//! What tests of Markdown files share: the tracked files, and the text of a page without its code.
+//! Shared by tests of Markdown files: the tracked files, and the text of a page without its code.
 
 use std::fs;
 use std::path::Path;

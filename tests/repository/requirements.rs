@@ -1,4 +1,4 @@
-//! `requirements.md` and the tests agree: every requirement is shown by a test that there is, or marked as open.
+//! `requirements.md` and the tests agree: every requirement is shown by an existing test, or marked as open.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -172,7 +172,7 @@ fn every_requirement_is_shown_by_a_test_or_marked_as_open() {
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
 }
 
-/// A list in which all is well, with a row in place of another.
+/// A valid list in which one row is replaced.
 fn list_with(id: &str, row: &str) -> String {
     let rows = DOCUMENTS.into_iter().flat_map(|(document, count)| (1..=count).map(move |n| format!("{document}{n}")));
     let rows = rows.map(|other| {
@@ -182,7 +182,7 @@ fn list_with(id: &str, row: &str) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// What is wrong with a list that has such a row, beside a file of tests.
+/// What is wrong with a list that has this row, given a file of tests.
 fn found(row: &str, tests: &str) -> Vec<String> {
     problems(&list_with("S1-2", row), &BTreeMap::from([("tests/a.rs".to_owned(), tests.to_owned())]))
 }

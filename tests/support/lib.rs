@@ -1,4 +1,4 @@
-//! What several tests share: the worked examples of the source documents, arbitrary JSON, and waiting.
+//! Shared by several tests: the worked examples of the source documents, arbitrary JSON, and waiting.
 
 mod wait;
 
@@ -53,7 +53,7 @@ pub fn object() -> impl Strategy<Value = Map<String, Value>> {
     prop::collection::vec((key(), json()), 0..4).prop_map(|entries| entries.into_iter().collect())
 }
 
-/// Keys that meet the fields of the messages now and then.
+/// Keys that sometimes coincide with fields of the messages.
 pub fn key() -> impl Strategy<Value = String> {
     const FIELDS: &[&str] = &[
         "status",

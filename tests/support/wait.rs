@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes that goes well, and than a server waits for anything.
+/// Longer than any successful operation, and than any timeout of a server.
 pub const LONG: Duration = Duration::from_secs(90);
 
 /// The time limit of one wait.
@@ -24,7 +24,7 @@ impl<'a> Limit<'a> {
     }
 }
 
-/// Waits until a condition is met; `what` says which, should it never be.
+/// Waits until a condition is met; `what` describes it in the panic if it never is.
 pub async fn wait_until(what: &str, mut is_met: impl FnMut() -> bool) {
     let limit = Limit::new(what);
     while !is_met() {

@@ -1,4 +1,4 @@
-//! Bytes in and out: stdio and HTTP.
+//! The transports: stdio and HTTP.
 
 mod http;
 mod rmcp_client;

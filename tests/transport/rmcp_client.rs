@@ -1,4 +1,4 @@
-//! rmcp's client, and what it does with a server over whatever transport.
+//! rmcp's client, and what it does with a server over any transport.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use support::{LONG, wait_until};
 use tokio::time::timeout;
 
-/// Keeps what it is told.
+/// Keeps the notifications that it receives.
 #[derive(Clone, Default)]
 pub(crate) struct Told {
     progress: Arc<Mutex<Vec<f64>>>,
@@ -37,12 +37,12 @@ pub(crate) struct Client {
     told: Told,
 }
 
-/// Asks for nothing but the newest version.
+/// Accepts only the newest version.
 pub(crate) fn discover() -> ClientLifecycleMode {
     ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
 }
 
-/// Asks for the newest version, and takes an older one.
+/// Prefers the newest version, and accepts an older one.
 pub(crate) fn auto() -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     ClientLifecycleMode::Auto { preferred_versions, legacy_version: None }
@@ -69,7 +69,7 @@ impl Client {
         self.running.peer_info().unwrap().protocol_version.clone()
     }
 
-    /// How often it was told of changes without having asked for it in the newest way.
+    /// How often it was notified of changes without a subscription.
     pub(crate) fn changes(&self) -> usize {
         self.told.changes.load(Ordering::SeqCst)
     }
@@ -78,7 +78,7 @@ impl Client {
         timeout(LONG, self.running.call_tool(params(tool, &arguments))).await.unwrap()
     }
 
-    /// Begins a call that can be called off.
+    /// Begins a call that can be cancelled.
     pub(crate) async fn begin(&self, tool: &'static str, arguments: Value) -> RequestHandle<RoleClient> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params(tool, &arguments)));
         self.running.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap()
@@ -89,7 +89,7 @@ impl Client {
         tools.into_iter().map(|tool| tool.name.into_owned()).collect()
     }
 
-    /// Lists, calls, fails, and is told of five steps of progress, which a tool makes.
+    /// Lists the tools, calls them, fails a call, and receives five steps of progress.
     pub(crate) async fn works(&self, five_steps: &'static str, arguments: Value) {
         assert!(self.names().await.contains(&"t_add".to_owned()));
         let result = self.call("t_add", json!({ "a": 2, "b": 3 })).await.unwrap();
@@ -118,7 +118,7 @@ impl Client {
         assert_eq!(steps, [1.0, 2.0, 3.0, 4.0, 5.0]);
     }
 
-    /// In the newest version a change is told to whoever listens.
+    /// In the newest version, subscribers are notified of changes.
     pub(crate) async fn hears_of(&self, change: impl Future<Output = ()>) {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let mut subscription = timeout(LONG, self.running.listen(filter)).await.unwrap().unwrap();

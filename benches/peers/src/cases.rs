@@ -87,7 +87,7 @@ fn call(case: &str) -> io::Result<(String, String)> {
     Ok((tool.to_owned(), arguments))
 }
 
-/// Fails unless an answer is what its case expects: nobody is fast by not doing the work.
+/// Fails unless an answer is what its case expects, so that no server wins by not doing the work.
 pub(crate) fn check(case: &str, answer: &[u8]) -> io::Result<()> {
     let answer = String::from_utf8_lossy(answer);
     let result = |result: String| {

@@ -1,4 +1,4 @@
-//! What someone writes without a library: serde, a `match`, and a list of tools that is a string.
+//! The same without a library: serde, a `match`, and a list of tools that is a string.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -190,7 +190,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads much, answers all of it, writes once.
+    /// Reads as much as there is, answers all of it, writes once.
     pub(crate) fn serve_stdio(&self) -> io::Result<()> {
         let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
         let (mut buffer, mut kept, mut out) = (vec![0; 64 * 1024], 0, Vec::new());

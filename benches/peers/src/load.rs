@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::{Amount, cases};
 
-/// A program that is started, and killed if it is still there at the end.
+/// A child process, which is killed if it is still running at the end.
 struct Served(Child);
 
 impl Served {
@@ -49,7 +49,7 @@ pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// Calls a second with so many in flight, or so many calls and then the end of the input.
+/// Calls per second with this many in flight, or this many calls and then the end of the input.
 pub(crate) fn stdio(in_flight: usize, amount: Amount, command: &[&str]) -> io::Result<()> {
     let mut served = Served::start(command, Stdio::piped())?;
     let (mut input, mut output) = served.pipes()?;
@@ -159,7 +159,7 @@ fn resident(process: u32) -> io::Result<u64> {
     crate::number(line.unwrap_or_default().trim().trim_end_matches(" kB"))
 }
 
-/// Calls a second over so many connections.
+/// Calls per second over this many connections.
 pub(crate) fn http(connections: usize, amount: Amount, command: &[&str]) -> io::Result<()> {
     let Amount::Seconds(seconds) = amount else { return Err(io::Error::other("say for how many seconds")) };
     let mut served = Served::start(command, Stdio::null())?;
@@ -202,7 +202,7 @@ fn request() -> Vec<u8> {
     .into_bytes()
 }
 
-/// One connection: a call after the other, until the time is over.
+/// One connection: one call after another, until the time is over.
 async fn client(address: String, until: Instant) -> io::Result<u32> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
@@ -210,7 +210,7 @@ async fn client(address: String, until: Instant) -> io::Result<u32> {
     while Instant::now() < until {
         stream.write_all(&request).await?;
         let mut read = 0;
-        // Every answer of a server is as long as its first.
+        // Every answer of a server is as long as its first one.
         while length.is_none_or(|length| read < length) {
             let bytes = stream.read(&mut buffer[read..]).await?;
             if bytes == 0 {
@@ -227,7 +227,7 @@ async fn client(address: String, until: Instant) -> io::Result<u32> {
     Ok(calls)
 }
 
-/// How long an answer is, if it is complete and right.
+/// The length of an answer, if it is complete and correct.
 fn length_of(answer: &[u8]) -> io::Result<Option<usize>> {
     let text = String::from_utf8_lossy(answer);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return Ok(None) };

@@ -100,7 +100,7 @@ async fn repeat(mut server: impl Exchange, case: &str, amount: Amount) -> io::Re
     Ok(())
 }
 
-/// How many calls fit into a time, as far as the first ones show.
+/// An estimate of how many calls fit into a time, from the first ones.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
 fn calls_in(seconds: f64, calls: u64, since: Instant) -> u64 {
     (seconds / since.elapsed().as_secs_f64() * load::float(calls)).ceil() as u64

@@ -43,7 +43,7 @@ with_parameters!(tools_of_kind inline [#[mcp_tool(module = "calc", inline)]]);
 with_parameters!(tools_of_kind future [#[mcp_tool(module = "calc")] #[allow(clippy::unused_async)] async]);
 with_parameters!(tools_of_kind plain [#[mcp_tool(module = "calc")]]);
 
-/// A server with so many tools of a kind; those that nobody calls are copies of the first under other names.
+/// A server with this many tools of a kind; those that nobody calls are copies of the first one with other names.
 fn server(kind: &str, tools: usize) -> io::Result<Server> {
     let mut entries = match kind {
         "inline" => inline::entries(),

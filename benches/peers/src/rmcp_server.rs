@@ -95,7 +95,7 @@ macro_rules! tools {
         }
 
         impl $server {
-            /// What `#[tool_router]` generates for so many tools.
+            /// What `#[tool_router]` generates for this many tools.
             fn tool_router() -> ToolRouter<Self> {
                 let mut router = Self::called_tools();
                 for filler in FILLERS.get().into_iter().flatten() {

@@ -75,12 +75,12 @@ fn s4_5_s4_8_each_error_has_its_type() {
 }
 
 #[test]
-fn s4_11_bytes_of_another_encoding_do_not_fail() {
+fn s4_11_bytes_that_are_not_of_the_encoding_do_not_fail() {
     assert_eq!(Fixture::new("lossy").read("latin.txt").unwrap(), "zw\u{fffd}lf");
 }
 
 #[test]
-fn no_error_tells_where_the_workspace_is() {
+fn no_error_reveals_the_path_of_the_workspace() {
     let fixture = Fixture::new("quiet");
     for path in ["none.txt", "../secret.txt", "a.txt/b", "."] {
         let error = fixture.read(path).unwrap_err();

@@ -12,13 +12,13 @@ const MAX_KEYS: usize = 1_000;
 /// The size of the largest value, in bytes of JSON.
 const MAX_VALUE_BYTES: usize = 16 << 10;
 
-/// What is remembered.
+/// The stored values.
 #[derive(Debug, Default)]
 pub struct Memory(Mutex<BTreeMap<String, Value>>);
 
 impl Memory {
     fn values(&self) -> MutexGuard<'_, BTreeMap<String, Value>> {
-        // Each change is one step, so that a panic leaves nothing half done.
+        // Each change is a single step, so a panic leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -107,7 +107,7 @@ mod tests {
     use mcp_core::serde_json::json;
 
     #[test]
-    fn what_is_put_is_got_listed_and_deleted() {
+    fn a_value_can_be_put_read_listed_and_deleted() {
         let memory = Memory::default();
         assert!(!put(&memory, "a.1".into(), json!({ "n": 1 })).unwrap().existed);
         assert!(put(&memory, "a.1".into(), json!(2)).unwrap().existed);

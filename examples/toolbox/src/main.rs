@@ -1,4 +1,4 @@
-//! Links the tools of two crates into one program: an MCP server where a host starts it, a command line for people.
+//! Links the tools of two crates into one program: an MCP server for hosts, a command line for people.
 //!
 //! The workspace is the current directory, or `TOOLBOX_ROOT`.
 

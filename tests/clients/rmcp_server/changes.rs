@@ -1,4 +1,4 @@
-//! Tools that come and go while a client is connected.
+//! Tools that are registered and unregistered while a client is connected.
 
 use std::sync::atomic::Ordering;
 
@@ -18,7 +18,7 @@ fn late() -> Tool {
 }
 
 #[tokio::test]
-async fn a_handler_sees_tools_that_come_and_go() {
+async fn clients_of_a_handler_are_notified_of_registered_and_unregistered_tools() {
     let registry = registry();
     let handler = Handler::new(&registry);
     let (one, other) = (
@@ -26,7 +26,7 @@ async fn a_handler_sees_tools_that_come_and_go() {
         connect(handler.clone(), ProtocolVersion::V2025_11_25).await,
     );
     assert!(!one.names().await.contains(&"t_late".to_owned()));
-    // The server has seen the notification by which it is set up.
+    // By now, the server has seen `notifications/initialized`.
     other.call("t_add", json!({ "a": 1 })).await.unwrap();
 
     let changed = registry.clone();
@@ -45,7 +45,7 @@ async fn a_handler_sees_tools_that_come_and_go() {
 }
 
 #[tokio::test]
-async fn who_listens_is_told_of_changes() {
+async fn a_client_that_listens_is_notified_of_changes() {
     let registry = registry();
     let connected = connect(Handler::new(&registry), ProtocolVersion::V2026_07_28).await;
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
@@ -59,7 +59,7 @@ async fn who_listens_is_told_of_changes() {
 }
 
 #[tokio::test]
-async fn a_router_is_made_once() {
+async fn a_router_keeps_the_tools_it_was_created_with() {
     let registry = registry();
     let connected = connect(Own::with(&registry), ProtocolVersion::V2025_11_25).await;
     registry.register(late()).unwrap();

@@ -121,7 +121,7 @@ struct Seen {
     polled: AtomicBool,
 }
 
-/// Waits until it is called off, on the pool.
+/// Waits until it is cancelled, on the pool.
 #[mcp_tool(module = "t", timeout = "50s")]
 fn wait(#[ctx] cx: &ToolContext, #[ctx] seen: &Arc<Seen>) {
     seen.began.notify_one();
@@ -168,7 +168,7 @@ fn registry() -> Registry {
     builder().build().unwrap()
 }
 
-/// A server of one's own, and the tools beside it.
+/// A custom server, with the registry's tools next to its own.
 struct Own {
     tools: ToolRouter<Self>,
 }
@@ -190,11 +190,11 @@ impl Own {
     }
 }
 
-/// What a transport would put beside a request.
+/// What a transport would attach to a request.
 #[derive(Clone)]
 struct Header(&'static str);
 
-/// A server that hands on to the handler.
+/// A server that delegates to the handler.
 struct Around(Handler);
 
 impl ServerHandler for Around {
@@ -210,7 +210,7 @@ impl ServerHandler for Around {
     }
 }
 
-/// Keeps what it is told.
+/// Keeps the notifications that it receives.
 #[derive(Clone, Default)]
 struct Told {
     progress: Arc<Mutex<Vec<ProgressNotificationParam>>>,
@@ -279,7 +279,7 @@ impl Connected {
     }
 }
 
-/// The list as our own server gives it.
+/// The list of our own server.
 async fn own_list(registry: &Registry, version: ProtocolVersion) -> Vec<Value> {
     InMemory::connect(Server::new(registry.clone()), version).await.unwrap().list_tools().await.unwrap()
 }
@@ -317,7 +317,7 @@ async fn a_router_lists_the_tools_beside_its_own() {
 }
 
 #[tokio::test]
-async fn calls_are_answered() {
+async fn calls_return_results_tool_errors_and_protocol_errors() {
     let registry = registry();
     for version in VERSIONS {
         for connected in [connect(Handler::new(&registry), version).await, connect(Own::with(&registry), version).await]
@@ -346,7 +346,7 @@ async fn calls_are_answered() {
 }
 
 #[tokio::test]
-async fn a_handler_takes_every_name_and_knows_the_nearest() {
+async fn a_handler_accepts_every_name_of_a_tool_and_suggests_the_nearest() {
     let connected = connect(Handler::new(registry()), ProtocolVersion::V2025_11_25).await;
     for name in ["t.add", "t_add", "t.plus", "t_plus"] {
         let result = connected.call(name, json!({ "a": 2 })).await.unwrap();
@@ -361,7 +361,7 @@ async fn a_handler_takes_every_name_and_knows_the_nearest() {
 }
 
 #[tokio::test]
-async fn results_lose_nothing() {
+async fn results_are_those_of_our_own_server() {
     let registry = registry();
     for version in VERSIONS {
         let own = InMemory::connect(Server::new(registry.clone()), version).await.unwrap();
@@ -370,7 +370,7 @@ async fn results_lose_nothing() {
             [("t_everything", json!({})), ("t_add", json!({ "a": 1 })), ("t_fail", json!({ "how": "none left" }))]
         {
             let mut expected = own.call_tool(tool, arguments.clone()).await.unwrap().to_value();
-            // Which server it was is for rmcp to say.
+            // rmcp adds its own server info.
             let expected = expected.as_object_mut().unwrap();
             if version.is_stateless() {
                 expected["_meta"].as_object_mut().unwrap().shift_remove("io.modelcontextprotocol/serverInfo");
@@ -393,7 +393,7 @@ async fn results_lose_nothing() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_reaches_the_tool() {
+async fn a_cancellation_reaches_the_tool() {
     for version in VERSIONS {
         let audit = AuditLog::new();
         let seen = Arc::new(Seen::default());
@@ -413,7 +413,7 @@ async fn a_call_that_is_cancelled_reaches_the_tool() {
 }
 
 #[tokio::test]
-async fn progress_is_told_to_who_asks() {
+async fn progress_is_sent_to_clients_that_request_it() {
     let registry = registry();
     for version in VERSIONS {
         for connected in [connect(Handler::new(&registry), version).await, connect(Own::with(&registry), version).await]
@@ -431,7 +431,7 @@ async fn progress_is_told_to_who_asks() {
 }
 
 #[tokio::test]
-async fn log_lines_are_told_as_the_version_asks_for() {
+async fn log_messages_are_sent_as_the_version_requires() {
     let registry = registry();
     let odd = json!([{ "level": "warning", "logger": "t_steps", "data": "something odd" }]);
     let lines = |connected: &Connected| connected.told.lines.lock().unwrap().clone();
@@ -444,7 +444,7 @@ async fn log_lines_are_told_as_the_version_asks_for() {
     connected.call("t_steps", json!({})).await.unwrap();
     wait_until("three log lines", || lines(&connected).len() == 3).await;
 
-    // Each request says it, and otherwise there are none.
+    // Each request sets its level; without one there are no messages.
     for connected in [
         connect(Handler::new(&registry), ProtocolVersion::V2026_07_28).await,
         connect(Own::with(&registry), ProtocolVersion::V2026_07_28).await,
@@ -462,7 +462,7 @@ async fn log_lines_are_told_as_the_version_asks_for() {
 }
 
 #[tokio::test]
-async fn a_tool_knows_of_the_request() {
+async fn a_tool_can_read_the_request() {
     let tools = Tools::new(registry()).options(|request| match request.extensions.get::<Header>() {
         Some(_) => CallOptions::new().caller("ada"),
         None => CallOptions::new(),
@@ -503,7 +503,7 @@ async fn errors_that_are_not_for_the_model_can_be_masked() {
 }
 
 #[tokio::test]
-async fn a_client_that_lacks_something_is_told_as_the_version_asks_for() {
+async fn a_missing_client_capability_is_reported_as_the_version_requires() {
     let registry = registry();
     let connected = connect(Own::with(&registry), ProtocolVersion::V2026_07_28).await;
     let error = connected.protocol_error("t_fail", json!({ "how": "client" })).await;
@@ -513,7 +513,7 @@ async fn a_client_that_lacks_something_is_told_as_the_version_asks_for() {
 }
 
 #[tokio::test]
-async fn a_panic_around_the_tools_is_answered() {
+async fn a_panic_outside_of_a_tool_is_an_internal_error() {
     let tools = Tools::new(registry()).options(|_| panic!("on purpose"));
     let error =
         connect(Own::with(tools), ProtocolVersion::V2025_11_25).await.protocol_error("t_add", json!({ "a": 1 })).await;
@@ -521,7 +521,7 @@ async fn a_panic_around_the_tools_is_answered() {
 }
 
 #[tokio::test]
-async fn a_name_that_both_have_is_refused() {
+async fn a_name_that_both_sides_have_is_refused() {
     /// The tool of the server, by another name.
     fn conflict(name: &'static str, registry: &Registry) -> MergeError {
         let mut own = Own::tool_router();
@@ -552,7 +552,7 @@ async fn a_name_that_both_have_is_refused() {
     let twice = merge(Own::with(&registry).tools, &registry).unwrap_err();
     assert_eq!(twice.conflicts().len(), registry.list_registered_tools().len() - 1, "all but the hidden one");
     assert!(twice.to_string().starts_with("the tools cannot be merged, for "));
-    // A tool that nobody can see is in nobody's way.
+    // A hidden tool conflicts with nothing.
     let mut own = Own::tool_router();
     let mut route = own.map.get("greet").unwrap().clone();
     route.attr.name = "t_hidden".into();

@@ -1,4 +1,4 @@
-//! In which order a client is told, seen line by line.
+//! The order of the messages that a client receives, line by line.
 
 use mcp_registry::rmcp::Handler;
 use rmcp::ServiceExt as _;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::registry;
 
-/// A client that writes lines by hand, set up.
+/// An initialized client that writes its lines by hand.
 async fn by_hand(handler: Handler) -> (BufReader<ReadHalf<DuplexStream>>, WriteHalf<DuplexStream>) {
     let (here, there) = duplex(1 << 16);
     tokio::spawn(async move { handler.serve(there).await.unwrap().waiting().await });
@@ -40,7 +40,7 @@ fn counting() -> Value {
 }
 
 #[tokio::test]
-async fn progress_comes_in_order_and_before_the_answer() {
+async fn progress_arrives_in_order_and_before_the_answer() {
     let (mut read, mut write) = by_hand(Handler::new(registry())).await;
     send(&mut write, counting()).await;
     for done in 1..=100 {
@@ -51,7 +51,7 @@ async fn progress_comes_in_order_and_before_the_answer() {
 }
 
 #[tokio::test]
-async fn who_has_sent_its_last_is_still_answered() {
+async fn a_call_is_answered_after_the_client_has_closed_its_side() {
     let (mut read, mut write) = by_hand(Handler::new(registry())).await;
     send(&mut write, counting()).await;
     write.shutdown().await.unwrap();

@@ -64,7 +64,7 @@ async fn a_long_error_is_shortened() {
 }
 
 #[tokio::test]
-async fn nothing_is_a_short_text() {
+async fn a_tool_without_a_result_answers_done() {
     for version in VERSIONS {
         let result = connect(Handler::new(registry()), version).await.call("t_nothing", json!({})).await.unwrap();
         assert_eq!((text(&result), &result.structured_content), ("done", &None));
@@ -82,7 +82,7 @@ impl ClientHandler for Older {
 }
 
 #[tokio::test]
-async fn an_older_client_gets_the_whole_text_and_no_structure() {
+async fn an_older_client_gets_the_whole_text_and_no_structured_content() {
     let (here, there) = duplex(1 << 16);
     tokio::spawn(async move { Handler::new(registry()).serve(there).await.unwrap().waiting().await });
     let client = timeout(LONG, Older.serve(here)).await.unwrap().unwrap();

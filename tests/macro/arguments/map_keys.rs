@@ -20,7 +20,7 @@ fn a_wrong_key_of_a_map_is_named() {
         let (path, message) = numbers(key, expected);
         expect("keyed", &format!(r#"{{"numbers":[{{}},{{"1":1,"{key}":2}}]}}"#), &[(&path, &message)]);
     }
-    // The value of a good key is blamed as before.
+    // With a valid key, the value is at fault.
     expect(
         "keyed",
         r#"{"colors":{"red":"1"}}"#,

@@ -167,7 +167,7 @@ fn good_arguments_are_read() {
 }
 
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported_at_once() {
     expect(
         "plain",
         r#"{"number":"x","count":300,"more":[1],"flag":1}"#,
@@ -182,7 +182,7 @@ fn all_faults_are_told_at_once() {
 }
 
 #[test]
-fn a_fault_says_what_belongs_there_and_what_came() {
+fn a_fault_says_what_was_expected_and_what_was_received() {
     let fault = &faults("plain", r#"{"number":1.5,"text":"a"}"#)[0];
     assert_eq!((fault.expected.as_str(), fault.got.as_deref()), ("an integer", Some("1.5")));
     expect(
@@ -194,7 +194,7 @@ fn a_fault_says_what_belongs_there_and_what_came() {
 }
 
 #[test]
-fn an_argument_that_stands_twice_is_refused() {
+fn a_duplicate_argument_is_refused() {
     let twice = [("/number", "`number` is given twice; keep one of the two")];
     expect("plain", r#"{"number":1,"text":"a","number":1}"#, &twice);
     expect("plain", r#"{"number":1,"text":"a","n\u0075mber":2}"#, &twice);
@@ -203,12 +203,12 @@ fn an_argument_that_stands_twice_is_refused() {
     }
     expect("renamed", r#"{"a/b~c":1,"old":1}"#, &[("/a~1b~0c", "`a/b~c` is given twice; keep one of the two")]);
     expect("renamed", "{}", &[("/a~1b~0c", "`a/b~c` is missing; add it")]);
-    // The first one is told to be wrong, and nothing is told to be missing.
+    // The first one is reported as wrong, and nothing is reported as missing.
     assert_eq!(messages("plain", r#"{"number":"x","text":"a","number":1}"#).len(), 2);
 }
 
 #[test]
-fn what_is_no_object_is_refused_as_a_whole() {
+fn arguments_that_are_not_a_json_object_are_refused_as_a_whole() {
     let texts = [
         "",
         " ",
@@ -301,7 +301,7 @@ fn a_nested_fault_has_its_path() {
 }
 
 #[test]
-fn a_long_path_ends_early() {
+fn a_long_path_is_cut() {
     let key = "k".repeat(100_000);
     assert_eq!(faults("nested", &format!(r#"{{"filters":[],"by_name":{{"{key}":"x"}}}}"#))[0].path, "/by_name");
     let deep = format!("{}1{}", r#"{"date":"","inner":"#.repeat(100), "}".repeat(100));
@@ -309,7 +309,7 @@ fn a_long_path_ends_early() {
 }
 
 #[test]
-fn what_is_deep_is_refused_and_read_to_its_end() {
+fn deeply_nested_values_are_refused_and_read_to_their_end() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let found = messages("any", &format!(r#"{{"value":{deep}}}"#));
     assert_eq!(found, [("/value".to_owned(), "`value` is nested too deep; flatten it".to_owned())]);
@@ -320,7 +320,7 @@ fn what_is_deep_is_refused_and_read_to_its_end() {
 }
 
 #[test]
-fn what_is_large_is_read_but_not_repeated() {
+fn large_values_are_read_but_not_repeated_in_errors() {
     let text = "é".repeat(500_000);
     let read = call("plain", &format!(r#"{{"number":1,"text":"{text}"}}"#)).unwrap();
     assert_eq!(read[1], text);
@@ -374,7 +374,7 @@ fn nothing_of_a_secret_is_repeated() {
 }
 
 #[test]
-fn constraints_are_kept_to() {
+fn constraints_are_enforced() {
     let good = [
         "{}",
         r#"{"small":-1}"#,
@@ -505,7 +505,7 @@ fn text() -> impl Strategy<Value = String> {
     )
 }
 
-/// Where we differ on purpose: null for a defaulted argument is its default, which serde refuses.
+/// One deliberate difference: null selects the default of an argument, and serde refuses it.
 fn without_null_tags(text: &str) -> String {
     text.replace("\"tags\":null", "\"tags\":[]")
 }
@@ -527,7 +527,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_brings_it_down(text in "\\PC{0,40}|[{}\\[\\]\",:0-9a-z\\\\ \\n]{0,60}") {
+    fn any_text_is_read_or_refused_without_a_panic(text in "\\PC{0,40}|[{}\\[\\]\",:0-9a-z\\\\ \\n]{0,60}") {
         for name in ["plain", "nested", "login", "bounded", "none"] {
             let _ = call(name, &text);
             let _ = call(name, &format!("{{\"filters\":{text}}}"));
@@ -570,7 +570,7 @@ fn open_struct(#[arg(flatten)] open: Open) -> i64 {
 }
 
 #[test]
-fn c26_a_flattened_struct_takes_what_its_schema_says() {
+fn c26_a_flattened_struct_accepts_what_its_schema_says() {
     let call = |name: &str, json: &str| {
         let entry = mcp_core::entry::entries().find(|entry| entry.name == name).unwrap();
         let mcp_core::entry::Call::Sync(run) = entry.call else { panic!("not sync") };

@@ -143,7 +143,7 @@ fn flattened(outer: Outer) -> usize {
     inner.numbers.len()
 }
 
-/// What a tool is refused for.
+/// Why a tool is refused.
 fn refused(entry: &'static ToolEntry) -> String {
     let error = Registry::builder_of([entry]).build().expect_err(entry.name);
     let [problem] = error.problems() else { panic!("{error}") };
@@ -159,7 +159,7 @@ fn refused(entry: &'static ToolEntry) -> String {
 }
 
 #[test]
-fn a_parameter_with_a_map_whose_key_is_not_one_of_json_is_refused() {
+fn a_parameter_with_a_map_whose_key_json_cannot_hold_is_refused() {
     let all = tools![pairs, nested, tuple, structure, list, data, flat];
     let expected = [
         "the parameter `cells` of `keys.pairs` has a map whose key is a tuple of size 2",
@@ -191,7 +191,7 @@ fn a_map_whose_key_serde_does_not_read_in_a_buffer_is_refused() {
 }
 
 #[test]
-fn a_readable_result_with_a_map_whose_key_is_not_one_of_json_is_refused() {
+fn a_deserializable_result_with_a_map_whose_key_json_cannot_hold_is_refused() {
     let expected = [
         "the result of `keys.returned` has a map whose key is a tuple of size 2",
         "the result of `keys.returned_nested` has a map at `/*/rows/*/Cells/cells` whose key is a tuple of size 2",
@@ -211,7 +211,7 @@ fn written() -> Written {
 }
 
 #[test]
-fn a_result_that_is_only_written_fails_when_it_is_returned() {
+fn a_result_that_is_only_serializable_fails_when_it_is_returned() {
     let registry = Registry::builder_of(tools![written]).build().unwrap();
     let result = registry.call_blocking(&ToolCall::new("keys.written", json!({})));
     let error = result.error.expect("an error").error_message;
@@ -283,7 +283,7 @@ fn beside(beside: Beside) -> Beside {
 }
 
 #[test]
-fn a_map_whose_key_is_read_beside_or_in_a_buffer_is_taken() {
+fn a_map_whose_key_can_be_read_beside_or_in_a_buffer_is_accepted() {
     let registry = Registry::builder_of(tools![beside]).build().unwrap();
     let id = "67e55044-10b1-426f-9247-bb680e5fe0c8";
     let beside = json!({
@@ -330,7 +330,7 @@ fine! {
 }
 
 #[test]
-fn a_map_whose_key_is_one_of_json_is_taken_and_returned() {
+fn a_map_whose_key_json_can_hold_is_accepted_and_returned() {
     for (entry, key) in fine() {
         let registry = Registry::builder_of([entry]).build().unwrap();
         let result = registry.call_blocking(&ToolCall::new(entry.name, json!({ "map": { key: 1 } })));

@@ -1,4 +1,4 @@
-//! Tools that compile and cannot be: found when the registry is built, each with its place, all at once.
+//! Invalid tools that compile: the registry reports all of them when it is built, each with its place.
 
 #![allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools have the form under test")]
 
@@ -108,7 +108,7 @@ fn a_constraint_that_does_not_fit_the_type_is_refused() {
 }
 
 #[test]
-fn s2_16_s3_41_a_schema_that_is_empty_or_no_objects_is_refused() {
+fn s2_16_s3_41_a_schema_that_is_empty_or_not_of_an_object_is_refused() {
     for (entry, expected) in tools![empty, array, flat].into_iter().zip([
         "is empty; write an object schema",
         "does not have `\"type\": \"object\"` at its root",
@@ -120,7 +120,7 @@ fn s2_16_s3_41_a_schema_that_is_empty_or_no_objects_is_refused() {
 }
 
 #[test]
-fn s2_16_an_output_schema_or_a_parameters_schema_that_is_none_is_refused() {
+fn s2_16_an_invalid_schema_of_an_output_or_a_parameter_is_refused() {
     let [output, param] = tools![output, param];
     assert!(
         matches!(problem(output), RegistrationProblem::Schema { which: "output", reason, .. } if reason.starts_with("is empty"))
@@ -143,7 +143,7 @@ fn a_default_or_an_example_that_cannot_become_json_is_refused() {
 }
 
 #[test]
-fn two_tools_of_one_name_in_one_package_are_not_for_the_builder() {
+fn the_builder_cannot_resolve_a_conflict_within_one_package() {
     let twice = tools![twice, twice_more];
     let error = Registry::builder_of(twice).build().unwrap_err().to_string();
     assert!(error.contains("they are in the same package, so the builder cannot tell them apart"), "{error}");
@@ -159,7 +159,7 @@ fn a_name_that_hosts_refuse_is_refused() {
 }
 
 #[test]
-fn everything_is_in_one_report() {
+fn every_problem_is_in_one_report() {
     let here = |entry: &&ToolEntry| entry.origin.module_path.starts_with(module_path!());
     let error = Catalog::from_entries(entries().filter(here)).unwrap_err();
     assert_eq!(error.problems().len(), 25);

@@ -1,4 +1,4 @@
-//! State that is given with an `Arc` and wanted without one, and the other way round.
+//! State that is given with an `Arc` and needed without one, and vice versa.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn state_that_differs_by_an_arc_is_named() {
 }
 
 #[test]
-fn a_context_made_by_hand_names_it_too() {
+fn a_context_built_by_hand_names_the_arc_too() {
     let mcp_registry::entry::Call::Sync(call) = tools![plain][0].call else { panic!("it is a plain function") };
     let cx = ToolContext::for_test().with_state(Arc::new(Database(1)));
     let error = call(&cx, mcp_registry::entry::Input::new("{}"), &mut Vec::new()).unwrap_err();

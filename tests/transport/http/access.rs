@@ -1,4 +1,4 @@
-//! Who is let in, by host, origin and token; and which addresses are served at all.
+//! Access by host, origin and token, and the addresses that can be served.
 
 use mcp_registry::error::TransportError;
 use mcp_registry::{Http, Server, serve_http};
@@ -9,7 +9,7 @@ use super::served::{Log, Served, builder};
 use super::wire::{Ask, VERSIONS, call, in_version};
 
 #[test]
-fn d2_a_page_from_elsewhere_is_refused() {
+fn d2_a_page_of_another_origin_is_refused() {
     let served = Served::with(|http| http.allow_origin("https://app.example"));
     for version in VERSIONS {
         let list = in_version(version, "tools/list", json!({}));
@@ -42,7 +42,7 @@ fn d2_a_page_from_elsewhere_is_refused() {
 }
 
 #[test]
-fn an_origin_of_any_scheme_can_be_allowed_by_name() {
+fn an_origin_with_any_scheme_can_be_allowed_by_name() {
     let served = Served::with(|http| http.allow_origin("app-shell://localhost").allow_host("tools.example"));
     let list = in_version("2026-07-28", "tools/list", json!({}));
     for (origin, status) in [
@@ -91,7 +91,7 @@ fn what_a_browser_sends_for_another_site_is_refused_unless_its_origin_is_allowed
 }
 
 #[test]
-fn a_stream_is_opened_only_for_who_asks_for_events_by_name() {
+fn a_stream_is_opened_only_if_accept_names_event_streams() {
     let served = Served::start();
     let status = |accept: Option<&str>| {
         let get = Ask::new("GET").with("MCP-Protocol-Version", "2025-11-25");
@@ -110,7 +110,7 @@ fn a_stream_is_opened_only_for_who_asks_for_events_by_name() {
 }
 
 #[test]
-fn d2_only_names_of_this_machine_lead_here() {
+fn d2_only_local_host_names_are_accepted() {
     let served = Served::start();
     let port = served.address.port();
     for version in VERSIONS {
@@ -165,8 +165,8 @@ fn more_hosts_can_be_allowed() {
 }
 
 #[test]
-fn d4_d20_a_token_is_asked_for() {
-    // As it is read from a file.
+fn d4_d20_a_token_is_required() {
+    // With a line break, as read from a file.
     let served = Served::with(|http| http.token("s3cret-token\n").token("other"));
     for version in VERSIONS {
         let add = call(version, "t_add", json!({ "a": 1, "b": 1 }));
@@ -212,7 +212,7 @@ fn refused(address: &str, set: impl FnOnce(Http) -> Http) -> Option<String> {
 }
 
 #[test]
-fn d3_what_others_can_reach_is_served_only_to_those_who_are_known() {
+fn d3_an_address_that_others_can_reach_needs_a_token_or_external_authentication() {
     let message = refused("0.0.0.0:0", |http| http).unwrap();
     assert!(message.contains("0.0.0.0:") && message.contains("set a token"), "{message}");
     assert_eq!(refused("0.0.0.0:0", |http| http.token("s3cret")), None);
@@ -227,7 +227,7 @@ fn d3_what_others_can_reach_is_served_only_to_those_who_are_known() {
 }
 
 #[test]
-fn s1_23_who_has_no_token_gets_an_authentication_error() {
+fn s1_23_a_request_without_a_token_gets_an_authentication_error() {
     let served = Served::with(|http| http.token("s3cret-token"));
     for version in VERSIONS {
         let error = served.ask(&call(version, "t_add", json!({ "a": 1, "b": 1 }))).json()["error"].clone();
@@ -236,7 +236,7 @@ fn s1_23_who_has_no_token_gets_an_authentication_error() {
 }
 
 #[test]
-fn s3_43_what_cannot_be_served_is_a_transport_error() {
+fn s3_43_an_address_that_cannot_be_served_is_a_transport_error() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = || Server::new(builder(&Log::new()).build().unwrap());
     runtime.block_on(async {

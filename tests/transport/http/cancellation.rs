@@ -1,4 +1,4 @@
-//! What could be done to a server over HTTP that nobody expects.
+//! Cancellation of calls and of the server, over HTTP.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use support::wait_until_blocking;
 use tokio::net::TcpListener;
 
 static RUNS: AtomicUsize = AtomicUsize::new(0);
-static CALLED_OFF: AtomicBool = AtomicBool::new(false);
+static IS_CANCELLED: AtomicBool = AtomicBool::new(false);
 
 /// Takes its time where it is called.
 #[mcp_tool(module = "holes")]
@@ -24,7 +24,7 @@ async fn slow(#[arg(default)] waits: bool) -> usize {
         return 0;
     }
     let runs = RUNS.fetch_add(1, Ordering::SeqCst);
-    wait_until_blocking("the call is cancelled", || CALLED_OFF.load(Ordering::SeqCst));
+    wait_until_blocking("the call is cancelled", || IS_CANCELLED.load(Ordering::SeqCst));
     runs
 }
 
@@ -34,7 +34,7 @@ impl Observer for Nobody {
     fn observe(&self, _: &CallRecord<'_>) {}
 }
 
-/// Serves on a thread of its own, which a tool may block.
+/// Serves on a separate thread, which a tool may block.
 fn serve(app: axum::Router) -> SocketAddr {
     let (send, address) = mpsc::channel();
     thread::spawn(move || {
@@ -62,7 +62,7 @@ fn answer(mut stream: TcpStream) -> String {
 }
 
 #[test]
-fn a_call_that_is_called_off_is_not_made_again() {
+fn a_cancelled_call_is_not_run_again() {
     let app = Http::new(Server::new(Registry::builder_of(tools![slow]).observer(Nobody).build().unwrap())).router();
     let (one, other) = (serve(app.clone()), serve(app));
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
@@ -73,20 +73,20 @@ fn a_call_that_is_called_off_is_not_made_again() {
         let params = json!({ "name": "holes_slow", "arguments": { "waits": waits } });
         send(one, &session, &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
     };
-    // After a quick call, the next one is polled before it can wait.
+    // After a quick call, the next one is polled inline first.
     assert!(answer(call(6, false)).contains(r#""result":0"#));
     let call = call(7, true);
     wait_until_blocking("the call begins", || RUNS.load(Ordering::SeqCst) > 0);
     let off = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
     assert!(answer(send(other, &session, &off)).starts_with("HTTP/1.1 202 "));
-    CALLED_OFF.store(true, Ordering::SeqCst);
+    IS_CANCELLED.store(true, Ordering::SeqCst);
     let answer = answer(call);
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\n:\n\n"), "{answer}");
     assert_eq!(RUNS.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn a_server_ends_with_its_token() {
+async fn a_server_stops_when_its_token_is_cancelled() {
     let token = CancelToken::new();
     let http = Http::new(Server::new(Registry::builder_of(tools![slow]).build().unwrap())).stop_with(token.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

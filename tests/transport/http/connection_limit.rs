@@ -1,4 +1,4 @@
-//! More connections than may be open, and clients that send slowly.
+//! Too many connections, and clients that send slowly.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -9,10 +9,10 @@ use serde_json::json;
 use super::served::Served;
 use super::wire::{Ask, Wire, call, modern};
 
-/// Longer than it takes to make room, and shorter than an idle connection is kept for its own sake.
+/// Longer than it takes to make room, and shorter than the timeout of idle connections.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Whether a client with a connection of its own is answered soon.
+/// Whether a client on a new connection is answered soon.
 pub(crate) fn is_answered_soon(address: std::net::SocketAddr) -> bool {
     let (send, answered) = channel();
     thread::spawn(move || {
@@ -23,7 +23,7 @@ pub(crate) fn is_answered_soon(address: std::net::SocketAddr) -> bool {
 }
 
 #[test]
-fn connections_without_a_request_make_room_for_others() {
+fn connections_without_a_request_are_closed_to_make_room() {
     let served = Served::with(|http| http.max_connections(8));
     let bytes = modern("tools/list", json!({})).bytes();
     let mut oldest = served.wire();
@@ -47,7 +47,7 @@ fn connections_without_a_request_make_room_for_others() {
 }
 
 #[test]
-fn no_request_in_flight_is_given_up_for_others() {
+fn no_request_in_flight_is_dropped_to_make_room() {
     let served = Served::with(|http| http.max_connections(3));
     let (mut call_wire, mut stream, mut body) = (served.wire(), served.wire(), served.wire());
     call_wire.send(call("2026-07-28", "t_wait", json!({})).bytes());

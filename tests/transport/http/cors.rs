@@ -1,4 +1,4 @@
-//! Pages of other origins: what their browsers are told.
+//! Pages of other origins: the CORS headers for their browsers.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::wire::{Ask, Reply, call, in_version, modern};
 
 const PAGE: &str = "https://app.example";
 
-/// What a browser sends before a request of a page: no token, and no body.
+/// A preflight request as a browser sends it: no token, and no body.
 fn preflight(origin: &str) -> Ask {
     Ask::new("OPTIONS")
         .with("Origin", origin)
@@ -53,7 +53,7 @@ fn a_preflight_of_an_allowed_page_is_answered_without_a_token() {
 }
 
 #[test]
-fn other_pages_are_told_nothing() {
+fn other_pages_get_no_cors_headers() {
     let served = served();
     for origin in ["https://evil.example", "https://app.example.evil.example", "http://app.example", "null", ""] {
         let reply = served.ask(&preflight(origin));
@@ -62,7 +62,7 @@ fn other_pages_are_told_nothing() {
         let reply = served.ask(&list);
         assert_eq!((reply.status, headers(&reply), reply.header("vary")), (403, vec![], Some("Origin")), "{origin}");
     }
-    // Pages of this machine are answered, and cannot read the answer unless they are allowed by name.
+    // Local pages are answered, but cannot read the answer unless they are allowed by name.
     let local = modern("tools/list", json!({})).with("Authorization", "Bearer secret");
     let reply = served.ask(&local.with("Origin", "http://localhost:5173"));
     assert_eq!((reply.status, headers(&reply)), (200, vec![]));
@@ -106,7 +106,7 @@ fn an_allowed_page_reads_answers_of_all_kinds() {
 }
 
 #[test]
-fn without_origins_nothing_is_said_of_them() {
+fn without_allowed_origins_there_are_no_cors_headers() {
     let served = Served::start();
     for origin in [PAGE, "http://localhost:5173"] {
         let reply = served.ask(&preflight(origin));

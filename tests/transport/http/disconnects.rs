@@ -1,4 +1,4 @@
-//! Clients that go before they are answered (D18).
+//! Clients that disconnect before they are answered (D18).
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn ask(version: &str, tool: &str, told: bool) -> Ask {
     if told { call_told(version, tool, json!({})) } else { call(version, tool, json!({})) }
 }
 
-/// A call that is under way; its first event has come, if it has any.
+/// A call in flight; its first event has arrived, if it has any.
 fn begin(served: &Served, ask: &Ask, told: bool) -> Wire {
     let mut wire = served.wire();
     wire.send(ask.bytes());
@@ -24,7 +24,7 @@ fn begin(served: &Served, ask: &Ask, told: bool) -> Wire {
 }
 
 #[test]
-fn d18_in_the_newest_version_a_client_that_goes_has_called_its_request_off() {
+fn d18_in_the_newest_version_disconnecting_cancels_the_request() {
     for (tool, told) in TOOLS {
         let served = Served::start();
         let wire = begin(&served, &ask("2026-07-28", tool, told), told);
@@ -36,7 +36,7 @@ fn d18_in_the_newest_version_a_client_that_goes_has_called_its_request_off() {
 }
 
 #[test]
-fn d18_in_the_older_versions_a_client_that_goes_has_not() {
+fn d18_in_the_older_versions_disconnecting_does_not_cancel_the_request() {
     for version in OLDER {
         for (tool, told) in TOOLS {
             for in_session in [false, true] {
@@ -46,7 +46,7 @@ fn d18_in_the_older_versions_a_client_that_goes_has_not() {
                     ask = ask.with("Mcp-Session-Id", served.session(version));
                 }
                 drop(begin(&served, &ask, told));
-                // The server has seen that it is gone once it has answered others.
+                // By the time it has answered others, the server has noticed the disconnect.
                 for _ in 0..20 {
                     served.is_well();
                 }
@@ -59,7 +59,7 @@ fn d18_in_the_older_versions_a_client_that_goes_has_not() {
 }
 
 #[test]
-fn d18_who_is_gone_can_still_call_its_request_off_by_its_session() {
+fn d18_a_client_that_disconnected_can_cancel_its_request_in_its_session() {
     let served = Served::start();
     let id = served.session("2025-11-25");
     for (number, (tool, told)) in TOOLS.into_iter().enumerate() {
@@ -75,7 +75,7 @@ fn d18_who_is_gone_can_still_call_its_request_off_by_its_session() {
 }
 
 #[test]
-fn d18_only_the_call_of_the_client_that_goes_is_called_off() {
+fn d18_only_the_call_of_the_client_that_disconnects_is_cancelled() {
     let served = Served::start();
     let mut wires: Vec<Wire> = (0..10)
         .map(|number| {
@@ -95,7 +95,7 @@ fn d18_only_the_call_of_the_client_that_goes_is_called_off() {
 }
 
 #[test]
-fn a_place_of_a_client_that_is_gone_is_free_again() {
+fn a_client_that_disconnects_frees_its_place() {
     let served = Served::with(|http| http.max_in_flight(1).max_streams(1));
     for _ in 0..5 {
         for (tool, told) in TOOLS {
@@ -118,7 +118,7 @@ fn a_place_of_a_client_that_is_gone_is_free_again() {
 }
 
 #[test]
-fn a_client_that_never_reads_holds_up_nobody_else() {
+fn a_client_that_never_reads_does_not_delay_others() {
     let served = Served::start();
     let text = "x".repeat(3_000_000);
     let mut wires: Vec<Wire> = (0..8).map(|_| served.wire()).collect();

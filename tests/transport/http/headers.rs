@@ -1,4 +1,4 @@
-//! The headers that repeat what a message says (D12 to D14, E18).
+//! The headers that repeat parts of the message (D12 to D14, E18).
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn add() -> Ask {
 }
 
 #[test]
-fn d13_the_method_is_repeated() {
+fn d13_the_method_header_must_repeat_the_method() {
     let served = Served::start();
     for (header, status) in [
         ("tools/call", 200),
@@ -37,7 +37,7 @@ fn d13_the_method_is_repeated() {
 }
 
 #[test]
-fn d13_the_name_is_repeated() {
+fn d13_the_name_header_must_repeat_the_name() {
     let served = Served::start();
     for (header, status) in [
         ("t_add", 200),
@@ -60,7 +60,7 @@ fn d13_the_name_is_repeated() {
 }
 
 #[test]
-fn d14_a_value_may_be_encoded() {
+fn d14_a_header_value_may_be_encoded_as_base64() {
     let served = Served::start();
     for (header, status) in [
         ("=?base64?dF9hZGQ=?=", 200),
@@ -80,7 +80,7 @@ fn d14_a_value_may_be_encoded() {
         assert_eq!(reply.status, status, "{header}");
         assert!(status == 200 || reply.code() == -32020, "{header}");
     }
-    // Half a marker is no marker.
+    // Half a marker is not a marker.
     for name in ["=?base64?dF9hZGQ=", "dF9hZGQ=?=", "=?base64?="] {
         let reply = served.ask(&call("2026-07-28", name, json!({})));
         assert_eq!(reply.refusal(), (200, -32602), "the header fits, and there is no such tool: {name}");
@@ -121,7 +121,7 @@ fn e18_a_header_is_checked_for_a_tool_that_is_registered_later() {
 }
 
 #[test]
-fn d14_e18_arguments_are_repeated() {
+fn d14_e18_parameter_headers_must_repeat_the_arguments() {
     let served = Served::start();
     for (arguments, headers) in [
         (json!({}), &[][..]),
@@ -180,7 +180,7 @@ fn d14_e18_arguments_are_repeated() {
 }
 
 #[test]
-fn e18_no_spelling_of_an_argument_gets_past_its_header() {
+fn e18_no_spelling_of_an_argument_bypasses_its_header() {
     let served = Served::start();
     let raw = |arguments: &str, header: Option<&str>| {
         let ask = call("2026-07-28", "t_mirrored", json!("ARGUMENTS"));
@@ -194,7 +194,7 @@ fn e18_no_spelling_of_an_argument_gets_past_its_header() {
     };
     let seen = |arguments: &str, header: Option<&str>| {
         let reply = raw(arguments, header);
-        // Refused, or not made.
+        // Refused, or not called.
         (reply.status == 200 && reply.json()["result"]["isError"] == false).then(|| reply.result().to_string())
     };
     assert!(seen(r#"{"region":"eu"}"#, Some("eu")).is_some());
@@ -206,7 +206,7 @@ fn e18_no_spelling_of_an_argument_gets_past_its_header() {
     }
     assert_eq!(seen(r#"{"area":"eu"}"#, None), None, "an alias");
     assert_eq!(seen(r#"{"area":"eu"}"#, Some("us")), None, "an alias");
-    // What cannot be read as a whole, and may be read in parts.
+    // Messages that cannot be parsed as a whole, but perhaps in parts.
     for depth in 120..140 {
         let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(seen(&format!(r#"{{"region":"eu","anything":{deep}}}"#), None), None, "{depth} levels");

@@ -1,4 +1,4 @@
-//! What callers read of an error, by who wrote it and how it was called: the table in the documentation of `#[mcp_tool]`.
+//! What callers read of an error depends on its author and the transport: the table in the documentation of `#[mcp_tool]`.
 
 use std::io;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::service::{ask, value};
 use super::wire::{VERSIONS, call, modern, older};
 
-/// What callers are looking for.
+/// The text to look for in what callers read.
 const WORDS: &str = "disk 7 is full";
 
 fn io_error() -> io::Error {
@@ -108,7 +108,7 @@ async fn late() {
     tokio::time::sleep(Duration::from_secs(60)).await;
 }
 
-/// The rows of the table, with the tools that fail in that way and the words that their callers are looking for.
+/// The rows of the table, with the tools that fail in that way and the text that their messages have.
 const ROWS: [(&str, &[(&str, &str)]); 8] = [
     (
         "`ToolError::new(…)`, also by `From<YourError> for ToolError` or `ToolResult::failure`",

@@ -1,4 +1,4 @@
-//! What becomes of each kind of message, in each version.
+//! Each kind of message, in each version.
 
 use mcp_registry::stdio::serve_lines;
 use mcp_registry::{CallOptions, Server};
@@ -31,7 +31,7 @@ fn d1_d6_a_request_is_answered_as_json() {
 }
 
 #[test]
-fn d1_there_is_one_path_and_what_it_does_not_answer_is_told() {
+fn d1_there_is_one_path_and_other_methods_are_not_allowed() {
     let served = Served::start();
     for method in ["PUT", "PATCH", "OPTIONS", "TRACE", "FOO"] {
         let reply = served.ask(&Ask::new(method));
@@ -55,7 +55,7 @@ fn d1_there_is_one_path_and_what_it_does_not_answer_is_told() {
 }
 
 #[test]
-fn a_message_is_sent_as_json() {
+fn a_message_must_be_sent_as_json() {
     let served = Served::start();
     for version in VERSIONS {
         let list = in_version(version, "tools/list", json!({}));
@@ -78,7 +78,7 @@ fn a_message_is_sent_as_json() {
 }
 
 #[test]
-fn d6_an_answer_comes_in_a_form_that_is_accepted() {
+fn d6_an_answer_has_a_form_that_the_client_accepts() {
     let served = Served::start();
     for version in VERSIONS {
         let add = call(version, "t_add", json!({ "a": 2, "b": 3 }));
@@ -105,9 +105,9 @@ fn d6_an_answer_comes_in_a_form_that_is_accepted() {
             assert_eq!(reply.refusal(), (406, -32600), "{accept}");
         }
     }
-    // A stream is nothing else.
+    // A stream has no other form.
     assert_eq!(served.ask(&Ask::new("GET").with("Accept", "application/json")).refusal(), (406, -32600));
-    // A progress token is for nothing where no events are taken.
+    // A progress token has no effect if events are not accepted.
     for version in VERSIONS {
         let steps =
             super::wire::call_told(version, "t_steps", json!({ "count": 3 })).with("Accept", "application/json");
@@ -125,7 +125,7 @@ fn d5_a_notification_is_accepted_without_a_body() {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/unheard-of","params":{"a":[]}}"#,
             r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"t_panic"}}"#,
-            // What a server asks for is answered so.
+            // Responses to requests of a server are accepted, too.
             r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}"#,
         ] {
@@ -146,7 +146,7 @@ fn d5_a_notification_is_accepted_without_a_body() {
 }
 
 #[test]
-fn a1_a2_a4_what_is_no_message_is_refused() {
+fn a1_a2_a4_a_body_that_is_not_a_message_is_refused() {
     let served = Served::start();
     for version in VERSIONS {
         for (message, code) in [
@@ -189,7 +189,7 @@ fn d15_b12_an_unknown_method_is_not_found_in_the_newest_version_alone() {
 }
 
 #[test]
-fn f2_f3_f4_f5_what_goes_wrong_in_a_call_is_an_answer() {
+fn f2_f3_f4_f5_a_failed_call_is_an_answer_with_status_200() {
     let served = Served::start();
     for version in VERSIONS {
         let unknown = served.ask(&call(version, "t_ad", json!({})));
@@ -225,7 +225,7 @@ fn b9_d15_a_capability_that_the_client_lacks_is_refused() {
 }
 
 #[test]
-fn b6_b7_d12_d15_each_request_of_the_newest_version_carries_its_own() {
+fn b6_b7_d12_d15_each_request_of_the_newest_version_carries_its_version_and_capabilities() {
     let served = Served::start();
     let ask = |meta: Value, header: Option<&str>| {
         let params = json!({ "_meta": meta });
@@ -273,7 +273,7 @@ fn b6_b7_d12_d15_each_request_of_the_newest_version_carries_its_own() {
 }
 
 #[test]
-fn d11_an_older_version_that_is_not_spoken_is_refused() {
+fn d11_an_older_version_that_is_not_supported_is_refused() {
     let served = Served::start();
     for header in ["2024-11-05", "1999-01-01", "nonsense", "", "2025-11-25, 2025-06-18"] {
         let list = older("tools/list", &json!({})).with("MCP-Protocol-Version", header);
@@ -292,7 +292,7 @@ fn d11_an_older_version_that_is_not_spoken_is_refused() {
 }
 
 #[test]
-fn b2_an_older_version_is_agreed_on() {
+fn b2_initialize_agrees_on_an_older_version() {
     let served = Served::start();
     for (wanted, given) in [
         ("2025-11-25", "2025-11-25"),
@@ -322,7 +322,7 @@ fn a_tool_that_is_registered_later_is_served() {
 }
 
 #[test]
-fn d15_who_takes_no_events_cannot_listen() {
+fn d15_a_client_that_accepts_no_events_cannot_listen() {
     let listen = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
     let reply = Served::start().ask(&listen.with("Accept", "application/json"));
     assert_eq!(reply.refusal(), (404, -32601));
@@ -343,19 +343,19 @@ fn d7_the_newest_version_has_neither_get_nor_delete() {
 }
 
 #[test]
-fn a_flat_call_is_answered_unless_the_headers_speak_of_something_else() {
+fn a_flat_call_is_answered_unless_its_headers_contradict_it() {
     let served = Served::start();
     let flat = Ask::post(r#"{"tool_name":"t.add","arguments":{"a":1,"b":2}}"#);
     assert_eq!(served.ask(&flat).json()["data"]["result"], 3);
     assert_eq!(served.ask(&flat.clone().with("MCP-Protocol-Version", "2025-06-18")).json()["data"]["result"], 3);
-    // What stands in between may have let it pass by its headers, which a flat call has not.
+    // A proxy may have let the request pass because of these headers, which a flat call does not have.
     let hidden = flat.clone().with("MCP-Protocol-Version", "2026-07-28").with("Mcp-Method", "tools/list");
     assert_eq!(served.ask(&hidden).status, 400);
     assert_eq!(served.ask(&flat.with("MCP-Protocol-Version", "nonsense")).status, 400);
 }
 
 #[test]
-fn s2_28_the_older_methods_answer_with_named_events_where_nothing_else_is_taken() {
+fn s2_28_the_older_methods_answer_with_named_events_if_only_events_are_accepted() {
     let served = Served::start();
     let call = |tool: &str| older("call_tool", &json!({ "tool_name": tool, "args": { "a": 1, "b": 2 } }));
     let list = older("list_tools", &json!({}));
@@ -394,7 +394,7 @@ fn s2_28_the_older_methods_answer_with_named_events_where_nothing_else_is_taken(
 }
 
 #[test]
-fn s3_42_s3_49_one_server_answers_over_stdio_as_over_http() {
+fn s3_42_s3_49_a_server_gives_the_same_answers_over_stdio_and_http() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let log = Log::new();
     let server = Server::new(builder(&log).build().unwrap());

@@ -1,4 +1,4 @@
-//! Served over HTTP: seen from a raw socket, as a service, and by rmcp's client.
+//! The server over HTTP: through a raw socket, as a service, and with rmcp's client.
 
 #![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps, reason = "tools take what they take")]
 

@@ -129,7 +129,7 @@ fn g7_a_batch_sets_the_level_of_its_session() {
     assert_eq!(served.ask(&logs).messages().len(), 3, "two lines and the answer");
 }
 
-/// One client, whose requests go to each of the servers in turn.
+/// One client that sends its requests to the servers in turn.
 struct Balanced<'a> {
     servers: &'a [Served],
     next: std::cell::Cell<usize>,
@@ -170,7 +170,7 @@ fn d8_without_sessions_several_servers_answer_one_client() {
 }
 
 #[test]
-fn d9_with_sessions_another_server_does_not_know_the_client() {
+fn d9_with_sessions_another_server_does_not_know_the_session() {
     let (one, other) = (Served::start(), Served::start());
     let id = one.session("2025-11-25");
     let ping = older("ping", &json!({})).with("Mcp-Session-Id", &id);

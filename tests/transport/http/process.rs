@@ -1,4 +1,4 @@
-//! A program that serves HTTP, and the signals by which it ends.
+//! A program that serves HTTP until it gets a signal.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ impl Program {
         Self::run(&mut Command::new(env!("CARGO_BIN_EXE_http-server")))
     }
 
-    /// A program that may open so many files.
+    /// A program that may open this many files.
     fn with_files(files: u32) -> Self {
         let program = env!("CARGO_BIN_EXE_http-server");
         Self::run(Command::new("sh").args(["-c", &format!("ulimit -n {files} && exec \"$0\""), program]))
@@ -68,7 +68,7 @@ impl Drop for Program {
 }
 
 #[test]
-fn a_signal_under_load_loses_no_request() {
+fn no_request_is_lost_at_a_signal_under_load() {
     for name in ["-TERM", "-INT"] {
         let mut program = Program::start();
         let stopped = Mutex::new(None);
@@ -101,15 +101,15 @@ fn a_long_call_is_answered_after_a_signal() {
 }
 
 #[test]
-fn at_a_second_signal_nothing_is_waited_for() {
+fn a_second_signal_ends_the_program_at_once() {
     let mut program = Program::start();
     let mut wire = program.wire();
     wire.send(call("2025-11-25", "t_slow", json!({ "ms": 100_000 })).bytes());
     program.wait_for("slow began");
     program.signal("-TERM");
-    // Signals that come at one time may be one.
+    // Two simultaneous signals may be merged into one.
     thread::sleep(Duration::from_millis(300));
-    assert!(program.child.try_wait().unwrap().is_none(), "a call is under way");
+    assert!(program.child.try_wait().unwrap().is_none(), "a call is in flight");
     program.signal("-TERM");
     program.wait_for("the end");
     assert!(program.wait().success());
@@ -117,10 +117,10 @@ fn at_a_second_signal_nothing_is_waited_for() {
 }
 
 #[test]
-fn without_a_request_a_signal_ends_it() {
+fn a_signal_ends_an_idle_program() {
     let mut program = Program::start();
     let mut idle = program.wire();
-    // From then on it knows of signals.
+    // From here on, it handles signals.
     assert_eq!(program.wire().ask(&Ask::new("GET").line("GET /health HTTP/1.1")).status, 200);
     program.signal("-TERM");
     program.wait_for("the end");
@@ -128,7 +128,7 @@ fn without_a_request_a_signal_ends_it() {
 }
 
 #[test]
-fn half_sent_requests_lock_nobody_out_where_few_files_may_be_open() {
+fn half_sent_requests_do_not_lock_others_out_when_few_files_may_be_open() {
     let program = Program::with_files(64);
     let half: Vec<Wire> = (0..80)
         .map(|_| {

@@ -1,4 +1,4 @@
-//! Requests that are rejected leave a trace, and guessing a token takes time.
+//! Rejected requests are recorded, and guessing a token is slow.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ impl Write for Written {
     }
 }
 
-/// Keeps the reasons and counts that it is told of, and panics afterwards.
+/// Keeps the reasons and counts of rejections, and panics afterwards.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<(RejectionReason, u64)>>>);
 
@@ -58,7 +58,7 @@ fn lines(audit: &AuditLog, written: &Written) -> Vec<Value> {
 }
 
 #[test]
-fn who_is_not_let_in_is_in_the_audit_and_the_token_is_not() {
+fn rejected_requests_are_in_the_audit_log_and_their_tokens_are_not() {
     let (served, audit, written) = audited(|http| http.token("s3cret").allow_host("tools.example"));
     let list = modern("tools/list", json!({}));
     let known = list.clone().with("Authorization", "Bearer s3cret");
@@ -91,7 +91,7 @@ fn who_is_not_let_in_is_in_the_audit_and_the_token_is_not() {
 }
 
 #[test]
-fn who_meets_a_limit_or_names_the_session_of_another_is_in_the_audit() {
+fn requests_over_a_limit_or_with_the_session_of_another_are_in_the_audit_log() {
     let options = |request: &axum::http::request::Parts| {
         let caller = request.headers.get("x-caller").and_then(|name| name.to_str().ok());
         CallOptions::new().caller(caller.unwrap_or("nobody"))
@@ -135,7 +135,7 @@ async fn status(service: &mut HttpService, token: &str, host: &str) -> StatusCod
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_rejections_is_reported_in_few_and_none_is_left_out() {
+async fn a_flood_of_rejections_is_reported_in_few_records_that_count_all_of_them() {
     let told = Told::default();
     let registry = builder(&Log::new()).observer(told.clone()).build().unwrap();
     let mut service = Http::new(Server::new(registry)).service();
@@ -174,7 +174,7 @@ async fn the_answer_to_a_wrong_token_is_delayed_and_no_other_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_answers_are_delayed_at_a_time() {
+async fn the_number_of_delayed_answers_is_bounded() {
     let service = Http::new(Server::new(builder(&Log::new()).build().unwrap())).token("s3cret").service();
     let started = Instant::now();
     let guess = || {
@@ -197,7 +197,7 @@ async fn only_so_many_answers_are_delayed_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_delays_nothing() {
+async fn a_server_that_stops_delays_no_answer() {
     let stop = mcp_registry::CancelToken::new();
     let server = Server::new(builder(&Log::new()).build().unwrap());
     let mut service = Http::new(server).token("s3cret").stop_with(stop.clone()).service();

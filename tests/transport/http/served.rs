@@ -1,4 +1,4 @@
-//! A server that listens, and the tools that it has.
+//! The server under test, and its tools.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -18,7 +18,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::wire::{Ask, Reply, Wire};
 
-/// What tools tell of themselves, and what they wait for.
+/// A log that tools write to, and a signal that they wait for.
 #[derive(Clone)]
 pub(crate) struct Log(Arc<(Mutex<Vec<String>>, Condvar)>, Arc<watch::Sender<bool>>);
 
@@ -36,14 +36,14 @@ impl Log {
         self.0.0.lock().unwrap().iter().filter(|known| *known == text).count()
     }
 
-    /// Waits until the text was noted so many times.
+    /// Waits until the text was noted this many times.
     pub(crate) fn wait_for(&self, text: &str, times: usize) {
         let enough = |noted: &mut Vec<String>| noted.iter().filter(|known| *known == text).count() < times;
         let (noted, timeout) = self.0.1.wait_timeout_while(self.0.0.lock().unwrap(), LONG, enough).unwrap();
         assert!(!timeout.timed_out(), "`{text}` is not {times} times in {noted:?}");
     }
 
-    /// Lets all go on that wait.
+    /// Releases all tools that wait.
     pub(crate) fn release(&self) {
         self.1.send_replace(true);
     }
@@ -257,7 +257,7 @@ fn lines() -> Handwritten {
     Handwritten { a: [1, 2] }
 }
 
-/// What was put into the request by a layer.
+/// A value that a layer adds to the request.
 #[derive(Clone)]
 pub(crate) struct User(pub(crate) &'static str);
 
@@ -348,7 +348,7 @@ impl Served {
         Wire::open(self.address)
     }
 
-    /// Asks on a connection of its own.
+    /// Sends a request on a new connection.
     pub(crate) fn ask(&self, ask: &Ask) -> Reply {
         self.wire().ask(ask)
     }
@@ -363,7 +363,7 @@ impl Served {
         id
     }
 
-    /// It still does what it is there for.
+    /// Checks that it still answers.
     pub(crate) fn is_well(&self) {
         let reply = self.ask(&super::wire::call("2026-07-28", "t_add", json!({ "a": 2, "b": 3 })));
         assert_eq!((reply.status, reply.result()), (200, json!(5)));
@@ -375,12 +375,12 @@ impl Served {
         }
     }
 
-    /// Waits for its end.
+    /// Waits until it ends.
     pub(crate) fn ended(&self) {
         self.over.lock().unwrap().recv_timeout(LONG).expect("it does not end").unwrap();
     }
 
-    /// Whether it goes on for this long.
+    /// Whether it keeps running for this long.
     pub(crate) fn goes_on(&self, time: Duration) -> bool {
         matches!(self.over.lock().unwrap().recv_timeout(time), Err(RecvTimeoutError::Timeout))
     }

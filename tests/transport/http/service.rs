@@ -1,4 +1,4 @@
-//! The endpoint as a service, without a socket: as it is mounted in a server of one's own.
+//! The endpoint as a service, without a socket, as in an application that mounts it.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -94,7 +94,7 @@ async fn a_router_can_be_merged_into_an_application_with_a_probe_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_probe_can_be_outside_of_a_layer_that_checks_who_asks() {
+async fn a_probe_can_be_outside_of_an_authentication_layer() {
     async fn refuse(_: Request, _: Next) -> StatusCode {
         StatusCode::UNAUTHORIZED
     }
@@ -140,7 +140,7 @@ async fn the_endpoint_can_be_mounted_anywhere() {
 }
 
 #[tokio::test]
-async fn a_request_says_who_calls_and_how_far_it_is_trusted() {
+async fn caller_and_trust_come_from_the_request() {
     let options = |parts: &axum::http::request::Parts| {
         let name = parts.headers.get("x-user").and_then(|name| name.to_str().ok());
         match name {
@@ -163,7 +163,7 @@ async fn a_request_says_who_calls_and_how_far_it_is_trusted() {
 }
 
 #[tokio::test]
-async fn errors_that_come_from_elsewhere_are_masked_unless_someone_says_otherwise() {
+async fn foreign_errors_are_masked_unless_configured_otherwise() {
     let log = Log::new();
     let open = Server::new(builder(&log).mask_errors(false).build().unwrap());
     for (mut service, masked) in [
@@ -181,7 +181,7 @@ async fn errors_that_come_from_elsewhere_are_masked_unless_someone_says_otherwis
 }
 
 #[tokio::test]
-async fn a_server_of_ones_own_that_ends_says_so() {
+async fn a_mounted_endpoint_announces_that_it_stops() {
     let stop = CancelToken::new();
     let mut app = Http::new(server()).stop_with(stop.clone()).router();
     let list = modern("tools/list", json!({}));
@@ -198,7 +198,7 @@ async fn a_server_of_ones_own_that_ends_says_so() {
     let health = ask(&mut app, &Ask::new("GET").line("GET /health HTTP/1.1")).await;
     assert_eq!(health.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(value(health).await, json!({ "status": "stopping" }));
-    // Who comes too late is answered at once.
+    // A late request is answered at once.
     let mut late = ask(&mut app, &listen).await.into_body();
     let mut text = String::new();
     while let Some(part) = frame(&mut late).await {
@@ -207,7 +207,7 @@ async fn a_server_of_ones_own_that_ends_says_so() {
     assert!(text.contains("acknowledged") && text.contains("\"result\""), "{text}");
 }
 
-/// A stream, its first comment or message read.
+/// A stream after its first comment or message.
 async fn opened(service: &mut HttpService, what: &Ask) -> mcp_registry::http::HttpBody {
     let response = ask(service, what).await;
     assert_eq!(response.status(), StatusCode::OK);
@@ -228,7 +228,7 @@ async fn d17_a_silent_stream_is_kept_alive() {
         for _ in 0..3 {
             let started = tokio::time::Instant::now();
             let said = frame(&mut body).await.unwrap();
-            // The greeting may be the first.
+            // The greeting may come first.
             assert_eq!(said, ":\n\n");
             assert!(started.elapsed() <= Duration::from_secs(30), "{:?}", started.elapsed());
         }
@@ -242,7 +242,7 @@ async fn d17_a_silent_stream_is_kept_alive() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_does_not_come_is_not_waited_for_forever() {
+async fn a_message_that_does_not_arrive_times_out() {
     let mut service = Http::new(server()).service();
     let mut never = request(&modern("tools/list", json!({})));
     *never.body_mut() = Body::new(Never);
@@ -251,9 +251,9 @@ async fn a_message_that_does_not_come_is_not_waited_for_forever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_trickles_in_is_not_waited_for_forever() {
+async fn a_message_that_trickles_in_times_out() {
     let mut service = Http::new(server()).service();
-    // Each part comes soon enough, and all of them never do.
+    // Each part arrives in time, but the message never ends.
     for (pause, bytes) in [(1, 1), (20, 1), (29, 1000)] {
         let mut slow = request(&modern("tools/list", json!({})));
         let next = Box::pin(tokio::time::sleep(Duration::from_secs(pause)));
@@ -272,11 +272,11 @@ async fn a_long_message_may_take_its_time() {
     let pause = Duration::from_secs(5);
     let next = Box::pin(tokio::time::sleep(pause));
     *long.body_mut() = Body::new(Trickle { pause, bytes: 200_000, next });
-    // It goes on until it is too long.
+    // It grows until it is too long.
     assert_eq!(service.call(long).await.unwrap().status(), StatusCode::PAYLOAD_TOO_LARGE);
 }
 
-/// Gives so many bytes after each pause, and has no end.
+/// Yields this many bytes after each pause, and never ends.
 struct Trickle {
     pause: Duration,
     bytes: usize,
@@ -298,7 +298,7 @@ impl axum::body::HttpBody for Trickle {
     }
 }
 
-/// Gives nothing, and has no end.
+/// Yields nothing, and never ends.
 struct Never;
 
 impl axum::body::HttpBody for Never {
@@ -314,7 +314,7 @@ impl axum::body::HttpBody for Never {
 }
 
 #[tokio::test]
-async fn a_whole_body_knows_its_length() {
+async fn a_complete_body_has_a_known_length() {
     let mut service = Http::new(server()).service();
     let body = ask(&mut service, &modern("tools/list", json!({}))).await.into_body();
     assert!(body.size_hint().exact().unwrap() > 1000 && !body.is_end_stream());
@@ -323,7 +323,7 @@ async fn a_whole_body_knows_its_length() {
 }
 
 #[test]
-fn whoever_panics_beside_the_tools_takes_down_nothing_but_the_request() {
+fn a_panic_outside_of_a_tool_fails_only_its_request() {
     let options = |parts: &axum::http::request::Parts| {
         assert!(!parts.headers.contains_key("x-panic"), "on purpose");
         CallOptions::new()
@@ -340,7 +340,7 @@ fn whoever_panics_beside_the_tools_takes_down_nothing_but_the_request() {
 }
 
 #[test]
-fn a_path_that_cannot_be_is_told_at_once() {
+fn an_invalid_path_panics_when_it_is_set() {
     for path in ["", "mcp", "http://localhost/mcp", "/health"] {
         let panicked = std::panic::catch_unwind(|| Http::new(server()).path(path)).unwrap_err();
         let message = panicked.downcast_ref::<String>().unwrap();
@@ -349,7 +349,7 @@ fn a_path_that_cannot_be_is_told_at_once() {
 }
 
 #[test]
-fn an_origin_that_no_browser_sends_is_rejected_at_once() {
+fn an_origin_that_no_browser_sends_panics_when_it_is_set() {
     for origin in [
         "*",
         "",

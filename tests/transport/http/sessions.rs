@@ -1,4 +1,4 @@
-//! Sessions of the older versions (D8 to D11), and that the newest has none.
+//! Sessions of the older versions (D8 to D11); the newest version has none.
 
 use std::thread;
 
@@ -30,7 +30,7 @@ fn d8_a_session_begins_with_initialize() {
 }
 
 #[test]
-fn d9_a_session_that_is_not_there_is_not_found() {
+fn d9_an_unknown_session_is_not_found() {
     let served = Served::start();
     let id = served.session("2025-11-25");
     for session in [
@@ -64,7 +64,7 @@ fn d9_a_session_that_is_not_there_is_not_found() {
 }
 
 #[test]
-fn d9_a_session_is_over_when_the_client_ends_it() {
+fn d9_a_client_can_end_its_session() {
     let served = Served::start();
     for version in OLDER {
         let (id, other) = (served.session(version), served.session(version));
@@ -81,7 +81,7 @@ fn d9_a_session_is_over_when_the_client_ends_it() {
 }
 
 #[test]
-fn d9_who_sends_no_session_is_served_as_well() {
+fn d9_the_session_id_is_optional() {
     let served = Served::start();
     served.session("2025-11-25");
     for version in OLDER {
@@ -108,7 +108,7 @@ fn d10_the_newest_version_has_no_sessions() {
 }
 
 #[test]
-fn sessions_can_be_left_out() {
+fn sessions_can_be_switched_off() {
     let served = Served::with(|http| http.sessions(false));
     for version in OLDER {
         let reply = served.ask(&initialize(version));
@@ -121,7 +121,7 @@ fn sessions_can_be_left_out() {
     assert_eq!((reply.status, reply.header("allow")), (405, Some("POST, GET")));
 }
 
-/// The levels of the log lines that come with an answer.
+/// The levels of the log messages that come with an answer.
 fn levels(served: &Served, ask: &Ask) -> Vec<String> {
     let reply = served.ask(ask);
     if !reply.is_events() {
@@ -161,7 +161,7 @@ fn g7_each_session_has_its_own_log_level() {
 }
 
 #[test]
-fn g7_the_newest_version_tells_what_a_request_asks_for() {
+fn g7_in_the_newest_version_each_request_sets_its_log_level() {
     let served = Served::start();
     let logs = |level: Option<&str>| {
         let mut params = json!({ "name": "t_logs" });
@@ -216,7 +216,7 @@ fn a_request_is_cancelled_within_its_session_alone() {
 }
 
 #[test]
-fn d18_a_session_that_is_ended_lets_its_calls_end() {
+fn d18_calls_continue_after_their_session_has_ended() {
     let served = Served::start();
     let id = served.session("2025-11-25");
     let mut wire = served.wire();
@@ -228,7 +228,7 @@ fn d18_a_session_that_is_ended_lets_its_calls_end() {
 }
 
 #[test]
-fn many_sessions_at_once_do_not_mix() {
+fn concurrent_sessions_do_not_mix() {
     let served = Served::start();
     thread::scope(|scope| {
         for number in 0..8 {
@@ -248,7 +248,7 @@ fn many_sessions_at_once_do_not_mix() {
 }
 
 #[test]
-fn d11_a_session_ends_in_no_version_that_is_not_spoken() {
+fn d11_a_session_cannot_be_ended_in_an_unsupported_version() {
     let served = Served::start();
     let id = served.session("2025-11-25");
     let end = Ask::new("DELETE").with("Mcp-Session-Id", &id).with("MCP-Protocol-Version", "1999-01-01");
@@ -256,7 +256,7 @@ fn d11_a_session_ends_in_no_version_that_is_not_spoken() {
     assert_eq!(served.ask(&older("ping", &json!({})).with("Mcp-Session-Id", &id)).status, 200);
 }
 
-/// A server that knows its callers by a header.
+/// A server that identifies its callers by a header.
 fn with_callers() -> Served {
     Served::with(|http| {
         http.call_options(|request| {
@@ -266,7 +266,7 @@ fn with_callers() -> Served {
     })
 }
 
-/// The requests that name a session: each of them in the name of another caller.
+/// One request of every kind that names a session.
 fn named_in(id: &str) -> Vec<Ask> {
     let level = older("logging/setLevel", &json!({ "level": "debug" }));
     let requests = vec![
@@ -279,7 +279,7 @@ fn named_in(id: &str) -> Vec<Ask> {
     requests.into_iter().map(|ask| ask.with("Mcp-Session-Id", id)).collect()
 }
 
-/// Asks for a session that is not there; a stream, which has no end, is not read.
+/// The reply to a request whose session is unknown. Only its first part is read, because a stream never ends.
 fn refused(served: &Served, ask: &Ask) -> Reply {
     let mut wire = served.wire();
     wire.send(ask.bytes());
@@ -289,7 +289,7 @@ fn refused(served: &Served, ask: &Ask) -> Reply {
     reply
 }
 
-/// Begins a session with the headers, and checks that nobody with the other headers can use it.
+/// Begins a session with the first headers, and checks that requests with the other headers cannot use it.
 fn only_its_caller_uses_a_session(served: &Served, own: (&str, &str), others: &[Option<(&str, &str)>]) {
     let reply = served.ask(&initialize("2025-11-25").with(own.0, own.1));
     let id = reply.header("mcp-session-id").expect("a session").to_owned();
@@ -329,7 +329,7 @@ fn a_session_is_unknown_to_every_other_caller() {
 }
 
 #[test]
-fn a_session_is_unknown_to_whoever_has_another_token() {
+fn a_session_is_unknown_to_holders_of_another_token() {
     let served = Served::with(|http| http.token("one").token("two"));
     only_its_caller_uses_a_session(
         &served,
@@ -339,7 +339,7 @@ fn a_session_is_unknown_to_whoever_has_another_token() {
 }
 
 #[test]
-fn a_caller_who_cannot_be_found_out_uses_no_session() {
+fn a_session_cannot_be_used_if_the_caller_cannot_be_determined() {
     let options = |request: &axum::http::request::Parts| {
         assert!(!request.headers.contains_key("x-panic"), "on purpose");
         CallOptions::new()

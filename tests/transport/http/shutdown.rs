@@ -1,4 +1,4 @@
-//! The end of a server: what has come is answered.
+//! Shutdown: received requests are answered.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Mutex;
@@ -10,10 +10,10 @@ use serde_json::json;
 use super::served::Served;
 use super::wire::{Ask, VERSIONS, Wire, call, call_told, modern};
 
-/// How long after the stop a request must still be answered. The server goes on for a little longer than that.
+/// How long after the stop a request must still be answered. The server keeps running a little longer.
 const FAREWELL: Duration = Duration::from_millis(50);
 
-/// A client that asks until it is told to go. What it has written is answered.
+/// A client that sends requests until it is told to stop. Everything it has sent must be answered.
 pub(crate) fn asks_until_told_to_go(
     mut wire: Wire,
     version: &str,
@@ -26,7 +26,7 @@ pub(crate) fn asks_until_told_to_go(
         let written = wire.try_send(ask.bytes());
         let at = Instant::now();
         let Some(reply) = wire.try_reply().filter(|_| written) else {
-            // A client that wakes up too late finds the door closed.
+            // A client that is scheduled too late finds the port closed.
             let stopped = stopped.lock().unwrap().expect("the server has not been stopped");
             assert!(at.duration_since(stopped) > FAREWELL, "request {number} is lost");
             return number;
@@ -64,7 +64,7 @@ fn under_load_every_request_is_answered() {
 }
 
 #[test]
-fn what_is_under_way_is_answered() {
+fn requests_in_flight_are_answered() {
     let mut served = Served::start();
     let mut wires: Vec<(Wire, bool)> = Vec::new();
     for version in VERSIONS {
@@ -77,7 +77,7 @@ fn what_is_under_way_is_answered() {
     }
     served.log.wait_for("began", wires.len());
     served.stop();
-    assert!(served.goes_on(Duration::from_millis(600)), "calls are under way");
+    assert!(served.goes_on(Duration::from_millis(600)), "calls are in flight");
     served.log.release();
     for (mut wire, told) in wires {
         let reply = wire.reply();
@@ -89,12 +89,12 @@ fn what_is_under_way_is_answered() {
 }
 
 #[test]
-fn a_probe_hears_that_the_server_stops() {
+fn the_probe_reports_that_the_server_is_stopping() {
     let mut served = Served::start();
     let health = Ask::new("GET").line("GET /health HTTP/1.1");
     let reply = served.ask(&health);
     assert_eq!((reply.status, reply.json()), (200, json!({ "status": "ok" })));
-    // So that it does not end yet.
+    // Keeps the server from ending.
     let mut busy = served.wire();
     busy.send(call("2026-07-28", "t_wait", json!({})).bytes());
     served.log.wait_for("began", 1);
@@ -121,7 +121,7 @@ fn a_probe_hears_that_the_server_stops() {
 }
 
 #[test]
-fn idle_connections_do_not_hold_up_the_end() {
+fn idle_connections_do_not_delay_the_shutdown() {
     let mut served = Served::start();
     let mut fresh: Vec<Wire> = (0..20).map(|_| served.wire()).collect();
     let mut used = served.wire();
@@ -132,13 +132,13 @@ fn idle_connections_do_not_hold_up_the_end() {
 }
 
 #[test]
-fn who_sends_half_or_does_not_read_does_not_hold_up_the_end() {
+fn clients_that_send_half_or_do_not_read_do_not_delay_the_shutdown() {
     let mut served = Served::start();
     let ask = call("2026-07-28", "t_echo", json!({ "text": "x".repeat(10_000_000) })).bytes();
     let (mut head, mut body, mut reader) = (served.wire(), served.wire(), served.wire());
     head.send(&ask[..30]);
     body.send(&ask[..5_000_000]);
-    // It reads neither its answers nor its events.
+    // Reads neither its answers nor its events.
     reader.send(&ask);
     reader.send(call_told("2026-07-28", "t_steps", json!({ "count": 40_000 })).bytes());
     served.is_well();
@@ -147,7 +147,7 @@ fn who_sends_half_or_does_not_read_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn who_reads_slowly_gets_all_of_the_answer() {
+fn a_client_that_reads_slowly_gets_the_whole_answer() {
     let mut served = Served::start();
     let text = "x".repeat(10_000_000);
     let ask = call("2026-07-28", "t_echo", json!({ "text": text })).with("Connection", "close").bytes();
@@ -156,7 +156,7 @@ fn who_reads_slowly_gets_all_of_the_answer() {
     let (mut part, mut read) = (vec![0; 32 * 1024], 0);
     read += stream.read(&mut part).unwrap();
     served.stop();
-    // For longer than a client is waited for that does not read.
+    // Longer than the server waits for a client that does not read.
     loop {
         match stream.read(&mut part).unwrap() {
             0 => break,
@@ -169,7 +169,7 @@ fn who_reads_slowly_gets_all_of_the_answer() {
 }
 
 #[test]
-fn a_server_that_has_ended_lets_go_of_its_port() {
+fn a_server_that_has_stopped_releases_its_port() {
     let mut served = Served::start();
     served.is_well();
     served.stop();
@@ -178,7 +178,7 @@ fn a_server_that_has_ended_lets_go_of_its_port() {
 }
 
 #[test]
-fn who_connects_under_load_is_answered_as_well() {
+fn clients_that_connect_under_load_are_answered_too() {
     let mut served = Served::start();
     let stopped = Mutex::new(None);
     thread::scope(|scope| {
@@ -205,7 +205,7 @@ fn who_connects_under_load_is_answered_as_well() {
     served.ended();
 }
 
-/// Whether a client that connects after the stop, and asks a little later, is answered.
+/// Whether a client is answered that connects after the stop and sends its request a little later.
 fn a_late_client_is_heard() -> bool {
     let mut served = Served::start();
     served.is_well();
@@ -222,6 +222,6 @@ fn a_late_client_is_heard() -> bool {
 
 #[test]
 fn a_connection_that_was_just_made_is_not_closed_before_its_request() {
-    // On a machine that is busy it may well come too late.
+    // On a busy machine, the request may be too late.
     assert!((0..10).any(|_| a_late_client_is_heard()));
 }

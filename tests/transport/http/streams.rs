@@ -1,4 +1,4 @@
-//! Events: what is told while a request is under way, and to those who listen.
+//! Events: during a request, and for subscribers.
 
 use mcp_registry::Server;
 use mcp_registry::registry::OutputCheck;
@@ -13,7 +13,7 @@ fn steps(messages: &[Value]) -> Vec<u64> {
 }
 
 #[test]
-fn d16_d17_g6_progress_comes_as_events_and_the_answer_last() {
+fn d16_d17_g6_progress_arrives_as_events_and_the_answer_last() {
     let served = Served::start();
     for version in VERSIONS {
         for tool in ["t_steps", "t_pool_steps"] {
@@ -34,7 +34,7 @@ fn d16_d17_g6_progress_comes_as_events_and_the_answer_last() {
 }
 
 #[test]
-fn d16_what_is_told_comes_while_the_call_goes_on() {
+fn d16_events_arrive_while_the_call_is_running() {
     for version in VERSIONS {
         for tool in ["t_step", "t_block_step"] {
             let served = Served::start();
@@ -54,7 +54,7 @@ fn d16_what_is_told_comes_while_the_call_goes_on() {
 }
 
 #[test]
-fn more_progress_than_anyone_reads_is_left_out_and_the_answer_is_not() {
+fn progress_that_is_not_read_in_time_is_dropped_and_the_answer_is_not() {
     let served = Served::start();
     for version in VERSIONS {
         for tool in ["t_steps", "t_pool_steps"] {
@@ -62,14 +62,14 @@ fn more_progress_than_anyone_reads_is_left_out_and_the_answer_is_not() {
             let messages = reply.messages();
             let told = steps(&messages);
             assert!(told.is_sorted() && told.len() <= 40_000);
-            // Nobody can read what is told at once.
+            // The client cannot read events that are sent all at once.
             assert!(tool != "t_steps" || told.len() < 40_000);
             assert_eq!(messages.last().unwrap()["result"]["structuredContent"]["result"], 40_000);
         }
     }
 }
 
-/// Listens as the newest version does.
+/// Subscribes as in the newest version.
 fn listen(served: &Served, id: &Value) -> Wire {
     let ask = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true, "other": true } }));
     let mut message: Value = serde_json::from_slice(&ask.body).unwrap();
@@ -85,7 +85,7 @@ fn listen(served: &Served, id: &Value) -> Wire {
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 #[test]
-fn g2_g3_g4_who_listens_is_acknowledged_told_and_answered_at_the_end() {
+fn g2_g3_g4_a_subscription_is_acknowledged_notified_and_answered_at_the_end() {
     let mut served = Served::start();
     let (mut one, mut other) = (listen(&served, &json!("l")), listen(&served, &json!(7)));
     for (wire, id) in [(&mut one, json!("l")), (&mut other, json!(7))] {
@@ -109,13 +109,13 @@ fn g2_g3_g4_who_listens_is_acknowledged_told_and_answered_at_the_end() {
     let last = one.message().unwrap();
     assert_eq!((&last["id"], &last["result"]["resultType"]), (&json!("l"), &json!("complete")));
     assert_eq!(last["result"]["_meta"][SUBSCRIPTION], "l");
-    assert_eq!(one.message(), None, "nothing is called off besides");
+    assert_eq!(one.message(), None, "nothing else is cancelled");
     assert!(one.is_over());
     served.ended();
 }
 
 #[test]
-fn g3_who_asks_for_nothing_is_told_nothing() {
+fn g3_an_empty_subscription_is_sent_nothing() {
     let mut served = Served::start();
     let mut wire = served.wire();
     wire.send(modern("subscriptions/listen", json!({ "notifications": {} })).bytes());
@@ -130,7 +130,7 @@ fn g3_who_asks_for_nothing_is_told_nothing() {
     }
 }
 
-/// Listens as the older versions do.
+/// Opens a stream as in the older versions.
 fn get(served: &Served, version: &str, session: Option<&str>) -> Wire {
     let ask = Ask::new("GET").with("Accept", "text/event-stream").with("MCP-Protocol-Version", version);
     let ask = match session {
@@ -147,7 +147,7 @@ fn get(served: &Served, version: &str, session: Option<&str>) -> Wire {
 }
 
 #[test]
-fn g1_d7_a_client_of_an_older_version_is_told_of_changes_on_its_stream() {
+fn g1_d7_a_client_of_an_older_version_is_notified_of_changes_on_its_stream() {
     for version in OLDER {
         let mut served = Served::start();
         let id = served.session(version);
@@ -158,7 +158,7 @@ fn g1_d7_a_client_of_an_older_version_is_told_of_changes_on_its_stream() {
             assert_eq!(told["method"], "notifications/tools/list_changed");
             assert!(told["params"].get("_meta").is_none() && told.get("id").is_none());
         }
-        // Nothing of a request comes here.
+        // Nothing that belongs to a request arrives here.
         let reply = served.ask(&call_told(version, "t_steps", json!({ "count": 2 })).with("Mcp-Session-Id", &id));
         assert_eq!(reply.messages().len(), 3);
         served.registry.unregister("t.one");
@@ -189,7 +189,7 @@ fn d7_a_second_stream_of_a_session_ends_the_first() {
 }
 
 #[test]
-fn only_so_many_may_listen() {
+fn the_number_of_streams_is_bounded() {
     let served = Served::with(|http| http.max_streams(2));
     let ask = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
     let mut first = listen(&served, &json!(1));
@@ -209,7 +209,7 @@ fn only_so_many_may_listen() {
 }
 
 #[test]
-fn only_so_many_requests_may_be_under_way() {
+fn the_number_of_requests_in_flight_is_bounded() {
     for version in VERSIONS {
         let served = Served::with(|http| http.max_in_flight(2));
         let (mut one, mut other) = (served.wire(), served.wire());
@@ -230,7 +230,7 @@ fn only_so_many_requests_may_be_under_way() {
 }
 
 #[test]
-fn who_listens_is_not_counted_as_under_way() {
+fn streams_do_not_count_as_requests_in_flight() {
     let served = Served::with(|http| http.max_in_flight(1));
     let mut one = listen(&served, &json!(1));
     assert!(one.message().is_some());
@@ -239,7 +239,7 @@ fn who_listens_is_not_counted_as_under_way() {
 }
 
 #[test]
-fn an_event_is_one_message_however_it_was_written() {
+fn a_message_with_line_breaks_is_one_event() {
     let log = Log::new();
     let quick = Server::new(builder(&log).check_output(OutputCheck::Never).build().unwrap());
     for served in [Served::start(), Served::new(quick, log, |http| http)] {

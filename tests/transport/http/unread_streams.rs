@@ -1,4 +1,4 @@
-//! Streams that nobody reads.
+//! Streams that the client does not read.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -29,7 +29,7 @@ async fn stream(service: &mut HttpService, ask: &Ask) -> HttpBody {
     service.call(request).await.unwrap().into_body()
 }
 
-/// What the stream has to send now.
+/// What the stream sends now.
 async fn sent(body: &mut HttpBody) -> String {
     let mut text = Vec::new();
     poll_fn(|context| {
@@ -43,7 +43,7 @@ async fn sent(body: &mut HttpBody) -> String {
 }
 
 #[tokio::test]
-async fn who_does_not_read_is_told_once_that_the_list_changed() {
+async fn a_client_that_does_not_read_is_notified_once_that_the_list_changed() {
     let registry = registry();
     let mut service = Http::new(Server::new(registry.clone())).service();
     let listen = modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
@@ -64,7 +64,7 @@ async fn who_does_not_read_is_told_once_that_the_list_changed() {
 }
 
 #[tokio::test]
-async fn progress_that_nobody_reads_is_bounded_and_the_answer_comes() {
+async fn unread_progress_is_bounded_and_the_answer_arrives() {
     let mut service = Http::new(Server::new(registry())).service();
     let mut body = stream(&mut service, &call_told("2026-07-28", "t_steps", json!({ "count": 40_000 }))).await;
     let text = sent(&mut body).await;

@@ -1,4 +1,4 @@
-//! Whatever comes over the wire, the server answers as HTTP says, and goes on.
+//! Whatever it receives, the server answers as HTTP requires, and keeps working.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::served::{Log, Served, builder};
 use super::wire::{Ask, VERSIONS, Wire, call, in_version, modern};
 
-/// A server that takes messages of up to so many bytes.
+/// A server that accepts messages of up to this many bytes.
 fn short(bytes: usize) -> Served {
     let log = Log::new();
     let server = Server::new(builder(&log).build().unwrap()).max_message_bytes(bytes);
@@ -61,7 +61,7 @@ fn chunks_may_end_anywhere() {
         wire.send(ask.in_chunks(size));
         assert_eq!(wire.reply().result(), text, "{size}");
     }
-    // Byte by byte, each in a packet of its own, with an extension and a trailer.
+    // Byte by byte, each in its own packet, with an extension and a trailer.
     let mut bytes = ask.clone().with("Transfer-Encoding", "chunked").head();
     for byte in &ask.body {
         bytes.extend_from_slice(b"1;a=b\r\n");
@@ -84,7 +84,7 @@ fn chunks_may_end_anywhere() {
 }
 
 #[test]
-fn a_message_that_ends_before_its_end_is_not_taken_for_one() {
+fn a_truncated_message_is_refused() {
     let served = Served::start();
     let ask = call("2025-11-25", "t_wait", json!({}));
     let bytes = ask.bytes();
@@ -103,17 +103,17 @@ fn a_message_that_ends_before_its_end_is_not_taken_for_one() {
 }
 
 #[test]
-fn a_body_without_a_length_is_none() {
+fn bodies_with_missing_or_contradictory_lengths_are_refused() {
     let served = Served::start();
     let mut wire = served.wire();
     wire.send(Ask::post("").bytes());
     assert_eq!(wire.reply().refusal(), (400, -32700));
-    // More than was announced is another request, and none.
+    // Bytes beyond the announced length are another request, and an invalid one.
     let mut wire = served.wire();
     wire.send(modern("tools/list", json!({})).with("Content-Length", "2").bytes());
     assert_eq!(wire.reply().refusal(), (400, -32700));
     assert!(wire.try_reply().is_none_or(|reply| reply.status == 400));
-    // Two lengths, or a length and chunks, are a way to hide a request.
+    // Two lengths, or a length and chunks, can be used to smuggle a request.
     let list = modern("tools/list", json!({}));
     let mut wire = served.wire();
     wire.send(list.clone().and("Content-Length", "2").and("Content-Length", "3").bytes());
@@ -128,7 +128,7 @@ fn a_body_without_a_length_is_none() {
 }
 
 #[test]
-fn headers_have_bounds() {
+fn headers_and_request_targets_are_bounded_and_checked() {
     let served = Served::start();
     let list = modern("tools/list", json!({}));
     assert_eq!(served.ask(&list.clone().with("X-Long", "x".repeat(50_000))).status, 200);
@@ -168,9 +168,9 @@ fn with_bare_line_feeds(ask: &Ask) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_head_with_a_bare_line_feed_is_refused_wherever_it_stands() {
+fn a_head_with_a_bare_line_feed_anywhere_is_refused() {
     let served = Served::start();
-    // A body may have them.
+    // A body may contain them.
     let mut good = call("2026-07-28", "t_add", json!({ "a": 1, "b": 2 }));
     let message: Value = serde_json::from_slice(&good.body).unwrap();
     good.body = serde_json::to_vec_pretty(&message).unwrap();
@@ -179,7 +179,7 @@ fn a_head_with_a_bare_line_feed_is_refused_wherever_it_stands() {
     let get = Ask::new("GET").line("GET /health HTTP/1.1").bytes();
     for before in [vec![], get, good.bytes(), good.in_chunks(7), good.in_chunks(usize::MAX)] {
         for bad in &bad {
-            // One after the other, in one write, and cut in two in the middle of the head.
+            // One after the other, in one write, and split in the middle of the head.
             for cut in [0, before.len(), before.len() + 10, before.len() + bad.len()] {
                 let bytes = [&before[..], bad].concat();
                 let mut wire = served.wire();
@@ -201,7 +201,7 @@ fn a_head_with_a_bare_line_feed_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn line_feeds_in_bodies_are_none_of_a_head() {
+fn line_feeds_in_bodies_are_accepted() {
     let served = Served::start();
     let mut wire = served.wire();
     let mut ask = call("2026-07-28", "t_add", json!({ "a": 1, "b": 2 }));
@@ -247,7 +247,7 @@ fn odd_requests_are_answered() {
 }
 
 #[test]
-fn http_1_0_is_spoken_too() {
+fn http_1_0_is_supported() {
     let served = Served::start();
     let mut wire = served.wire();
     let line = "POST /mcp HTTP/1.0";
@@ -330,7 +330,7 @@ fn a_refused_request_does_not_spoil_the_next() {
 }
 
 #[test]
-fn deep_nesting_and_long_names_are_survived() {
+fn the_server_survives_deep_nesting_and_long_names() {
     let served = Served::start();
     for depth in [100, 127, 128, 129, 10_000, 1_000_000] {
         let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
@@ -362,7 +362,7 @@ fn deep_nesting_and_long_names_are_survived() {
 }
 
 #[test]
-fn half_open_connections_hold_nobody_up() {
+fn half_open_connections_do_not_delay_others() {
     let served = Served::start();
     let ask = call("2026-07-28", "t_echo", json!({ "text": "x".repeat(100) }));
     let (head, all) = (ask.head(), ask.bytes());
@@ -384,32 +384,32 @@ fn half_open_connections_hold_nobody_up() {
         let reply = wire.ask(&call("2026-07-28", "t_add", json!({ "a": number, "b": 1 })));
         assert_eq!(reply.result(), number + 1);
     }
-    // Those that go on are answered still.
+    // Those that continue are still answered.
     for (number, mut wire) in half.into_iter().enumerate().filter(|(number, _)| number % 4 == 2) {
         wire.send(&all[head.len() - 1..]);
         assert_eq!(wire.reply().status, 200, "{number}");
     }
 }
 
-/// Sends bytes, and then what is no request in any case: what comes are answers, and then the connection ends.
+/// Sends bytes, and then something that is certainly not a request: the server answers, and then closes the connection.
 fn survives(served: &Served, bytes: &[u8]) {
     let mut wire = served.wire();
     wire.try_send(bytes);
     let mut end = vec![0; 4096];
-    // Half a head is not looked at before its end.
+    // An incomplete head is not parsed.
     end.extend_from_slice(b"\r\n\r\n");
     wire.try_send(end);
     while let Some(reply) = wire.try_head() {
         assert!((100..600).contains(&reply.status) && reply.status != 500, "{reply:?}");
         if reply.is_events() {
-            // It may be one that listens.
+            // It may be a stream.
             break;
         }
         while wire.part().is_some() {}
     }
 }
 
-/// A request with anything in its places.
+/// A request with arbitrary parts.
 fn near_request() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         4 => Just("POST /mcp HTTP/1.1".to_owned()),
@@ -480,7 +480,7 @@ fn near_request() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn anything_like_a_request_is_survived() {
+fn the_server_survives_anything_like_a_request() {
     let served = Served::start();
     let config = ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config.clone());
@@ -519,7 +519,7 @@ fn anything_like_a_request_is_survived() {
 }
 
 #[test]
-fn many_clients_at_once_get_their_own_answers() {
+fn concurrent_clients_get_their_own_answers() {
     let served = Served::start();
     thread::scope(|scope| {
         for client in 0..16 {

@@ -1,4 +1,4 @@
-//! A client that sends what it is given, byte for byte.
+//! A client that sends raw bytes.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -9,11 +9,11 @@ use support::LONG;
 /// One connection.
 pub(crate) struct Wire {
     stream: TcpStream,
-    /// What was read and is not used yet.
+    /// Bytes that were read and not used yet.
     bytes: Vec<u8>,
-    /// What a body has left to say.
+    /// What is left of the body.
     rest: Rest,
-    /// The text of a stream that is no whole event yet.
+    /// The beginning of an event that is not complete yet.
     text: String,
 }
 
@@ -57,12 +57,12 @@ impl Wire {
         self.stream.write_all(bytes.as_ref()).unwrap();
     }
 
-    /// Sends what the other side may not want to have any more; false if it does not.
+    /// Sends bytes that the server may no longer read; false if it has closed the connection.
     pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Says that nothing more comes.
+    /// Closes the sending side.
     pub(crate) fn shut(&self) {
         let _ = self.stream.shutdown(Shutdown::Write);
     }
@@ -126,7 +126,7 @@ impl Wire {
         Some(reply)
     }
 
-    /// There is no body, whatever the headers say.
+    /// Expects no body, whatever the headers say.
     pub(crate) fn no_body(&mut self) {
         self.rest = Rest::Nothing;
     }
@@ -189,7 +189,7 @@ impl Wire {
         }
     }
 
-    /// Whether the other side has ended the connection, and said nothing before.
+    /// Whether the server has closed the connection without sending anything.
     pub(crate) fn is_over(&mut self) -> bool {
         self.bytes.is_empty() && !self.more()
     }
@@ -311,7 +311,7 @@ impl Ask {
         ask
     }
 
-    /// The first line, as it is.
+    /// Replaces the first line.
     pub(crate) fn line(mut self, line: &str) -> Self {
         line.clone_into(&mut self.line);
         self
@@ -322,7 +322,7 @@ impl Ask {
         self.without(name).and(name, value)
     }
 
-    /// Adds a header, beside another of that name.
+    /// Adds a header, even if there is one with that name.
     pub(crate) fn and(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.push((name.to_owned(), value.as_ref().to_vec()));
         self
@@ -377,7 +377,7 @@ pub(crate) fn meta() -> Value {
     })
 }
 
-/// A request of the newest version, with the headers that it wants.
+/// A request of the newest version, with the headers that it needs.
 pub(crate) fn modern(method: &str, mut params: Value) -> Ask {
     for (key, value) in meta().as_object().unwrap() {
         if params["_meta"].get(key).is_none() {

@@ -43,7 +43,7 @@ impl Connected {
             wait_until("the call begins", || log.count("began") == number + 1).await;
             handle.cancel(Some("no longer needed".to_owned())).await.unwrap();
             wait_until("the call is cancelled", || log.count("cancelled") == number + 1).await;
-            // And it goes on.
+            // The connection still works.
             let result = client.call("t_add", json!({ "a": 2, "b": 3 })).await.unwrap();
             assert_eq!(result.structured_content, Some(json!({ "result": 5 })), "after {tool}");
         }
@@ -92,7 +92,7 @@ async fn a_client_without_a_handshake_is_served() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_tries_finds_the_newest() {
+async fn a_client_that_prefers_the_newest_version_gets_it() {
     let connected = connect(auto()).await;
     assert_eq!(connected.client.version(), ProtocolVersion::V_2026_07_28);
     connected.ends().await;

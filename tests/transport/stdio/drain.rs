@@ -1,4 +1,4 @@
-//! How long the program lives when its input ends, a signal comes, or its client is gone.
+//! How long the program runs after its input ends, a signal arrives, or its client is gone.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::pipes::{Served, call, result_of};
 use super::process::signal;
 
-/// How long the tools run that are cancelled.
+/// How long the cancelled tools would run.
 const MINUTE: u64 = 60_000;
 
-/// Calls an async tool, a plain one that looks whether it is cancelled, and a plain one that does not.
+/// Calls an async tool, a plain one that checks whether it is cancelled, and a plain one that does not.
 fn begin_all(served: &mut Served) {
     for (id, tool) in ["slow", "watch", "block"].into_iter().enumerate() {
         served.ask(id, &format!("t_{tool}"), &json!({ "ms": MINUTE }));
@@ -18,7 +18,7 @@ fn begin_all(served: &mut Served) {
     }
 }
 
-/// Waits for the end of the program, which comes long before that of the tools.
+/// Waits for the end of the program, long before the tools would end.
 fn ends(mut served: Served) -> (Vec<Value>, String) {
     let started = Instant::now();
     let (rest, status, errors) = served.wait();
@@ -101,7 +101,7 @@ fn by_default_calls_of_some_seconds_are_answered_and_longer_ones_cancelled() {
 }
 
 #[test]
-fn calls_of_a_client_that_is_gone_are_cancelled_though_nothing_is_written() {
+fn calls_of_a_client_that_disconnected_are_cancelled_even_if_nothing_is_written() {
     for input_ends in [false, true] {
         let (mut served, output) = Served::start_unread_with(&["--drain-ms", "600000"]);
         begin_all(&mut served);
@@ -116,7 +116,7 @@ fn calls_of_a_client_that_is_gone_are_cancelled_though_nothing_is_written() {
 }
 
 #[test]
-fn after_a_signal_a_client_that_does_not_read_is_not_waited_for() {
+fn after_a_signal_a_client_that_does_not_read_does_not_delay_the_end() {
     let (mut served, output) = Served::start_unread_with(&["--drain-ms", "300"]);
     // More than a pipe holds.
     let requests: String =
@@ -135,7 +135,7 @@ fn after_the_end_of_input_a_client_that_reads_late_gets_every_answer() {
         (0..20).map(|id| call(id, "t_text", &json!({ "length": 10_000 })).to_string() + "\n").collect();
     served.send(requests);
     served.close_input();
-    // Longer than calls may go on, and their answers may take.
+    // Longer than calls may run, and their answers may take.
     std::thread::sleep(Duration::from_secs(2));
     served.read(output);
     let (rest, _) = ends(served);

@@ -37,7 +37,7 @@ async fn wait(#[ctx] cx: &ToolContext) {
     std::future::pending::<()>().await;
 }
 
-/// A value as it stands in a file.
+/// A JSON value that was written to a file by hand.
 #[mcp_tool(module = "t", inline)]
 fn pretty() -> mcp_registry::Json<Box<serde_json::value::RawValue>> {
     mcp_registry::Json(serde_json::value::RawValue::from_string("{\n  \"a\": 1\n}".to_owned()).unwrap())
@@ -105,7 +105,7 @@ async fn more_answers_than_there_is_room_for_all_arrive() {
 }
 
 #[tokio::test]
-async fn calls_of_a_client_that_is_gone_are_cancelled() {
+async fn calls_of_a_client_that_disconnected_are_cancelled() {
     for dropped in [false, true] {
         let (send, mut receive) = tokio::sync::mpsc::channel(1);
         let options = CallOptions::new().extension(Told(send));
@@ -123,15 +123,15 @@ async fn calls_of_a_client_that_is_gone_are_cancelled() {
             drop(client);
             serving.await.unwrap().unwrap();
         }
-        // Nobody has a sender any more.
+        // No sender is left.
         let over = tokio::time::timeout(Duration::from_secs(10), receive.recv()).await;
         assert_eq!(over, Ok(None), "dropped: {dropped}");
     }
 }
 
 #[tokio::test]
-async fn what_comes_last_is_answered_and_ended_too() {
-    // More than is answered at a time, and then someone who listens.
+async fn requests_and_a_subscription_at_the_end_of_input_are_answered() {
+    // More requests than are answered at a time, and then a subscription.
     let many = (0..300).map(|id| call(id, "t_long", &json!({})).to_string() + "\n").collect::<String>();
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -140,13 +140,13 @@ async fn what_comes_last_is_answered_and_ended_too() {
     let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
     let listen = json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });
     let answers = tokio::time::timeout(Duration::from_secs(60), served(&format!("{many}{listen}"))).await.unwrap();
-    // With the acknowledgement.
+    // Including the acknowledgement.
     assert_eq!(answers.len(), 302);
     assert_eq!(answers.iter().filter(|answer| answer["id"] == "l").count(), 1);
 }
 
 #[tokio::test]
-async fn the_oldest_versions_are_spoken_and_2025_03_26_has_batches() {
+async fn the_oldest_versions_are_supported_and_2025_03_26_has_batches() {
     for version in ["2025-03-26", "2024-11-05"] {
         let client = json!({ "name": "c", "version": "1" });
         let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
@@ -173,7 +173,7 @@ fn watch(#[ctx] cx: &ToolContext) {
 }
 
 #[tokio::test]
-async fn calls_that_go_on_after_the_input_has_ended_are_cancelled_and_answered() {
+async fn calls_that_outlast_the_end_of_input_are_cancelled_and_answered() {
     let server = server().drain_timeout(Duration::from_millis(50));
     let (send, mut receive) = tokio::sync::mpsc::channel(1);
     let options = CallOptions::new().extension(Told(send));
@@ -185,7 +185,7 @@ async fn calls_that_go_on_after_the_input_has_ended_are_cancelled_and_answered()
     let answers: Vec<_> = std::str::from_utf8(&output).unwrap().lines().collect();
     assert_eq!(answers.len(), 2, "{answers:?}");
     assert!(answers.iter().all(|answer| answer.contains("because the server is shutting down")), "{answers:?}");
-    // Both tools are over: the async one was dropped, and the plain one has seen that it is cancelled.
+    // Both tools have ended: the async one was dropped, and the plain one has seen that it is cancelled.
     assert_eq!(tokio::time::timeout(Duration::from_secs(10), receive.recv()).await, Ok(None));
 }
 
@@ -199,7 +199,7 @@ fn listen(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_told_once_that_the_list_changed() {
+async fn a_client_that_does_not_read_is_notified_once_that_the_list_changed() {
     let server = server();
     let registry = server.registry().clone();
     let (client, server_side) = duplex(4096);
@@ -221,7 +221,7 @@ async fn a_client_that_does_not_read_is_told_once_that_the_list_changed() {
         registry.register(tool.description("Is new.")).unwrap();
         assert!(registry.unregister("t.new"));
     };
-    // Fills what is between the two, so that the server has something that it cannot write.
+    // Fills the stream, so that the server cannot write everything.
     to.write_all(format!("{}\n", call(2, "t_long", &json!({}))).as_bytes()).await.unwrap();
     for _ in 0..10 {
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -1,4 +1,4 @@
-//! Served over stdin and stdout: seen from a raw pipe, and by rmcp's client.
+//! The server over stdin and stdout: through a raw pipe, and with rmcp's client.
 
 #[cfg(unix)]
 mod drain;

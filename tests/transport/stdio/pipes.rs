@@ -1,4 +1,4 @@
-//! A program at the other end of two pipes.
+//! A child process and its pipes.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use support::{LONG, wait_for_blocking, wait_until_blocking};
 
-/// Longer than anything takes that goes well.
+/// Longer than any successful operation.
 pub(crate) struct Served {
     pub(crate) child: Child,
     input: Option<ChildStdin>,
@@ -31,7 +31,7 @@ impl Served {
         served
     }
 
-    /// Nobody reads what it writes.
+    /// Nothing reads its output.
     pub(crate) fn start_unread() -> (Self, impl Read + Send + 'static) {
         Self::start_unread_with(&[])
     }
@@ -81,7 +81,7 @@ impl Served {
         self.send(format!("{}\n", call(id, tool, arguments)));
     }
 
-    /// Waits until the text stands on stderr.
+    /// Waits until the text is on stderr.
     pub(crate) fn wait_for(&self, text: &str) {
         wait_until_blocking(&format!("`{text}` on stderr"), || self.errors.lock().unwrap().contains(text));
     }
@@ -100,7 +100,7 @@ impl Served {
         }
     }
 
-    /// The answers to so many requests, by id, and the notifications before the last of them.
+    /// The answers to this many requests, by ID, and the notifications before the last of them.
     pub(crate) fn answers(&self, count: usize) -> (HashMap<String, Value>, Vec<Value>) {
         let (mut answers, mut notifications) = (HashMap::new(), Vec::new());
         while answers.len() < count {
@@ -117,7 +117,7 @@ impl Served {
         self.input = None;
     }
 
-    /// Waits for its end: what it has left to say, its status, and what it wrote to stderr.
+    /// Waits until it ends; returns the rest of its output, its status, and its stderr.
     pub(crate) fn end(mut self) -> (Vec<Value>, ExitStatus, String) {
         self.close_input();
         self.wait()

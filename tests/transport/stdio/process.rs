@@ -1,4 +1,4 @@
-//! The program, seen from its pipes.
+//! The program, through its pipes.
 
 use std::fs;
 use std::io::Read;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::pipes::{Served, call, result_of};
 
 #[test]
-fn a_slow_call_does_not_hold_up_a_quick_one() {
+fn a_slow_call_does_not_delay_a_quick_one() {
     let mut served = Served::start();
     served.ask(1, "t_slow", &json!({ "ms": 400 }));
     served.ask(2, "t_block", &json!({ "ms": 200 }));
@@ -45,7 +45,7 @@ fn a_thousand_requests_in_one_write_are_all_answered() {
 }
 
 #[test]
-fn plain_tools_that_were_quick_and_block_now_hold_up_nobody() {
+fn plain_tools_that_were_quick_and_now_block_do_not_delay_others() {
     let mut served = Served::start();
     for id in 0..100 {
         served.ask(id, "t_block", &json!({ "ms": 0 }));
@@ -66,7 +66,7 @@ fn plain_tools_that_were_quick_and_block_now_hold_up_nobody() {
 }
 
 #[test]
-fn at_the_end_of_input_what_is_under_way_is_answered() {
+fn requests_in_flight_are_answered_at_the_end_of_input() {
     let mut served = Served::start();
     served.ask(1, "t_slow", &json!({ "ms": 300 }));
     served.ask(2, "t_block", &json!({ "ms": 300 }));
@@ -79,7 +79,7 @@ fn at_the_end_of_input_what_is_under_way_is_answered() {
 }
 
 #[test]
-fn without_any_input_it_ends() {
+fn without_any_input_the_program_ends() {
     let (rest, status, errors) = Served::start().end();
     assert!(rest.is_empty() && status.success() && errors.contains("the end"), "{errors}");
 }
@@ -96,7 +96,7 @@ fn begin_slow(served: &mut Served, ms: u64) {
 }
 
 #[test]
-fn at_a_signal_what_is_under_way_is_answered() {
+fn requests_in_flight_are_answered_at_a_signal() {
     for name in ["-TERM", "-INT"] {
         let mut served = Served::start();
         begin_slow(&mut served, 500);
@@ -112,7 +112,7 @@ fn at_a_signal_what_is_under_way_is_answered() {
 }
 
 #[test]
-fn a_signal_without_calls_ends_at_once_and_listeners_are_answered() {
+fn an_idle_program_ends_at_a_signal_and_answers_subscriptions() {
     let mut served = Served::start();
     served.send(format!("{}\n", listen("l1")));
     assert_eq!(served.line()["method"], "notifications/subscriptions/acknowledged");
@@ -125,9 +125,9 @@ fn a_signal_without_calls_ends_at_once_and_listeners_are_answered() {
 }
 
 #[test]
-fn at_a_signal_what_was_read_is_answered_also_while_nobody_reads() {
+fn requests_that_were_read_are_answered_at_a_signal_even_if_the_client_reads_late() {
     let (mut served, output) = Served::start_unread();
-    // One write, which the server reads at once; answers of 20 kB, of which only some are taken before others are written.
+    // One write, which the server reads at once. Answers have 20 kB, so that the pipe cannot hold all of them.
     let request = |id| call(id, "t_text", &json!({ "length": 10_000 })).to_string() + "\n";
     let requests: String = (0..300).map(request).collect();
     assert!(requests.len() < 60_000);
@@ -142,7 +142,7 @@ fn at_a_signal_what_was_read_is_answered_also_while_nobody_reads() {
 }
 
 #[test]
-fn at_a_second_signal_nothing_is_waited_for() {
+fn a_second_signal_ends_the_program_at_once() {
     let mut served = Served::start();
     begin_slow(&mut served, 100_000);
     let started = Instant::now();
@@ -151,14 +151,14 @@ fn at_a_second_signal_nothing_is_waited_for() {
     assert!(served.child.try_wait().unwrap().is_none(), "it waits for the call");
     signal(&served, "-TERM");
     let (rest, _, errors) = served.wait();
-    // The call is cancelled, and its error is written if that takes no wait.
+    // The call is cancelled, and its error is written if the pipe has room.
     let is_cancelled = |answer: &Value| answer["result"]["_meta"]["error"]["error_type"] == "CancelledError";
     assert!(rest.iter().all(is_cancelled) && errors.contains("the end"), "{rest:?}\n{errors}");
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
-fn what_tools_print_does_not_reach_the_client() {
+fn the_output_of_tools_does_not_reach_the_client() {
     let mut served = Served::start();
     served.ask(1, "t_print", &json!({ "text": "{\"jsonrpc\":\"2.0\"}\nprinted" }));
     served.ask(2, "t_shell", &json!({}));
@@ -175,7 +175,7 @@ fn what_tools_print_does_not_reach_the_client() {
 }
 
 #[test]
-fn odd_lines_are_answered_and_the_connection_lives_on() {
+fn odd_lines_are_answered_and_the_connection_stays_open() {
     let mut served = Served::start();
     let mut code = |line: &[u8]| {
         served.send([line, b"\n"].concat());
@@ -206,7 +206,7 @@ fn memory_of(served: &Served) -> usize {
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
 }
 
-/// Asks for much, reads nothing for a while, and then reads everything.
+/// Requests much, reads nothing for a while, and then reads everything.
 fn stops_reading(count: u64, request: impl Fn(u64) -> Value + Send + 'static) -> Vec<Value> {
     let (mut served, output) = Served::start_unread();
     let mut input = served.take_input();
@@ -233,13 +233,13 @@ fn a_client_that_stops_reading_has_to_wait_and_gets_every_answer() {
     let rest = stops_reading(10_000, |id| call(id, "t_text", &json!({ "length": 5000 })));
     assert_eq!(rest.len(), 10_000);
     assert!(rest.iter().enumerate().all(|(at, answer)| answer["id"] == at));
-    // And of those that take their time.
+    // And answers of slow calls.
     let rest = stops_reading(10_000, |id| call(id, "t_echo", &json!({ "text": "x".repeat(10_000) })));
     assert_eq!(rest.len(), 10_000);
 }
 
 #[test]
-fn a_client_that_stops_reading_misses_progress_and_no_answer() {
+fn a_client_that_stops_reading_misses_progress_but_no_answer() {
     let rest = stops_reading(10_000, |id| {
         let mut request = call(id, "t_steps", &json!({ "count": 3 }));
         request["params"]["_meta"] = json!({ "progressToken": id });
@@ -251,7 +251,7 @@ fn a_client_that_stops_reading_misses_progress_and_no_answer() {
 }
 
 #[test]
-fn a_client_that_is_gone_is_the_end() {
+fn the_program_ends_when_its_client_is_gone() {
     let (mut served, mut output) = Served::start_unread();
     begin_slow(&mut served, 100_000);
     served.ask(2, "t_add", &json!({ "a": 1, "b": 1 }));
@@ -268,7 +268,7 @@ fn a_call_that_is_cancelled_is_not_answered() {
     let mut served = Served::start();
     begin_slow(&mut served, 100_000);
     served.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
-    // The id is free again at once, and the answer is the second one's.
+    // The ID is free again at once, and the answer belongs to the second request.
     served.ask(1, "t_slow", &json!({ "ms": 50 }));
     let answer = served.line();
     assert_eq!((&answer["id"], result_of(&answer)), (&json!(1), &json!(50)));
@@ -288,7 +288,7 @@ fn listen(id: &str) -> Value {
 }
 
 #[test]
-fn notifications_come_before_the_answer() {
+fn notifications_arrive_before_the_answer() {
     let mut served = Served::start();
     let mut request = call(1, "t_progress", &json!({}));
     request["params"]["_meta"] = json!({ "progressToken": "p" });
@@ -303,7 +303,7 @@ fn notifications_come_before_the_answer() {
     assert_eq!(notifications.len(), 1);
     assert_eq!(notifications[0]["params"], json!({ "level": "warning", "logger": "t_log", "data": "beware" }));
 
-    // Nobody has asked to be told of changes.
+    // The client has not subscribed to changes.
     served.ask(3, "t_register", &json!({ "name": "one" }));
     assert_eq!(served.answers(1).1.len(), 0);
     served.send(format!("{}\n", listen("l")));

@@ -85,7 +85,7 @@ async fn a_client_without_a_handshake_is_served() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_tries_finds_the_newest() {
+async fn a_client_that_prefers_the_newest_version_gets_it() {
     let connected = connect(auto()).await;
     assert_eq!(connected.client.version(), ProtocolVersion::V_2026_07_28);
     connected.ends().await;
