@@ -12,7 +12,14 @@ const ROUNDS: usize = 3;
 /// another type may panic again, and is given a few tries. Only a payload that panics with another one each time is left
 /// behind, since nothing can free it but its destructor.
 pub fn discard<T>(value: T) {
-    let mut dropped = catch_unwind(AssertUnwindSafe(|| drop(value)));
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        discard_payload(payload);
+    }
+}
+
+#[cold]
+fn discard_payload(payload: Box<dyn Any + Send>) {
+    let mut dropped = Err(payload);
     for _ in 0..ROUNDS {
         let Err(payload) = dropped else { return };
         dropped = drop_payload(payload);
