@@ -38,16 +38,14 @@ pub(crate) fn apply(
             // A prefix may concern many tools, of which one is enough.
             let is_enough = matches!(edit.change, Change::Prefix { .. }) && !concerned.is_empty();
             if !is_enough && !concerned.iter().any(|known| known.is_same_as(&definition)) {
-                concerned.push(definition.clone());
+                // The order of the report must not depend on the linker.
+                let position = concerned.partition_point(|known| known.origin < definition.origin);
+                concerned.insert(position, definition.clone());
             }
         }
         named(definition, overrides)
     });
     let named = named.collect();
-    for concerned in &mut concerned {
-        // The order of the report must not depend on the linker.
-        concerned.sort_unstable_by(|one, other| one.origin.cmp(&other.origin));
-    }
     problems.extend(overrides.iter().zip(&concerned).filter_map(|(edit, concerned)| edit.fault(concerned)));
     named
 }
