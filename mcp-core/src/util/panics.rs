@@ -11,7 +11,14 @@ const MAX_PAYLOADS: usize = 3;
 /// The payload of the panic is dropped too. If that panics with another payload, and so on, the last one is leaked
 /// after a few rounds.
 pub fn discard<T>(value: T) {
-    let mut dropped = catch_unwind(AssertUnwindSafe(|| drop(value)));
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        discard_payload(payload);
+    }
+}
+
+#[cold]
+fn discard_payload(payload: Box<dyn Any + Send>) {
+    let mut dropped = Err(payload);
     for _ in 0..MAX_PAYLOADS {
         let Err(payload) = dropped else { return };
         dropped = drop_payload(payload);

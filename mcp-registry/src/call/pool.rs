@@ -10,6 +10,7 @@ use mcp_core::{Error, ErrorType, ToolError};
 use serde_json::json;
 
 use crate::call::settings::Settings;
+use crate::runtime::Job;
 use crate::util::lock::lock;
 use crate::util::panic::{discard, guard};
 
@@ -42,10 +43,7 @@ impl<T: Send + 'static> PoolJob<T> {
         tool: &str,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<Self, Error> {
-        let abandoned = settings.abandoned.load(Ordering::Relaxed);
-        if abandoned >= settings.max_abandoned {
-            return Err(too_many_abandoned(tool, abandoned).into());
-        }
+        check_abandoned(settings, tool)?;
         let shared = Arc::new(Shared {
             state: Mutex::new(State::Waiting(None)),
             is_done: AtomicBool::new(false),
@@ -57,16 +55,25 @@ impl<T: Send + 'static> PoolJob<T> {
             let output = completion.is_awaited().then(job);
             completion.complete(output);
         });
-        let error = match guard(|| settings.runtime().spawn_blocking(job)) {
-            Ok(Ok(())) => return Ok(Self(shared)),
-            Ok(Err(error)) => {
-                ToolError::new(ErrorType::API_LIMIT_EXCEEDED, format!("`{tool}` cannot be run: {error}")).into()
-            }
-            Err(panicked) => panicked.by("its runtime").into_error(tool),
-        };
-        *lock(&shared.state) = State::Finished;
-        Err(error)
+        if let Err(error) = spawn(settings, tool, job) {
+            *lock(&shared.state) = State::Finished;
+            return Err(error);
+        }
+        Ok(Self(shared))
     }
+}
+
+fn spawn(settings: &Settings, tool: &str, job: Job) -> Result<(), Error> {
+    guard(|| settings.runtime().spawn_blocking(job))
+        .map_err(|panicked| panicked.by("its runtime").into_error(tool))?
+        .map_err(|error| {
+            ToolError::new(ErrorType::API_LIMIT_EXCEEDED, format!("`{tool}` cannot be run: {error}")).into()
+        })
+}
+
+fn check_abandoned(settings: &Settings, tool: &str) -> Result<(), Error> {
+    let abandoned = settings.abandoned.load(Ordering::Relaxed);
+    if abandoned >= settings.max_abandoned { Err(too_many_abandoned(tool, abandoned).into()) } else { Ok(()) }
 }
 
 fn too_many_abandoned(tool: &str, abandoned: usize) -> ToolError {

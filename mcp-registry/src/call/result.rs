@@ -14,6 +14,7 @@ use crate::call::observe::Notice;
 use crate::call::request::CalledTool;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
+use crate::util::json::from_bytes;
 use crate::util::panic::guard;
 
 /// The key of the notices in a result's `_meta`.
@@ -125,8 +126,8 @@ pub(crate) fn complete(
 
 /// Turns the value that a tool returned into the data of a result.
 fn data(called: CalledTool<'_>, wraps: bool, json: &[u8]) -> Result<Value, Error> {
-    let value: Value = serde_json::from_slice(json)
-        .map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error))?;
+    let value: Value =
+        from_bytes(json).map_err(|error| SerializationError::new(format!("what `{}` returned", called.name), error))?;
     Ok(if wraps || !value.is_object() { json!({ "result": value }) } else { value })
 }
 

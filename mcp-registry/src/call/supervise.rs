@@ -22,8 +22,13 @@ pub(crate) enum Stopped {
 
 /// A future with a deadline and a cancellation token.
 pub(crate) struct Supervised<'a, F> {
-    settings: &'a Settings,
     future: Option<F>,
+    watch: Watch<'a>,
+}
+
+/// What ends a future. It is a type of its own so that it is compiled once for all futures.
+struct Watch<'a> {
+    settings: &'a Settings,
     limits: &'a Limits,
     /// Created when the future is pending for the first time.
     sleep: Option<BoxFuture<'static, ()>>,
@@ -34,13 +39,22 @@ pub(crate) struct Supervised<'a, F> {
 
 impl<'a, F: Future + Unpin> Supervised<'a, F> {
     pub(crate) fn new(settings: &'a Settings, future: F, limits: &'a Limits) -> Self {
-        Self { settings, future: Some(future), limits, sleep: None, cancelled: None, on_end: None }
+        let watch = Watch { settings, limits, sleep: None, cancelled: None, on_end: None };
+        Self { future: Some(future), watch }
     }
 
     /// Cancels the token when the future is complete or stopped.
     pub(crate) fn on_end(mut self, token: Option<&'a CancelToken>) -> Self {
-        self.on_end = token;
+        self.watch.on_end = token;
         self
+    }
+}
+
+impl Watch<'_> {
+    /// Why to stop the future, which is pending.
+    fn poll(&mut self, context: &mut Context<'_>) -> Option<Stopped> {
+        guard(|| self.poll_limits(context))
+            .unwrap_or_else(|panicked| Some(Stopped::Panicked(panicked.by("its runtime"))))
     }
 
     fn poll_limits(&mut self, context: &mut Context<'_>) -> Option<Stopped> {
@@ -58,9 +72,9 @@ impl<'a, F: Future + Unpin> Supervised<'a, F> {
 
 impl<F> Supervised<'_, F> {
     fn end(&mut self) {
-        self.on_end.iter().for_each(|token| token.cancel());
+        self.watch.on_end.iter().for_each(|token| token.cancel());
         if let Some(future) = self.future.take() {
-            self.settings.in_runtime(|| discard(future));
+            self.watch.settings.in_runtime(|| discard(future));
         }
     }
 
@@ -75,24 +89,23 @@ impl<F: Future + Unpin> Future for Supervised<'_, F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if this.limits.is_cancelled() {
+        if this.watch.limits.is_cancelled() {
             return this.stop(Stopped::Cancelled);
         }
         let Some(future) = &mut this.future else { return Poll::Pending };
-        match guard(|| this.settings.in_runtime(|| Pin::new(future).poll(context))) {
+        match guard(|| this.watch.settings.in_runtime(|| Pin::new(future).poll(context))) {
             Ok(Poll::Ready(output)) => {
                 // Discard an output that arrives too late, even if the cancellation caused it.
-                if let Some(reason) = this.limits.reached(Instant::now()) {
+                if let Some(reason) = this.watch.limits.reached(Instant::now()) {
                     discard(output);
                     return this.stop(reason);
                 }
                 this.end();
                 Poll::Ready(Ok(output))
             }
-            Ok(Poll::Pending) => match guard(|| this.poll_limits(context)) {
-                Ok(Some(reason)) => this.stop(reason),
-                Ok(None) => Poll::Pending,
-                Err(panicked) => this.stop(Stopped::Panicked(panicked.by("its runtime"))),
+            Ok(Poll::Pending) => match this.watch.poll(context) {
+                Some(reason) => this.stop(reason),
+                None => Poll::Pending,
             },
             Err(panicked) => this.stop(Stopped::Panicked(panicked)),
         }

@@ -92,8 +92,12 @@ impl Assembly {
         }
         let count = |package: &str| found.get(&package_key(package)).map_or(0, HashSet::len);
         let unmet = self.expected.iter().filter(|it| count(&it.package) < it.count);
-        let mut unmet: Vec<&Expectation> = unmet.collect();
-        unmet.sort_by(|a, b| (&a.package, &a.place).cmp(&(&b.package, &b.place)));
+        // There are few: not worth the code of a sort.
+        let mut in_order: Vec<&Expectation> = Vec::new();
+        for it in unmet {
+            let is_before = |known: &&Expectation| (&known.package, &known.place) <= (&it.package, &it.place);
+            in_order.insert(in_order.partition_point(is_before), it);
+        }
         let problem = |it: &Expectation| RegistrationProblem::Unlinked {
             package: it.package.clone(),
             expected: it.count,
@@ -101,6 +105,6 @@ impl Assembly {
             named: it.named,
             place: it.place.clone(),
         };
-        unmet.into_iter().map(problem).collect()
+        in_order.into_iter().map(problem).collect()
     }
 }

@@ -38,16 +38,14 @@ pub(crate) fn apply(
             // A prefix may match many tools; one is enough.
             let is_enough = matches!(edit.change, Change::Prefix { .. }) && !matched.is_empty();
             if !is_enough && !matched.iter().any(|known| known.is_same_as(&definition)) {
-                matched.push(definition.clone());
+                // The order of problems must not depend on the linker.
+                let position = matched.partition_point(|known| known.origin < definition.origin);
+                matched.insert(position, definition.clone());
             }
         }
         named(definition, overrides)
     });
     let named = named.collect();
-    for matched in &mut matched {
-        // The order of problems must not depend on the linker.
-        matched.sort_unstable_by(|one, other| one.origin.cmp(&other.origin));
-    }
     problems.extend(overrides.iter().zip(&matched).filter_map(|(edit, matched)| edit.fault(matched)));
     named
 }

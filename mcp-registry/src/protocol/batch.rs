@@ -19,6 +19,7 @@ use super::headers::TransportHeaders;
 use super::peer::Peer;
 use super::reply::{Reply, ReplyKind, Step};
 use crate::call::buffered::buffered;
+use crate::util::json::from_bytes;
 
 /// The maximum number of messages in a batch.
 const MAX_MESSAGES: usize = 32;
@@ -43,7 +44,7 @@ impl<'a> Batch<'a> {
         {
             return None;
         }
-        serde_json::from_slice(message).ok().filter(|batch: &Self| !batch.messages.is_empty())
+        from_bytes(message).ok().filter(|batch: &Self| !batch.messages.is_empty())
     }
 
     /// The messages to handle: none if the batch is too long.

@@ -20,6 +20,7 @@ use crate::call::observe::Notice;
 use crate::call::result::{
     Answer, DataWriter, FlatWriter, ResultWriter, WRAPPER, add_notices, append_meta, wrap_value, write_result,
 };
+use crate::util::json::from_bytes;
 
 /// The format of the answer to a call.
 pub(super) struct CallForm<'a> {
@@ -103,7 +104,7 @@ fn other_text(wraps: bool, is_structured: bool, json: &[u8]) -> Option<String> {
     let is_object = json.first() == Some(&b'{');
     let shown = match (wraps, is_object) {
         (true, true) => Cow::Owned([WRAPPER, json, b"}"].concat()),
-        (false, true) if json.starts_with(WRAPPER) => match serde_json::from_slice(json) {
+        (false, true) if json.starts_with(WRAPPER) => match from_bytes(json) {
             Ok(OnlyResult { result }) if !result.get().starts_with('{') => Cow::Owned(result.get().as_bytes().to_vec()),
             _ => Cow::Borrowed(json),
         },
@@ -114,7 +115,7 @@ fn other_text(wraps: bool, is_structured: bool, json: &[u8]) -> Option<String> {
         return None;
     }
     // The text of a string is its content, without quotes.
-    let text: Option<String> = if shown.first() == Some(&b'"') { serde_json::from_slice(&shown).ok() } else { None };
+    let text: Option<String> = if shown.first() == Some(&b'"') { from_bytes(&shown).ok() } else { None };
     Some(repeated(&text.map_or_else(|| String::from_utf8_lossy(&shown), Cow::Owned), limit))
 }
 

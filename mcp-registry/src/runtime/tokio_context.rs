@@ -39,21 +39,24 @@ mod imp {
     pub(crate) fn enter<T>(runtime: Option<&dyn Runtime>, run: impl FnOnce() -> T) -> T {
         // The fast path of servers: a task has a runtime, and getting its handle would update a counter that is shared
         // by all threads.
-        if !IS_BLOCKED.get() && task::try_id().is_some() {
-            return run();
-        }
+        let is_inside = !IS_BLOCKED.get() && task::try_id().is_some();
+        let handle = if is_inside { None } else { missing(runtime) };
+        let _entered = handle.map(Handle::enter);
+        run()
+    }
+
+    /// The tokio runtime to enter, if this thread has none that makes progress.
+    fn missing(runtime: Option<&dyn Runtime>) -> Option<&Handle> {
         let current = match Handle::try_current() {
-            Ok(handle) if !is_stalled(&handle) => return run(),
+            Ok(handle) if !is_stalled(&handle) => return None,
             Ok(handle) => Some(handle),
             // The thread is ending and can no longer enter a runtime.
-            Err(error) if error.is_thread_local_destroyed() => return run(),
+            Err(error) if error.is_thread_local_destroyed() => return None,
             Err(_) => None,
         };
         let handle = runtime.and_then(Runtime::tokio_handle);
         let handle = handle.filter(|handle| current.as_ref().is_none_or(|current| current.id() != handle.id()));
-        let handle = handle.or_else(background);
-        let _entered = handle.map(Handle::enter);
-        run()
+        handle.or_else(background)
     }
 
     /// Wraps the job to run inside a tokio runtime that makes progress while the caller waits: that of the given
@@ -62,15 +65,19 @@ mod imp {
         runtime: Option<&dyn Runtime>,
         job: J,
     ) -> impl FnOnce() -> T + Send + use<T, J> {
-        let current = Handle::try_current().ok();
-        let stalled = current.as_ref().filter(|current| is_stalled(current)).map(Handle::id);
-        let candidates = [runtime.and_then(Runtime::tokio_handle), current.as_ref()];
-        let usable = candidates.into_iter().flatten().find(|handle| stalled != Some(handle.id()));
-        let handle = usable.or_else(background).cloned();
+        let handle = of_job(runtime);
         move || {
             let _entered = handle.as_ref().map(Handle::enter);
             job()
         }
+    }
+
+    fn of_job(runtime: Option<&dyn Runtime>) -> Option<Handle> {
+        let current = Handle::try_current().ok();
+        let stalled = current.as_ref().filter(|current| is_stalled(current)).map(Handle::id);
+        let candidates = [runtime.and_then(Runtime::tokio_handle), current.as_ref()];
+        let usable = candidates.into_iter().flatten().find(|handle| stalled != Some(handle.id()));
+        usable.or_else(background).cloned()
     }
 
     /// Advice for a call that timed out while it blocked the tokio runtime of its thread.

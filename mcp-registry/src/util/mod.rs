@@ -1,5 +1,6 @@
 //! Helpers that several modules share.
 
+pub(crate) mod json;
 pub(crate) mod lock;
 pub(crate) mod panic;
 pub(crate) mod spin;

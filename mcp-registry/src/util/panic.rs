@@ -22,11 +22,14 @@ pub(crate) struct Panicked {
 /// Runs code that may panic.
 pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     // State that the panic left inconsistent belongs to the tool, or is dropped with the call.
-    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let message = message_of(&*payload);
-        discard(payload);
-        Panicked { message, culprit: None }
-    })
+    catch_unwind(AssertUnwindSafe(run)).map_err(caught)
+}
+
+#[cold]
+fn caught(payload: Box<dyn Any + Send>) -> Panicked {
+    let message = message_of(&*payload);
+    discard(payload);
+    Panicked { message, culprit: None }
 }
 
 fn message_of(payload: &(dyn Any + Send)) -> String {

@@ -54,7 +54,14 @@ fn visit(schema: &mut Value, see: &mut dyn FnMut(&Value)) {
                 // As a boolean it says whether there may be more, and is no schema of anything.
                 ("additionalProperties", Value::Bool(_)) => {}
                 (
-                    "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains" | "propertyNames"
+                    "items"
+                    | "additionalProperties"
+                    | "not"
+                    | "if"
+                    | "then"
+                    | "else"
+                    | "contains"
+                    | "propertyNames"
                     | "unevaluatedProperties",
                     inner,
                 ) => visit(inner, see),

@@ -149,9 +149,10 @@ fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 #[test]
 fn each_reference_resolves_and_each_definition_is_used() {
     for entry in golden_entries() {
-        for schema in [Some(entry.generate_input_schema()), entry.generate_output_schema().map(|output| output.to_value())]
-            .into_iter()
-            .flatten()
+        for schema in
+            [Some(entry.generate_input_schema()), entry.generate_output_schema().map(|output| output.to_value())]
+                .into_iter()
+                .flatten()
         {
             let mut found = Vec::new();
             references(&schema, &mut found);

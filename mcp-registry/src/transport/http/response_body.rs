@@ -18,6 +18,7 @@ use super::connections::RequestGuard;
 use super::in_flight::InFlight;
 use crate::protocol::{Peer, Reply, ReplyKind};
 use crate::transport::queue::Queue;
+use crate::util::json::from_bytes;
 use crate::util::lock::lock;
 
 /// The number of queued bytes beyond which a stream drops progress and log messages. There may be thousands of streams.
@@ -95,7 +96,7 @@ fn is_error(answer: &[u8]) -> bool {
         error: Option<IgnoredAny>,
     }
 
-    serde_json::from_slice::<Answer>(answer).is_ok_and(|answer| answer.error.is_some())
+    from_bytes::<Answer>(answer).is_ok_and(|answer| answer.error.is_some())
 }
 
 /// Appends an event. The message must not contain line breaks.

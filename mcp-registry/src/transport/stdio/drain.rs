@@ -80,7 +80,9 @@ pub(super) fn report_cancelled(tools: &[Arc<str>], reason: &str) {
     if tools.is_empty() {
         return;
     }
-    let names: BTreeSet<&str> = tools.iter().map(|tool| &**tool).collect();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    // One by one: to collect them would compile another sort.
+    names.extend(tools.iter().map(|tool| &**tool));
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
     let calls = if tools.len() == 1 { "call" } else { "calls" };
     trace::warn(&format!("cancelled {} {calls} because {reason}: {}", tools.len(), cut(&names, MAX_NAMES_BYTES)));
