@@ -202,7 +202,8 @@ fn merge(node: &mut Node, other: &Node) -> bool {
                 && object.dependent_schemas.is_empty()
         }
     };
-    if !objects {
+    // What excludes each other stays apart, so that it can be explained.
+    if !objects || !node.types.intersects(other.types) {
         return false;
     }
     node.types = node.types & other.types;
@@ -270,7 +271,7 @@ fn min_option(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 
 impl NumberRules {
     /// Adds a lower bound, unless there is a stricter one.
-    pub(crate) fn restrict_min(&mut self, limit: Limit) {
+    pub fn restrict_min(&mut self, limit: Limit) {
         let is_stricter = |known: Limit| (known.value, known.exclusive) >= (limit.value, limit.exclusive);
         if !self.min.is_some_and(is_stricter) {
             self.min = Some(limit);
@@ -278,7 +279,7 @@ impl NumberRules {
     }
 
     /// Adds an upper bound, unless there is a stricter one.
-    pub(crate) fn restrict_max(&mut self, limit: Limit) {
+    pub fn restrict_max(&mut self, limit: Limit) {
         let is_stricter = |known: Limit| (known.value, !known.exclusive) <= (limit.value, !limit.exclusive);
         if !self.max.is_some_and(is_stricter) {
             self.max = Some(limit);
