@@ -8,7 +8,9 @@
 mod compile;
 #[cfg(feature = "validate")]
 mod explain;
+mod formats;
 pub(crate) mod map_keys;
+mod pattern;
 mod recursion;
 mod sample;
 #[cfg(test)]
