@@ -1,5 +1,7 @@
 //! One form for what JSON Schema can write in several ways.
 
+use serde_json::Value;
+
 use super::model::{Limit, Model, Node, NodeId, NumberRules, ObjectRules, Types};
 use super::read::equal;
 
@@ -171,7 +173,7 @@ fn hoist_null(node: &mut Node) {
         return;
     }
     node.types = node.types & !Types::NULL;
-    node.nullable = true;
+    node.nullable = node.values.as_ref().is_none_or(|values| values.iter().any(Value::is_null));
     if let Some(values) = &mut node.values {
         values.retain(|value| !value.is_null());
     }
