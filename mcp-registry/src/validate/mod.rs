@@ -6,15 +6,21 @@
 
 #[cfg(feature = "validate")]
 mod compile;
+mod conjunction;
 #[cfg(feature = "validate")]
 mod explain;
 mod formats;
 pub(crate) mod map_keys;
+mod numbers;
 mod pattern;
 mod recursion;
 mod sample;
+mod samples;
+#[cfg(test)]
+mod samples_tests;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod unenforced;
 #[cfg(feature = "validate")]
 mod walk;
