@@ -2,12 +2,12 @@
 
 #![allow(dead_code, reason = "used by the samples, which are not used yet")]
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::VecDeque;
 
 use mcp_core::support::faults::escaped;
 use mcp_core::support::schema::{
-    ArrayRules, Decimal, Limit, Model, NodeId, NumberRules, ObjectRules, PatternId, Types, equal,
+    ArrayRules, Condition, Decimal, Limit, Model, NodeId, NumberRules, ObjectRules, PatternId, Types, equal,
 };
 use serde_json::Value;
 
@@ -19,6 +19,37 @@ use super::pattern::Pattern;
 pub(super) struct Goal {
     pub(super) all: Vec<NodeId>,
     pub(super) not: Vec<NodeId>,
+}
+
+/// Schemas of which one must fit.
+#[derive(Clone, Copy)]
+pub(super) enum Union<'a> {
+    Any(&'a [NodeId]),
+    One(&'a [NodeId]),
+    If(&'a Condition),
+}
+
+impl Goal {
+    pub(super) fn all(all: Vec<NodeId>) -> Self {
+        Self { all, not: Vec::new() }
+    }
+}
+
+impl Union<'_> {
+    /// The alternatives. Each value that fits reaches one of these goals.
+    pub(super) fn goals(self) -> Vec<Goal> {
+        match self {
+            Self::Any(union) => union.iter().map(|one| Goal::all(vec![*one])).collect(),
+            Self::One(union) => {
+                let without = |one: NodeId| union.iter().copied().filter(|other| *other != one).collect();
+                union.iter().map(|one| Goal { all: vec![*one], not: without(*one) }).collect()
+            }
+            Self::If(Condition { condition, then, otherwise }) => vec![
+                Goal::all([*condition].into_iter().chain(*then).collect()),
+                Goal { all: otherwise.iter().copied().collect(), not: vec![*condition] },
+            ],
+        }
+    }
 }
 
 /// What several schemas say together about a value other than null.
@@ -36,8 +67,7 @@ pub(super) struct Conjunction<'a> {
     pub(super) formats: Vec<&'a str>,
     pub(super) arrays: Vec<&'a ArrayRules>,
     pub(super) objects: Vec<&'a ObjectRules>,
-    /// Of each union, one goal must be met.
-    pub(super) unions: Vec<Vec<Goal>>,
+    pub(super) unions: Vec<Union<'a>>,
     /// Which rules exclude each other, if that is known.
     clash: Option<String>,
 }
@@ -125,18 +155,9 @@ impl<'a> Conjunction<'a> {
         self.arrays.extend(node.array.as_deref());
         self.objects.extend(node.object.as_deref());
         node.not.iter().for_each(|node| self.exclude(*node));
-        for union in &node.any_of {
-            self.unions.push(union.iter().map(|one| Goal { all: vec![*one], not: Vec::new() }).collect());
-        }
-        for union in &node.one_of {
-            let without = |one: &NodeId| union.iter().copied().filter(|other| other != one).collect();
-            self.unions.push(union.iter().map(|one| Goal { all: vec![*one], not: without(one) }).collect());
-        }
-        for condition in &node.conditions {
-            let fits = [condition.condition].into_iter().chain(condition.then).collect();
-            let fails = Goal { all: condition.otherwise.into_iter().collect(), not: vec![condition.condition] };
-            self.unions.push(vec![Goal { all: fits, not: Vec::new() }, fails]);
-        }
+        self.unions.extend(node.any_of.iter().map(|union| Union::Any(union)));
+        self.unions.extend(node.one_of.iter().map(|union| Union::One(union)));
+        self.unions.extend(node.conditions.iter().map(Union::If));
         node.reference.iter().chain(&node.all_of).for_each(|inner| self.add_node(*inner));
     }
 
@@ -213,6 +234,8 @@ pub(super) struct Facts<'a> {
     /// Higher than that of every node that a value must have a part of; none if no value can fit.
     ranks: Vec<Option<u32>>,
     patterns: Vec<OnceCell<Option<Pattern>>>,
+    /// How many more conjunctions are looked at for the current node.
+    steps: Cell<usize>,
 }
 
 /// Why no value fits.
@@ -225,6 +248,10 @@ enum Clash {
     Union(usize, Box<Clash>),
 }
 
+const EACH_TYPE: [Types; 6] =
+    [Types::BOOLEAN, Types::FRACTION, Types::INTEGER, Types::STRING, Types::ARRAY, Types::OBJECT];
+/// How many conjunctions are looked at for a node.
+const MAX_STEPS: usize = 1 << 10;
 /// How deeply unions and merged parts are looked into.
 const MAX_NESTED: usize = 4;
 
@@ -232,7 +259,7 @@ impl<'a> Facts<'a> {
     pub(super) fn new(model: &'a Model) -> Self {
         let count = model.nodes().count();
         let patterns = model.patterns().iter().map(|_| OnceCell::new()).collect();
-        let mut facts = Self { model, ranks: vec![None; count], patterns };
+        let mut facts = Self { model, ranks: vec![None; count], patterns, steps: Cell::new(0) };
         // Most nodes come before those that they refer to.
         let nodes: Vec<NodeId> = model.nodes().map(|(id, _)| id).collect();
         loop {
@@ -287,8 +314,15 @@ impl<'a> Facts<'a> {
         schemas
     }
 
+    fn steps(&self) -> bool {
+        let left = self.steps.get().checked_sub(1);
+        self.steps.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
     fn check_node(&self, id: NodeId) -> Result<u32, Clash> {
-        let goal = Goal { all: vec![id], not: Vec::new() };
+        self.steps.set(MAX_STEPS);
+        let goal = Goal::all(vec![id]);
         self.check(&Conjunction::new(self.model, &goal), 0, 0)
     }
 
@@ -302,38 +336,48 @@ impl<'a> Facts<'a> {
                 return Err(Clash::Rules(clash));
             }
         }
-        let checks: [(Types, &dyn Fn() -> Result<u32, Clash>); 6] = [
-            (Types::BOOLEAN, &|| Ok(0)),
-            (Types::FRACTION, &|| check_number(all, false)),
-            (Types::INTEGER, &|| check_number(all, true)),
-            (Types::STRING, &|| check_length("characters", all.min_length, all.max_length)),
-            (Types::ARRAY, &|| self.check_array(all, depth)),
-            (Types::OBJECT, &|| self.check_object(all, depth)),
-        ];
         let clash = || all.clash.clone().unwrap_or_else(|| "its schema excludes every value".to_owned());
         let mut best = Err(Clash::Rules(clash()));
         let mut is_first = true;
-        for (types, check) in checks {
-            if all.types.contains(types) {
-                match (check(), &best) {
-                    (Ok(rank), Ok(known)) if rank >= *known => {}
-                    (Ok(rank), _) => best = Ok(rank),
-                    (error, Err(_)) if is_first => best = error,
-                    _ => {}
-                }
-                is_first = false;
+        for types in EACH_TYPE.into_iter().filter(|types| all.types.contains(*types)) {
+            match (self.check_type(all, types, depth), &best) {
+                (Ok(rank), Ok(known)) if rank >= *known => {}
+                (Ok(rank), _) => best = Ok(rank),
+                (error, Err(_)) if is_first => best = error,
+                _ => {}
             }
+            is_first = false;
         }
         let mut rank = best?;
         for union in &all.unions[unions..] {
-            let mut alternatives: Vec<_> = union.iter().map(|goal| self.check_goal(all, goal, depth)).collect();
+            let mut alternatives: Vec<_> = union.goals().iter().map(|goal| self.check_goal(all, goal, depth)).collect();
+            let count = alternatives.len();
             let best = alternatives.iter().flatten().copied().min();
             match (best, alternatives.swap_remove(0)) {
-                (None, Err(first)) => return Err(Clash::Union(union.len(), Box::new(first))),
+                (None, Err(first)) => return Err(Clash::Union(count, Box::new(first))),
                 (best, _) => rank = rank.max(best.unwrap_or_default()),
             }
         }
         Ok(rank)
+    }
+
+    /// Whether values of a type may fit, apart from unions.
+    pub(super) fn admits(&self, all: &Conjunction<'a>, types: Types) -> bool {
+        self.steps.set(MAX_STEPS);
+        let is_admitted = |types: &Types| all.types.contains(*types) && self.check_type(all, *types, 0).is_ok();
+        EACH_TYPE.iter().filter(|it| types.contains(**it)).any(is_admitted)
+    }
+
+    /// The rank of values of one type.
+    fn check_type(&self, all: &Conjunction<'a>, types: Types, depth: usize) -> Result<u32, Clash> {
+        match types {
+            Types::FRACTION => check_number(all, false),
+            Types::INTEGER => check_number(all, true),
+            Types::STRING => check_length("characters", all.min_length, all.max_length),
+            Types::ARRAY => self.check_array(all, depth),
+            Types::OBJECT => self.check_object(all, depth),
+            _ => Ok(0),
+        }
     }
 
     /// The rank of what fits the schemas, and a goal too.
@@ -343,7 +387,7 @@ impl<'a> Facts<'a> {
             return Err(Clash::Part(String::new(), vec![*node]));
         }
         let rank = self.rank_of(&goal.all).unwrap_or_default();
-        if depth >= MAX_NESTED {
+        if depth >= MAX_NESTED || !self.steps() {
             return Ok(rank);
         }
         let mut merged = all.clone();
@@ -357,8 +401,8 @@ impl<'a> Facts<'a> {
             return Err(Clash::Part(step(), vec![*node]));
         }
         let is_null = nodes.iter().all(|node| may_be_null(self.model, *node, 0));
-        if nodes.len() > 1 && depth < MAX_NESTED && !is_null {
-            let goal = Goal { all: nodes.to_vec(), not: Vec::new() };
+        if nodes.len() > 1 && depth < MAX_NESTED && !is_null && self.steps() {
+            let goal = Goal::all(nodes.to_vec());
             let merged = Conjunction::new(self.model, &goal);
             self.check(&merged, 0, depth + 1).map_err(|_| Clash::Part(step(), nodes.to_vec()))?;
         }
@@ -388,7 +432,7 @@ impl<'a> Facts<'a> {
         if let Some(max) = max.filter(|max| count > *max) {
             return Err(Clash::Rules(format!("{count} members are required, and at most {max} may be present")));
         }
-        let names = Goal { all: all.names(), not: Vec::new() };
+        let names = Goal::all(all.names());
         let names = Conjunction::new(self.model, &names);
         for name in &required {
             if !names.admits(&Value::from(*name)) {
@@ -429,7 +473,8 @@ impl<'a> Facts<'a> {
                     let name = name.map_or_else(|| "a value".to_owned(), |name| format!("each `{name}`"));
                     return format!("no value can fit: at `{place}`, {name} must contain another one, without end");
                 }
-                let goal = Goal { all: nodes.clone(), not: Vec::new() };
+                let goal = Goal::all(nodes.clone());
+                self.steps.set(MAX_STEPS);
                 let clash = self.check(&Conjunction::new(self.model, &goal), 0, 0).err();
                 seen.push(nodes);
                 let clash = clash.unwrap_or_else(|| Clash::Rules("its schemas exclude each other".to_owned()));

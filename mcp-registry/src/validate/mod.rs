@@ -22,6 +22,7 @@ mod samples_tests;
 mod tests;
 mod texts;
 mod unenforced;
+mod variations;
 #[cfg(feature = "validate")]
 mod walk;
 

@@ -4,8 +4,8 @@
 
 #![allow(dead_code, reason = "used by the samples, which are not used yet")]
 
-/// The most repetitions that a text has because the pattern asks for them.
-const MAX_REPEATS: usize = 1 << 12;
+/// The most parts that a text is made of.
+const MAX_STEPS: usize = 1 << 13;
 /// How deeply groups are nested.
 const MAX_DEPTH: usize = 32;
 /// The characters that texts are made of if the pattern allows them, the most readable first.
@@ -32,32 +32,47 @@ impl Texts {
     }
 
     /// A text. Each variant makes other choices; `extra` is how often a part is repeated beyond what it must be.
-    pub(super) fn text(&self, mut variant: usize, extra: usize) -> String {
-        let mut text = String::new();
-        self.0.write(&mut variant, extra, &mut text);
-        text
+    pub(super) fn text(&self, variant: usize, extra: usize) -> String {
+        let mut writer = Writer { text: String::new(), variant, steps: MAX_STEPS };
+        writer.write(&self.0, extra);
+        writer.text
     }
 }
 
-impl Part {
-    fn write(&self, variant: &mut usize, extra: usize, text: &mut String) {
-        let mut choose = |ways: usize| {
-            let way = *variant % ways.max(1);
-            *variant /= ways.max(1);
-            way
-        };
-        match self {
-            Self::Class(ranges) => {
+struct Writer {
+    text: String,
+    variant: usize,
+    steps: usize,
+}
+
+impl Writer {
+    fn choose(&mut self, ways: usize) -> usize {
+        let way = self.variant % ways.max(1);
+        self.variant /= ways.max(1);
+        way
+    }
+
+    fn write(&mut self, part: &Part, extra: usize) {
+        self.steps = self.steps.saturating_sub(1);
+        match part {
+            Part::Class(ranges) => {
                 let is_in = |c: &char| ranges.iter().any(|(first, last)| (first..=last).contains(&c));
                 let readable: Vec<char> = READABLE.chars().filter(is_in).collect();
                 let other = || ranges.iter().find_map(|(first, last)| (*first..=*last).next());
-                text.extend(readable.get(choose(readable.len())).copied().or_else(other));
+                let readable = readable.get(self.choose(readable.len())).copied();
+                self.text.extend(readable.or_else(other));
             }
-            Self::Sequence(parts) => parts.iter().for_each(|part| part.write(variant, extra, text)),
-            Self::Choice(parts) => parts[choose(parts.len())].write(variant, extra, text),
-            Self::Repeat(part, min, max) => {
-                let times = min.saturating_add(extra).min(*max).min(MAX_REPEATS);
-                (0..times).for_each(|_| part.write(variant, 0, text));
+            Part::Sequence(parts) => parts.iter().for_each(|part| self.write(part, extra)),
+            Part::Choice(parts) => {
+                let way = self.choose(parts.len());
+                self.write(&parts[way], extra);
+            }
+            Part::Repeat(part, min, max) => {
+                let mut left = min.saturating_add(extra).min(*max);
+                while left > 0 && self.steps > 0 {
+                    self.write(part, 0);
+                    left -= 1;
+                }
             }
         }
     }
