@@ -27,6 +27,7 @@ impl Model {
                     .iter()
                     .enumerate()
                     .all(|(index, one)| alternatives[index + 1..].iter().all(|other| self.are_disjoint(*one, *other)));
+                node.exclusive_unions += usize::from(excludes);
                 if excludes { &mut node.any_of } else { &mut node.one_of }.push(alternatives);
             }
             self[id] = node;

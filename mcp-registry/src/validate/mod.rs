@@ -7,6 +7,7 @@
 #[cfg(feature = "validate")]
 mod compile;
 mod conjunction;
+mod cycles;
 #[cfg(feature = "validate")]
 mod explain;
 mod formats;
