@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 pub use self::profile::each_subschema;
 use self::profile::{Profile, Side, host_safe};
 #[doc(hidden)]
-pub use self::shape::{KeyFault, Shape, input_shape, output_shape};
+pub use self::shape::{KeyFault, Shape, expected_instead, input_shape, output_shape};
 use crate::util::JsonObject;
 
 /// The schema of a return type: an object, or `{"result": …}`.
