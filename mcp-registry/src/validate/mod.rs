@@ -11,6 +11,7 @@ mod cycles;
 #[cfg(feature = "validate")]
 mod explain;
 mod formats;
+mod keys;
 pub(crate) mod map_keys;
 mod numbers;
 mod pattern;

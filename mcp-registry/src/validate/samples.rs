@@ -233,7 +233,9 @@ impl<'a> Samples<'a> {
             let cut: String = text.chars().take(max).collect();
             let mut fitted = vec![format!("{text}{missing}"), format!("{missing}{text}"), cut];
             fitted.dedup();
-            fitted.into_iter().for_each(|text| self.offer(&all.not, text.into(), search));
+            for text in fitted {
+                self.offer(&all.not, text.into(), search);
+            }
         }
     }
 
