@@ -17,7 +17,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
 use self::plain::Plain;
-use crate::schema::{Shape, input_shape};
+use crate::schema::{Shape, expected_instead, input_shape};
 use crate::util::panics::discard;
 
 /// The definition of a parameter.
@@ -60,6 +60,8 @@ pub struct ParamType {
     pub shape: fn() -> Shape,
     /// Checks whether a value can be deserialized.
     pub reads: fn(&str) -> Result<(), serde_json::Error>,
+    /// What the type expects in place of a text in a value, if that is why it rejects the value.
+    pub expected_instead: fn(&Value, &str) -> Option<String>,
     /// Whether a parameter of the type can be omitted in a call.
     pub accepts_absent: fn() -> bool,
 }
@@ -123,6 +125,7 @@ impl Param {
                     schema: |generator| generator.subschema_for::<T>(),
                     shape: input_shape::<T>,
                     reads: |json| serde_json::from_str::<T>(json).map(drop),
+                    expected_instead: expected_instead::<T>,
                     accepts_absent: accepts_absent::<T>,
                 }
             },

@@ -211,20 +211,16 @@ pub(crate) fn type_schemas(params: &[Param]) -> Value {
 }
 
 impl Param {
-    /// The schema of this parameter alone, for checks.
-    pub fn generate_schema(&self) -> Value {
-        let signature = Signature { params: std::slice::from_ref(self), flatten: false, allow_unknown: true };
-        let mut json = Vec::new();
-        if let Ok(schema) = InputSchema::new(signature) {
-            schema.write(&mut json);
-        }
-        let mut schema: Value = serde_json::from_slice(&json).unwrap_or_default();
-        let definitions = schema.get_mut("$defs").map(Value::take);
-        let mut own = schema["properties"][self.name].take();
-        if let (Value::Object(own), Some(definitions)) = (&mut own, definitions) {
-            own.insert("$defs".to_owned(), definitions);
-        }
-        own
+    /// Generates the model of this parameter alone, without its constraints.
+    #[doc(hidden)]
+    pub fn generate_model(&self) -> Result<Model, ReadError> {
+        let plain = Self { constraints: &[], ..*self };
+        let signature = Signature { params: std::slice::from_ref(&plain), flatten: false, allow_unknown: true };
+        let InputSchema { mut model, .. } = InputSchema::new(signature)?;
+        let object = model[model.root()].object.as_ref();
+        let property = object.and_then(|object| object.properties.first()).map(|property| property.schema);
+        model.root = property.unwrap_or(model.root);
+        Ok(model)
     }
 }
 

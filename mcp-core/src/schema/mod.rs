@@ -24,7 +24,7 @@ use self::model::{Model, Node, ObjectRules, Property, Types};
 use self::profile::Side;
 use self::read::ReadError;
 #[doc(hidden)]
-pub use self::shape::{KeyFault, Shape, input_shape, output_shape};
+pub use self::shape::{KeyFault, Shape, expected_instead, input_shape, output_shape};
 
 /// The schema of a return type as JSON: that of an object, or of `{"result": …}`.
 pub(crate) fn output_of<T: JsonSchema>(shape: &Shape) -> (Arc<str>, bool) {

@@ -56,6 +56,9 @@ pub struct Node {
     pub all_of: Vec<NodeId>,
     /// Unions: of each, at least one schema must fit.
     pub any_of: Vec<Vec<NodeId>>,
+    /// How many unions at the end of `any_of` are of schemas that exclude each other, and were written as `oneOf`: serde
+    /// chooses by their tag, and does not try one after the other.
+    pub exclusive_unions: usize,
     /// Exclusive unions: of each, exactly one schema must fit.
     pub one_of: Vec<Vec<NodeId>>,
     /// Schemas that must not fit.

@@ -3,11 +3,11 @@
 use mcp_core::error::RegistrationProblem;
 use mcp_core::name::Version;
 use mcp_core::param::{Constraint, Param};
+use mcp_core::support::schema::Types;
 use serde_json::Value;
 
 use crate::catalog::tool::RegisteredTool;
-use crate::validate::map_keys::unreadable;
-use crate::validate::{self, types};
+use crate::validate::{self, unreadable};
 
 pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
     let (name, origin) = (|| tool.name().to_owned(), || Box::new(tool.origin().clone()));
@@ -118,9 +118,10 @@ fn param_faults(param: &Param) -> Vec<String> {
 
 /// The constraints that do not fit the type of the parameter, according to its schema.
 fn misfits(param: &Param) -> Vec<String> {
-    let schema = param.generate_schema();
-    let kinds = schema.as_object().map(types).unwrap_or_default();
-    if kinds.is_empty() {
+    let Ok(model) = param.generate_model() else { return Vec::new() };
+    let types = model[model.resolved(model.root())].types;
+    let kinds: Vec<&str> = types.names().collect();
+    if types == Types::ALL {
         return Vec::new();
     }
     let misfit = |constraint: &Constraint| {

@@ -389,10 +389,6 @@ impl Subject for RegisteredTool {
         self.definition().entry()
     }
 
-    fn input(&self) -> &Value {
-        self.input_schema()
-    }
-
     fn input_model(&self) -> Result<Model, ReadError> {
         self.definition().input_model()
     }

@@ -5,11 +5,11 @@
 //! reject. A schema is prepared when it is first needed.
 
 pub(crate) mod check;
+mod cycles;
 mod formats;
-pub(crate) mod map_keys;
+mod keys;
 mod pattern;
 mod plan;
-mod recursion;
 mod report;
 mod sample;
 mod scan;
@@ -33,9 +33,9 @@ use serde_json::Value;
 use self::check::{How, Schema, Secrets};
 pub(crate) use self::formats::FORMATS;
 use self::formats::format;
+pub(crate) use self::keys::unreadable;
 use self::pattern::Pattern;
-pub(crate) use self::recursion::{recursive_type, slow_type};
-pub(crate) use self::sample::{Document, types};
+use self::sample::contradiction;
 use crate::util::panic::guard;
 
 /// Schemas, and the types that enforce a part of them.
@@ -45,9 +45,6 @@ pub(crate) trait Subject {
 
     /// The entry with typed parameters; `None` where only schemas are known.
     fn entry(&self) -> Option<&'static ToolEntry>;
-
-    /// The published schema of the arguments.
-    fn input(&self) -> &Value;
 
     /// The schema that decides which arguments fit.
     fn input_model(&self) -> Result<Model, ReadError>;
@@ -73,9 +70,6 @@ const MAX_FAULTS: usize = 20;
 
 /// Messages of more bytes are large: they are read and checked on threads that may block.
 pub(crate) const LARGE: usize = 64 * 1024;
-
-/// The keywords that hold definitions.
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// The most bytes that are quoted from a schema.
 const QUOTED: usize = 160;
@@ -216,13 +210,41 @@ fn unchecked(what: &str, reason: &str) -> Faults {
     Faults { faults: vec![Fault::new("", "a schema", message)], omitted: 0 }
 }
 
+/// The type of a tool's arguments whose values may take more than linear time to read, if there is one.
+pub(crate) fn slow_type(subject: &impl Subject) -> Option<String> {
+    let models = match subject.entry() {
+        None => vec![subject.input_model()],
+        Some(entry) if entry.params.iter().all(Param::is_enforced_by_type) && entry.input_schema.is_none() => {
+            return None;
+        }
+        // Types are read even if there is an explicit schema.
+        Some(entry) => vec![subject.input_model(), Model::read(&entry.generate_type_schemas(), false)],
+    };
+    models.iter().flatten().find_map(|model| cycles::slow_union(model).map(str::to_owned))
+}
+
+/// The name of a type that contains itself, if the schema has one.
+pub(crate) fn recursive_type(schema: &Value) -> Option<String> {
+    let model = Model::read(schema, false).ok()?;
+    cycles::recursive_type(&model).map(str::to_owned)
+}
+
 /// What is wrong with the explicit schemas of a tool: which one, and why.
 pub(crate) fn schema_faults(subject: &impl Subject) -> Vec<(&'static str, String)> {
     let entry = subject.entry();
     let input = entry.is_none_or(|entry| entry.input_schema.is_some()).then(|| subject.input_model());
     let output = entry.is_none_or(|entry| entry.output_schema.is_some()).then(|| subject.output_model()).flatten();
     let schemas = [("input", input), ("output", output)].into_iter();
-    schemas.filter_map(|(which, model)| Some((which, invalid_schema(prepare(model?).err()?)))).collect()
+    schemas.filter_map(|(which, model)| Some((which, schema_fault(model?)?))).collect()
+}
+
+/// Why no value can be checked against a schema, or why none fits.
+fn schema_fault(model: Result<Model, ReadError>) -> Option<String> {
+    let schema = match prepare(model) {
+        Ok(schema) => schema,
+        Err(reason) => return Some(invalid_schema(reason)),
+    };
+    contradiction(schema.model()).map(|reason| format!("accepts no value: {reason}; correct it"))
 }
 
 fn invalid_schema(reason: impl std::fmt::Display) -> String {
@@ -240,8 +262,8 @@ pub(crate) fn param_faults(param: &Param) -> Vec<String> {
         _ => None,
     });
     let schema = param.explicit_schema.map(|schema| schema()).filter(Value::is_object);
-    let error = schema.and_then(|schema| prepare(Model::read(&schema, true)).err());
-    let schema = error.map(|reason| format!("has a schema that {}", invalid_schema(reason)));
+    let fault = schema.and_then(|schema| schema_fault(Model::read(&schema, true)));
+    let schema = fault.map(|fault| format!("has a schema that {fault}"));
     schema.into_iter().chain(constraints).collect()
 }
 

@@ -5,28 +5,42 @@ use std::any::type_name;
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
+use serde_json::Value;
 
-use super::{Stop, Walk, leaves, scalars};
+use super::{Stop, Walk, leaves, scalar, scalars};
 use crate::schema::profile::Side;
 
 /// The text of a key.
-pub(super) const SAMPLE: &str = "a key of a JSON object";
+const SAMPLE: &str = "a key of a JSON object";
 
 /// The key of a map's entry.
 pub(super) struct Key<'a> {
     pub(super) walk: &'a mut Walk,
     /// Whether the key is looked at; it is a sample otherwise.
     pub(super) looks: bool,
+    /// The text to read, if the type is not looked at.
+    pub(super) text: Option<&'a str>,
 }
 
 impl Key<'_> {
+    /// Reads the text, if there is one, as a number or a boolean.
+    fn read<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<Result<V::Value, Stop>, V> {
+        let Some(text) = self.text else { return Err(visitor) };
+        let value: Option<Value> = serde_json::from_str(text).ok();
+        Ok(value.map_or_else(|| Err(Stop::default()), |value| scalar(&value, visitor)))
+    }
+
+    fn sample(&self) -> &str {
+        self.text.unwrap_or(SAMPLE)
+    }
+
     /// Bytes are read as a key, and never written as one.
     fn bytes<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
         if self.looks && self.walk.side == Side::Output {
             let fault = self.walk.fault("bytes");
             self.walk.shape.keys.push(fault);
         }
-        visitor.visit_bytes(SAMPLE.as_bytes())
+        visitor.visit_bytes(self.sample().as_bytes())
     }
 }
 
@@ -37,10 +51,13 @@ impl<'de> Deserializer<'de> for Key<'_> {
 
     /// The key as a text, which is what it is in JSON. A type that takes no text cannot be a key.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
-        let read = visitor.visit_str(SAMPLE);
-        if let (Err(Stop { expected: Some(expected) }), true) = (&read, self.looks) {
-            let fault = self.walk.fault(expected);
-            self.walk.shape.keys.push(fault);
+        let read = visitor.visit_str(self.sample());
+        match &read {
+            Err(Stop { found: Some(found), expected: Some(expected) }) if self.looks && found == SAMPLE => {
+                let fault = self.walk.fault(expected);
+                self.walk.shape.keys.push(fault);
+            }
+            _ => {}
         }
         read
     }
@@ -53,7 +70,7 @@ impl<'de> Deserializer<'de> for Key<'_> {
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
         self.walk.shape.flattens |= self.walk.path.is_empty();
         self.walk.shape.buffered = true;
-        visitor.visit_str(SAMPLE)
+        visitor.visit_str(self.sample())
     }
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
@@ -80,7 +97,11 @@ impl<'de> Deserializer<'de> for Key<'_> {
     ) -> Result<V::Value, Stop> {
         let id = type_name::<V>();
         let way = if self.looks { self.walk.fork(id, true, variants.len()) } else { Some(0) };
-        let variant = way.and_then(|way| variants.get(way)).ok_or_else(Stop::default)?;
+        let variant = match self.text {
+            Some(text) => variants.iter().find(|variant| **variant == text),
+            None => way.and_then(|way| variants.get(way)),
+        };
+        let variant = variant.ok_or_else(Stop::default)?;
         visitor.visit_enum(UnitVariant { key: self, id, enum_name: name, variant })
     }
 }

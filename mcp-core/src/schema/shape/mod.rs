@@ -11,16 +11,20 @@ use std::any::type_name;
 use std::collections::HashSet;
 use std::fmt::{self, Display};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
+use std::sync::LazyLock;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, Unexpected,
     VariantAccess, Visitor,
 };
+use serde_json::Value;
 
+use crate::util::JsonObject;
 use crate::util::panics::discard;
 
-use self::key::{Key, SAMPLE};
+use self::key::Key;
 use super::profile::Side;
 
 /// The most passes over one type; what is left of a larger one is not seen.
@@ -80,19 +84,20 @@ pub fn output_shape<T: Deserialize<'static>>() -> Shape {
     walk::<T>(Side::Output)
 }
 
+/// What a type expects in place of a text in a value, if that is why it rejects the value. Reads with the code that looks at
+/// the type, so that a type costs no more code.
+pub fn expected_instead<T: Deserialize<'static>>(value: &Value, text: &str) -> Option<String> {
+    let mut walk = Walk::new(Side::Input);
+    let Stop { found, expected } = T::deserialize(Probe { walk: &mut walk, sample: None, value: Some(value) }).err()?;
+    expected.filter(|_| found.as_deref() == Some(text))
+}
+
 fn walk<T: Deserialize<'static>>(side: Side) -> Shape {
-    let mut walk = Walk {
-        side,
-        forks: Vec::new(),
-        at: 0,
-        seen: HashSet::new(),
-        path: Vec::new(),
-        plain_keys: HashSet::new(),
-        other_keys: Vec::new(),
-        shape: Shape::default(),
-    };
+    let mut walk = Walk::new(side);
     for _ in 0..PASSES {
-        let pass = catch_unwind(AssertUnwindSafe(|| drop(T::deserialize(Probe { walk: &mut walk, sample: None }))));
+        let pass = catch_unwind(AssertUnwindSafe(|| {
+            drop(T::deserialize(Probe { walk: &mut walk, sample: None, value: None }))
+        }));
         if let Err(payload) = pass {
             // A type that panics is not looked into.
             discard(payload);
@@ -127,6 +132,19 @@ struct Walk {
 }
 
 impl Walk {
+    fn new(side: Side) -> Self {
+        Self {
+            side,
+            forks: Vec::new(),
+            at: 0,
+            seen: HashSet::new(),
+            path: Vec::new(),
+            plain_keys: HashSet::new(),
+            other_keys: Vec::new(),
+            shape: Shape::default(),
+        }
+    }
+
     /// The way to take where there are so many, or none where the type was met before.
     fn fork(&mut self, visitor: &'static str, is_key: bool, ways: usize) -> Option<usize> {
         if self.at == self.forks.len() {
@@ -175,7 +193,9 @@ impl Walk {
 #[derive(Debug, Default, thiserror::Error)]
 #[error("the type was looked at")]
 struct Stop {
-    /// What belongs where the sample of a key is.
+    /// A text that is not what belongs there.
+    found: Option<String>,
+    /// What belongs there.
     expected: Option<String>,
 }
 
@@ -185,7 +205,10 @@ impl Error for Stop {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self { expected: (found == Unexpected::Str(SAMPLE)).then(|| expected.to_string()) }
+        match found {
+            Unexpected::Str(found) => Self { found: Some(found.to_owned()), expected: Some(expected.to_string()) },
+            _ => Self::default(),
+        }
     }
 }
 
@@ -194,9 +217,21 @@ struct Probe<'a> {
     walk: &'a mut Walk,
     /// For a value: how much deeper it may be.
     sample: Option<usize>,
+    /// The value to read, if the type is not looked at.
+    value: Option<&'a Value>,
 }
 
-impl Probe<'_> {
+impl<'a> Probe<'a> {
+    /// Reads the value, if there is one: null, a boolean, a number or a text.
+    fn read<'de, V: Visitor<'de>>(&self, visitor: V) -> Result<Result<V::Value, Stop>, V> {
+        let Some(value) = self.value else { return Err(visitor) };
+        Ok(scalar(value, visitor))
+    }
+
+    fn with(self, value: &'a Value) -> Self {
+        Self { value: Some(value), ..self }
+    }
+
     fn fork<V>(&mut self, ways: usize) -> Result<usize, Stop> {
         match self.sample {
             Some(0) => Err(Stop::default()),
@@ -206,7 +241,7 @@ impl Probe<'_> {
     }
 
     fn inner(&mut self) -> Probe<'_> {
-        Probe { walk: self.walk, sample: self.sample.map(|depth| depth.saturating_sub(1)) }
+        Probe { walk: self.walk, sample: self.sample.map(|depth| depth.saturating_sub(1)), value: self.value }
     }
 
     fn at<'de, S: DeserializeSeed<'de>>(&mut self, step: &'static str, seed: S) -> Result<S::Value, Stop> {
@@ -217,22 +252,51 @@ impl Probe<'_> {
     }
 
     fn items<'de, V: Visitor<'de>>(mut self, length: usize, visitor: V) -> Result<V::Value, Stop> {
+        if let Some(value) = self.value {
+            let values = value.as_array().ok_or_else(Stop::default)?;
+            return visitor.visit_seq(Items { probe: self, left: 0, values: values.iter() });
+        }
         let way = self.fork::<V>(length.clamp(1, ITEMS))?;
         let left = if self.sample.is_some() { length } else { way + 1 };
-        visitor.visit_seq(Items { probe: self, left })
+        visitor.visit_seq(Items { probe: self, left, values: [].iter() })
     }
 
     fn fields<'de, V: Visitor<'de>>(mut self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Stop> {
+        if let Some(value) = self.value {
+            let members = value.as_object().ok_or_else(Stop::default)?;
+            return visitor.visit_map(Fields { probe: self, fields: &[], members: members.iter() });
+        }
         let way = self.fork::<V>(fields.len())?;
         let fields = if self.sample.is_some() { fields } else { &fields[way..=way] };
-        visitor.visit_map(Fields { probe: self, fields })
+        visitor.visit_map(Fields { probe: self, fields, members: NO_MEMBERS.iter() })
+    }
+}
+
+/// Members of an object that has none.
+static NO_MEMBERS: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
+
+/// Reads a value that is not a list or an object.
+fn scalar<'de, V: Visitor<'de>>(value: &Value, visitor: V) -> Result<V::Value, Stop> {
+    match value {
+        Value::Null => visitor.visit_unit(),
+        Value::Bool(value) => visitor.visit_bool(*value),
+        Value::String(value) => visitor.visit_str(value),
+        Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+            (Some(number), ..) => visitor.visit_u64(number),
+            (_, Some(number), _) => visitor.visit_i64(number),
+            (.., number) => visitor.visit_f64(number.unwrap_or_default()),
+        },
+        Value::Array(_) | Value::Object(_) => Err(Stop::default()),
     }
 }
 
 macro_rules! leaves {
     ($($($method:ident)+ => $visit:ident $value:tt;)*) => {$($(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
-            visitor.$visit $value
+            match self.read(visitor) {
+                Ok(read) => read,
+                Err(visitor) => visitor.$visit $value,
+            }
         }
     )+)*};
 }
@@ -262,12 +326,21 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     leaves! {
         deserialize_str deserialize_string deserialize_identifier => visit_borrowed_str("a");
         deserialize_bytes deserialize_byte_buf => visit_borrowed_bytes(b"a");
-        deserialize_unit deserialize_ignored_any => visit_unit();
+        deserialize_unit => visit_unit();
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        visitor.visit_unit()
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
         self.walk.shape.buffered = true;
-        visitor.visit_unit()
+        match self.value {
+            Some(Value::Array(_)) => self.items(0, visitor),
+            Some(Value::Object(_)) => self.deserialize_map(visitor),
+            Some(value) => scalar(value, visitor),
+            None => visitor.visit_unit(),
+        }
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Stop> {
@@ -275,18 +348,27 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
-        if self.sample.is_some() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.sample.is_some() || self.value.is_some_and(Value::is_null) {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(mut self, _: &'static str, visitor: V) -> Result<V::Value, Stop> {
-        self.fork::<V>(1)?;
+        if self.value.is_none() {
+            self.fork::<V>(1)?;
+        }
         visitor.visit_newtype_struct(self.inner())
     }
 
     fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+        if self.value.is_some() {
+            return self.items(0, visitor);
+        }
         self.fork::<V>(1)?;
         let left = usize::from(self.sample.is_none());
-        visitor.visit_seq(Items { probe: self, left })
+        visitor.visit_seq(Items { probe: self, left, values: [].iter() })
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, Stop> {
@@ -303,9 +385,13 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+        if let Some(value) = self.value {
+            let members = value.as_object().ok_or_else(Stop::default)?;
+            return visitor.visit_map(Entry { probe: self, part: None, members: members.iter() });
+        }
         let way = self.fork::<V>(2)?;
         let entry = (self.sample.is_none()).then_some(if way == 0 { Part::Key } else { Part::Value });
-        visitor.visit_map(Entry { probe: self, part: entry })
+        visitor.visit_map(Entry { probe: self, part: entry, members: NO_MEMBERS.iter() })
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -326,9 +412,18 @@ impl<'de> Deserializer<'de> for Probe<'_> {
         if !self.walk.shape.enums.contains(&variants) {
             self.walk.shape.enums.push(variants);
         }
-        let way = self.fork::<V>(variants.len())?;
-        let variant = variants.get(way).ok_or_else(Stop::default)?;
-        visitor.visit_enum(Variant { probe: self, variant })
+        let variant = match self.value {
+            None => variants.get(self.fork::<V>(variants.len())?),
+            Some(value) => {
+                let (name, value) = match value {
+                    Value::Object(members) => members.iter().next().ok_or_else(Stop::default)?,
+                    value => (&value.as_str().unwrap_or_default().to_owned(), &Value::Null),
+                };
+                self = self.with(value);
+                variants.iter().find(|variant| *variant == name)
+            }
+        };
+        visitor.visit_enum(Variant { variant: variant.ok_or_else(Stop::default)?, probe: self })
     }
 }
 
@@ -336,19 +431,23 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 struct Items<'a> {
     probe: Probe<'a>,
     left: usize,
+    values: slice::Iter<'a, Value>,
 }
 
 impl<'de> SeqAccess<'de> for Items<'_> {
     type Error = Stop;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Stop> {
+        if let Some(value) = self.values.next() {
+            return seed.deserialize(self.probe.inner().with(value)).map(Some);
+        }
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
         if left == 0 {
             return self.probe.at("*", seed).map(Some);
         }
         let sample = self.probe.sample.map_or(DEPTH, |depth| depth.saturating_sub(1));
-        seed.deserialize(Probe { walk: self.probe.walk, sample: Some(sample) }).map(Some)
+        seed.deserialize(Probe { walk: self.probe.walk, sample: Some(sample), value: None }).map(Some)
     }
 }
 
@@ -356,17 +455,28 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 struct Fields<'a> {
     probe: Probe<'a>,
     fields: &'static [&'static str],
+    members: Members<'a>,
 }
+
+/// The members of an object that is read.
+type Members<'a> = serde_json::map::Iter<'a>;
 
 impl<'de> MapAccess<'de> for Fields<'_> {
     type Error = Stop;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Stop> {
+        if let Some((name, value)) = self.members.next() {
+            self.probe.value = Some(value);
+            return seed.deserialize(StrDeserializer::new(name)).map(Some);
+        }
         let Some(name) = self.fields.first() else { return Ok(None) };
         seed.deserialize(StrDeserializer::new(name)).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Stop> {
+        if self.probe.value.is_some() {
+            return seed.deserialize(self.probe.inner());
+        }
         let [name, rest @ ..] = self.fields else { return Err(Stop::default()) };
         self.fields = rest;
         self.probe.at(name, seed)
@@ -384,11 +494,12 @@ enum Part {
 struct Entry<'a> {
     probe: Probe<'a>,
     part: Option<Part>,
+    members: Members<'a>,
 }
 
 impl Entry<'_> {
     fn look<'de, S: DeserializeSeed<'de>>(&mut self, seed: S) -> Stop {
-        let looked = seed.deserialize(Key { walk: self.probe.walk, looks: true });
+        let looked = seed.deserialize(Key { walk: self.probe.walk, looks: true, text: None });
         drop(looked);
         Stop::default()
     }
@@ -398,14 +509,21 @@ impl<'de> MapAccess<'de> for Entry<'_> {
     type Error = Stop;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Stop> {
+        if let Some((name, value)) = self.members.next() {
+            self.probe.value = Some(value);
+            return seed.deserialize(Key { walk: self.probe.walk, looks: false, text: Some(name) }).map(Some);
+        }
         match self.part {
             None => Ok(None),
             Some(Part::Key) => Err(self.look(seed)),
-            Some(Part::Value) => seed.deserialize(Key { walk: self.probe.walk, looks: false }).map(Some),
+            Some(Part::Value) => seed.deserialize(Key { walk: self.probe.walk, looks: false, text: None }).map(Some),
         }
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Stop> {
+        if self.probe.value.is_some() {
+            return seed.deserialize(self.probe.inner());
+        }
         self.part = None;
         self.probe.at("*", seed)
     }
@@ -416,6 +534,10 @@ impl<'de> MapAccess<'de> for Entry<'_> {
         key: K,
         value: V,
     ) -> Result<Option<(K::Value, V::Value)>, Stop> {
+        if self.probe.value.is_some() {
+            let Some(key) = self.next_key_seed(key)? else { return Ok(None) };
+            return Ok(Some((key, self.next_value_seed(value)?)));
+        }
         match self.part {
             None => Ok(None),
             Some(Part::Key) => Err(self.look(key)),

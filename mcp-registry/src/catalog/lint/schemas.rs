@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Severity, ToolFindings};
 use crate::catalog::tool::RegisteredTool;
-use crate::validate::{self, Document, FORMATS};
+use crate::validate::{self, FORMATS};
 
 /// The maximum size of a schema that leaves enough room for the conversation.
 const GOOD_SCHEMA_SIZE: usize = 8 * 1024;
@@ -258,13 +258,13 @@ struct Part<'a> {
 
 /// Every schema within a schema. The target of a `$ref` is visited once, at its first use.
 fn parts(schema: &Value) -> Vec<Part<'_>> {
-    let mut walk = Walk { document: Document(schema), followed: HashSet::new(), parts: Vec::new() };
+    let mut walk = Walk { document: schema, followed: HashSet::new(), parts: Vec::new() };
     walk.add(Part { name: "", schema, place: Place::Root });
     walk.parts
 }
 
 struct Walk<'a> {
-    document: Document<'a>,
+    document: &'a Value,
     followed: HashSet<&'a str>,
     parts: Vec<Part<'a>>,
 }
@@ -278,7 +278,8 @@ impl<'a> Walk<'a> {
         for (key, inner) in object {
             match (key.as_str(), inner) {
                 ("$ref", Value::String(reference)) => {
-                    let target = self.document.target(reference).filter(|_| self.followed.insert(reference));
+                    let target = reference.strip_prefix('#').and_then(|pointer| self.document.pointer(pointer));
+                    let target = target.filter(|_| self.followed.insert(reference));
                     self.add_all(target, place, name);
                 }
                 ("properties", Value::Object(named)) => {
