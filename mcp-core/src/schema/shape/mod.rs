@@ -96,7 +96,7 @@ fn walk<T: Deserialize<'static>>(side: Side) -> Shape {
     let mut walk = Walk::new(side);
     for _ in 0..PASSES {
         let pass = catch_unwind(AssertUnwindSafe(|| {
-            drop(T::deserialize(Probe { walk: &mut walk, sample: None, value: None }))
+            drop(T::deserialize(Probe { walk: &mut walk, sample: None, value: None }));
         }));
         if let Err(payload) = pass {
             // A type that panics is not looked into.
@@ -264,11 +264,11 @@ impl<'a> Probe<'a> {
     fn fields<'de, V: Visitor<'de>>(mut self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Stop> {
         if let Some(value) = self.value {
             let members = value.as_object().ok_or_else(Stop::default)?;
-            return visitor.visit_map(Fields { probe: self, fields: &[], members: members.iter() });
+            return visitor.visit_map(Fields { probe: self, names: &[], members: members.iter() });
         }
         let way = self.fork::<V>(fields.len())?;
-        let fields = if self.sample.is_some() { fields } else { &fields[way..=way] };
-        visitor.visit_map(Fields { probe: self, fields, members: NO_MEMBERS.iter() })
+        let names = if self.sample.is_some() { fields } else { &fields[way..=way] };
+        visitor.visit_map(Fields { probe: self, names, members: NO_MEMBERS.iter() })
     }
 }
 
@@ -454,7 +454,7 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 /// The fields of a struct.
 struct Fields<'a> {
     probe: Probe<'a>,
-    fields: &'static [&'static str],
+    names: &'static [&'static str],
     members: Members<'a>,
 }
 
@@ -469,7 +469,7 @@ impl<'de> MapAccess<'de> for Fields<'_> {
             self.probe.value = Some(value);
             return seed.deserialize(StrDeserializer::new(name)).map(Some);
         }
-        let Some(name) = self.fields.first() else { return Ok(None) };
+        let Some(name) = self.names.first() else { return Ok(None) };
         seed.deserialize(StrDeserializer::new(name)).map(Some)
     }
 
@@ -477,8 +477,8 @@ impl<'de> MapAccess<'de> for Fields<'_> {
         if self.probe.value.is_some() {
             return seed.deserialize(self.probe.inner());
         }
-        let [name, rest @ ..] = self.fields else { return Err(Stop::default()) };
-        self.fields = rest;
+        let [name, rest @ ..] = self.names else { return Err(Stop::default()) };
+        self.names = rest;
         self.probe.at(name, seed)
     }
 }
