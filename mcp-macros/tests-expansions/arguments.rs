@@ -49,16 +49,20 @@ pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
     );
     static __MCP_PARAMS: [__mcp::Param; 4usize] = [
         __mcp::Param::of::<<Path as __mcp::RefParam>::Slot>("path")
+            .plain(__mcp::KindOf::<<Path as __mcp::RefParam>::Slot>::PLAIN)
             .description("Where it is.")
             .examples(&[|| __mcp::json("src/main.rs")])
             .constraints(&[__mcp::Constraint::MinLength(1u64)])
             .fitted(__mcp::KindOf::<<Path as __mcp::RefParam>::Slot>::KIND.is_known()),
         __mcp::Param::of::<String>("encoding")
+            .plain(__mcp::KindOf::<String>::PLAIN)
             .default(|| __mcp::Shown::<String>::NEW.json(__mcp_default_1)),
         __mcp::Param::of::<Option<u64>>("limit")
+            .plain(__mcp::KindOf::<Option<u64>>::PLAIN)
             .constraints(&[__mcp::Constraint::Min(__mcp::Bound::Int(1i128))])
             .fitted(__mcp::KindOf::<Option<u64>>::KIND.is_known()),
-        __mcp::Param::of::<Option<<str as __mcp::RefParam>::Slot>>("filter"),
+        __mcp::Param::of::<Option<<str as __mcp::RefParam>::Slot>>("filter")
+            .plain(__mcp::KindOf::<Option<<str as __mcp::RefParam>::Slot>>::PLAIN),
     ];
     fn __mcp_call(
         __cx: &__mcp::ToolContext,

@@ -8,7 +8,9 @@ const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
     use ::mcp_core::__private as __mcp;
     #[allow(unused_imports)]
     use __mcp::traits::*;
-    static __MCP_PARAMS: [__mcp::Param; 1usize] = [__mcp::Param::of::<String>("query")];
+    static __MCP_PARAMS: [__mcp::Param; 1usize] = [
+        __mcp::Param::of::<String>("query").plain(__mcp::KindOf::<String>::PLAIN),
+    ];
     fn __mcp_call(
         __context: __mcp::ToolContext,
         __args: __mcp::Input<'_>,

@@ -81,7 +81,9 @@ impl InputSchema {
         let start = out.len();
         self.model.write(self.published, Side::Input, out);
         // Some hosts expect properties even if there are none.
-        if self.model[self.published].object.as_ref().is_none_or(|object| object.properties.is_empty()) {
+        let root = &self.model[self.published];
+        let has_properties = root.object.as_ref().is_some_and(|object| !object.properties.is_empty());
+        if root.types == Types::OBJECT && !has_properties {
             let rest = out.split_off(start + br#"{"type":"object""#.len());
             out.extend_from_slice(br#","properties":{}"#);
             out.extend_from_slice(&rest);
@@ -123,7 +125,10 @@ impl InputSchema {
     fn flattened(&mut self, param: &Param, ty: NodeId, types: &[Option<Arc<TypeSchema>>]) -> Result<NodeId, ReadError> {
         let root = if param.explicit_schema.is_some() { self.param(param, ty)? } else { self.model.resolved(ty) };
         let mut node = self.model[root].clone();
-        node.types = Types::OBJECT;
+        if self.model.is_object(root) {
+            // Unions have no type of their own, and every host expects one.
+            node.types = Types::OBJECT;
+        }
         node.notes.title = None;
         // schemars takes the description of a flattened struct for that of the struct around it, if that has none.
         if types.iter().flatten().any(|of_type| of_type.shape.flattens) {
