@@ -10,8 +10,8 @@ impl Model {
         for index in 0..self.nodes.len() {
             let id = NodeId(u32::try_from(index).unwrap_or(u32::MAX));
             let mut node = std::mem::take(&mut self[id]);
-            restrict_types(&mut node);
             self.merge_all_of(&mut node);
+            restrict_types(&mut node);
             hoist_null(&mut node);
             self[id] = node;
         }
