@@ -72,19 +72,24 @@ impl<'de> FirstValue<'de, '_> {
         is_integer: bool,
         by_serde: impl FnOnce(&mut serde_json::Deserializer<StrRead<'de>>, V) -> Result<V::Value, Error>,
     ) -> Result<V::Value, Error> {
-        let (integer, end) = match self.integer() {
-            Some((integer, end)) => (i128::from(integer), end),
-            None => match self.integral_float().filter(|_| is_integer) {
-                Some(integer) => integer,
-                None => return self.by_serde(|reader| by_serde(reader, visitor)),
-            },
-        };
-        *self.end = end;
-        // As `serde_json` does it: only what is below zero is signed.
-        match (u64::try_from(integer), i64::try_from(integer)) {
-            (Ok(integer), _) => visitor.visit_u64(integer),
-            (_, Ok(integer)) => visitor.visit_i64(integer),
-            _ => visitor.visit_i128(integer),
+        if let Some((integer, end)) = self.integer() {
+            *self.end = end;
+            // As `serde_json` does it: only what is below zero is signed.
+            return match u64::try_from(integer) {
+                Ok(integer) => visitor.visit_u64(integer),
+                Err(_) => visitor.visit_i64(integer),
+            };
+        }
+        match self.integral_float().filter(|_| is_integer) {
+            Some((integer, end)) => {
+                *self.end = end;
+                match (u64::try_from(integer), i64::try_from(integer)) {
+                    (Ok(integer), _) => visitor.visit_u64(integer),
+                    (_, Ok(integer)) => visitor.visit_i64(integer),
+                    _ => visitor.visit_i128(integer),
+                }
+            }
+            None => self.by_serde(|reader| by_serde(reader, visitor)),
         }
     }
 
