@@ -38,11 +38,9 @@ pub(crate) fn check_here(tool: &Callable, arguments: &str) -> Result<(), Error> 
     if let Some(entry) = tool.definition().entry() {
         let check = |json: &str| entry.check(json).map_err(CallError::Arguments);
         let checked = guard(|| with_edits(tool, tool.checks().may_need_edits(), &arguments, check));
-        match checked.map_err(|panicked| panicked.into_error(tool.name()))? {
-            Err(CallError::Arguments(faults)) => {
-                return Err(tool.checks().explain_rejection(&arguments, faults).into());
-            }
-            Ok(()) | Err(_) => {}
+        let checked = checked.map_err(|panicked| panicked.into_error(tool.name()))?;
+        if let Err(CallError::Arguments(faults)) = checked {
+            return Err(tool.checks().explain_rejection(&arguments, faults).into());
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::needless_pass_by_value,
+    clippy::many_single_char_names,
     clippy::too_many_arguments,
     dead_code,
     unused_variables,
