@@ -51,7 +51,8 @@ impl Model {
         }
         // schemars puts the variants without documentation before the others.
         if let Some(order) = declared(&folded, enums) {
-            folded.sort_by_key(|(value, _)| order.iter().position(|name| value == name));
+            let constant = |name: &&str| folded.iter().find(|(value, _)| value == name).cloned();
+            folded = order.iter().filter_map(constant).collect();
         }
         let (constants, documents): (Vec<Value>, Vec<Option<String>>) = folded.into_iter().unzip();
         let documents: Vec<String> = documents.into_iter().flatten().collect();

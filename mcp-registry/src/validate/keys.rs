@@ -7,10 +7,10 @@ use mcp_core::message::JsonObject;
 use mcp_core::param::Param;
 use mcp_core::schema::KeyFault;
 use mcp_core::support::faults::escaped;
-use mcp_core::support::schema::{Model, NodeId, ObjectRules};
+use mcp_core::support::schema::{Model, NodeId, ObjectRules, Types};
 use serde_json::{Value, json};
 
-use super::sample::Samples;
+use super::formats::format;
 use crate::util::panic::guard;
 
 /// A key that is only a text.
@@ -34,10 +34,7 @@ pub(crate) fn unreadable(param: &Param) -> Vec<KeyFault> {
     // A schema that cannot be read is reported elsewhere.
     let model = (is_buffered && param.explicit_schema.is_none()).then(|| param.generate_model().ok()).flatten();
     if let Some(model) = model {
-        // The type judges the samples.
-        let accepts = |_: NodeId, _: &str| true;
-        let samples = Samples::new(&model, &accepts);
-        for map in (Search { model: &model, samples: &samples, left: MAX_SCHEMAS }).maps(model.root(), 0) {
+        for map in (Search { model: &model, left: MAX_SCHEMAS }).maps(model.root(), 0) {
             if faults.iter().all(|fault| fault.path != map.path) {
                 faults.extend(map.fault(param));
             }
@@ -90,9 +87,55 @@ fn rename(value: &mut Value, from: &str, to: &str) {
     }
 }
 
+/// A small value for a schema, which its type is likely to read. It need not fit: the type is the judge.
+fn minimal(model: &Model, id: NodeId, depth: usize) -> Option<Value> {
+    let depth = depth.checked_sub(1)?;
+    let node = &model[id];
+    if let Some(value) = node.values.as_ref().and_then(|values| values.first()) {
+        return Some(value.clone());
+    }
+    let inner = |id: NodeId| minimal(model, id, depth);
+    let of_union = |union: &Vec<NodeId>| union.iter().copied().find_map(inner);
+    let conjuncts = node.reference.iter().chain(&node.all_of).map(|id| inner(*id));
+    let parts = conjuncts.chain(node.any_of.iter().chain(&node.one_of).map(of_union));
+    let parts: Vec<Value> = parts.collect::<Option<_>>()?;
+    let types = [Types::OBJECT, Types::ARRAY, Types::STRING, Types::INTEGER, Types::FRACTION, Types::BOOLEAN];
+    let own = types.into_iter().find(|one| node.types != Types::ALL && node.types.contains(*one));
+    let own = match own {
+        Some(Types::OBJECT) => {
+            let required =
+                node.object.iter().flat_map(|object| &object.properties).filter(|property| property.required);
+            let members = required.map(|property| Some((property.name.clone(), inner(property.schema)?)));
+            members.collect::<Option<JsonObject>>()?.into()
+        }
+        Some(Types::ARRAY) => {
+            let array = node.array.as_deref();
+            let count = usize::try_from(array.map_or(0, |array| array.min_items)).ok().filter(|count| *count < 64)?;
+            let schema = |index: usize| array.and_then(|array| array.prefix.get(index).copied().or(array.items));
+            (0..count).map(|index| schema(index).map_or(Some(Value::Null), inner)).collect::<Option<Value>>()?
+        }
+        Some(Types::STRING) => {
+            let known = node.string.format.as_deref().and_then(format);
+            known
+                .map_or_else(|| "a".repeat(node.string.min_length.clamp(1, 64) as usize), |it| it.example.to_owned())
+                .into()
+        }
+        Some(Types::INTEGER | Types::FRACTION) => {
+            let least = node.number.min.map_or(Some(1), |limit| limit.value.to_i128().map(|least| least + 1))?;
+            i64::try_from(least).ok()?.into()
+        }
+        Some(Types::BOOLEAN) => true.into(),
+        _ => Value::Null,
+    };
+    Some(parts.into_iter().fold(own, |own, part| match own {
+        Value::Object(own) => merged(&own, part),
+        Value::Null => part,
+        own => own,
+    }))
+}
+
 struct Search<'a> {
     model: &'a Model,
-    samples: &'a Samples<'a>,
     left: usize,
 }
 
@@ -105,7 +148,7 @@ impl Search<'_> {
         self.left -= 1;
         let model = self.model;
         let node = &model[id];
-        let sample = self.samples.fitting(id);
+        let sample = minimal(self.model, id, MAX_DEPTH);
         let members = sample.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
         let mut maps = self.members(id, &members, depth);
         if let Some(array) = &node.array {
@@ -152,7 +195,7 @@ impl Search<'_> {
         let more = object.additional.filter(|more| !model[*more].is_never());
         let open = patterns.map(|(_, schema)| (NUMBER_KEY, *schema)).chain(more.map(|schema| (TEXT_KEY, schema)));
         for (key, schema) in open {
-            let value = self.samples.fitting(schema).map(|value| with(key, value));
+            let value = minimal(self.model, schema, MAX_DEPTH).map(|value| with(key, value));
             maps.extend(value.map(|value| Map { path: String::new(), key, value }));
             let inner = self.maps(schema, depth + 1).into_iter();
             let name = if key == NUMBER_KEY { "1" } else { "a" };

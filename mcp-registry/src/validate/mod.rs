@@ -27,7 +27,7 @@ use mcp_core::error::{Fault, SchemaError};
 use mcp_core::param::{Constraint, Param};
 use mcp_core::support::cut;
 use mcp_core::support::faults::{ARGUMENTS, RESULT, listed};
-use mcp_core::support::schema::{Model, ReadError};
+use mcp_core::support::schema::{Model, NodeId, ReadError};
 use serde_json::Value;
 
 use self::check::{How, Schema, Secrets};
@@ -35,7 +35,7 @@ pub(crate) use self::formats::FORMATS;
 use self::formats::format;
 pub(crate) use self::keys::unreadable;
 use self::pattern::Pattern;
-use self::sample::contradiction;
+use self::sample::{Samples, contradiction};
 use crate::util::panic::guard;
 
 /// Schemas, and the types that enforce a part of them.
@@ -208,6 +208,15 @@ fn unchecked(what: &str, reason: &str) -> Faults {
     let message =
         format!("the {what} cannot be checked, because the tool's schema is invalid: {reason}; tell its author");
     Faults { faults: vec![Fault::new("", "a schema", message)], omitted: 0 }
+}
+
+/// A value that fits the schema, or one that does not.
+pub(crate) fn sample(model: Model, fits: bool) -> Option<Value> {
+    let schema = Schema::new(model).ok()?;
+    let accepts = |node: NodeId, json: &str| schema.accepts(node, json);
+    let samples = Samples::new(schema.model(), &accepts);
+    let root = schema.model().root();
+    if fits { samples.fitting(root) } else { samples.violating(root) }
 }
 
 /// The type of a tool's arguments whose values may take more than linear time to read, if there is one.
