@@ -45,10 +45,7 @@ fn parse_key(input: ParseStream<'_>) -> syn::Result<(Ident, Meta)> {
 
 /// Removes the invisible delimiters that `macro_rules!` puts around `$value:expr`.
 pub(crate) fn ungrouped(expr: Expr) -> Expr {
-    match expr {
-        Expr::Group(group) => ungrouped(*group.expr),
-        expr => expr,
-    }
+    if let Expr::Group(group) = expr { ungrouped(*group.expr) } else { expr }
 }
 
 /// A kind of value.

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::{build, failure, with_tools};
 
-/// For each variant, serde reads everything nested in it again, at every level.
+/// For each variant, serde reads everything nested in it again, at every level. The schema tells the variants apart by the
+/// members that they require.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "what is read is not looked at")]
@@ -34,7 +35,7 @@ enum OnlyB {
     B,
 }
 
-/// What looks like a tag is an ordinary member: a caller may send it last.
+/// What looks like a tag is one to the schema, and an ordinary member to serde.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "what is read is not looked at")]
@@ -60,7 +61,7 @@ enum Tagged {
     Leaf,
 }
 
-/// Takes a tree whose variants have a tag; the validator looks at it as well.
+/// Takes a tree whose variants have a tag, beside what only the schema restricts.
 #[mcp_tool(module = "heavy", inline)]
 fn tagged(#[arg(pattern = "^a$")] name: String, node: Tagged) -> bool {
     name == "a" && matches!(node, Tagged::A { .. })
@@ -109,19 +110,29 @@ async fn words_async(#[ctx] cx: &ToolContext, #[arg(pattern = "^[a-z ]*$")] word
     words.len()
 }
 
-fn nested(levels: usize, leaf: &str) -> String {
-    format!(r#"{{"node": {}{leaf}{}}}"#, r#"{"next":"#.repeat(levels), "}".repeat(levels))
+/// A tree of the variant that has this member.
+fn nested(levels: usize, member: &str) -> String {
+    format!(r#"{{"node": {}true{}}}"#, r#"{"next":"#.repeat(levels), format!(",{member}}}").repeat(levels))
 }
 
 #[test]
 fn a_call_whose_arguments_take_exponential_time_to_read_times_out_and_blocks_no_other_call() {
+    const RIGHT: &str = r#""right":true"#;
     let registry = build(with_tools(tools![tree, tree_async, tree_inline, marked, quick]));
-    for tool in ["heavy.tree", "heavy.tree_async", "heavy.tree_inline", "heavy.marked"] {
-        let mut out = Vec::new();
-        registry.call_bytes_blocking(tool, nested(0, "true").as_bytes(), &CallOptions::new(), &mut out).unwrap();
-        assert!(String::from_utf8(out).unwrap().contains("true"), "{tool}");
-        // It takes minutes to read.
-        let arguments: Value = serde_json::from_str(&nested(24, "true")).unwrap();
+    for (tool, member) in [
+        ("heavy.tree", RIGHT),
+        ("heavy.tree_async", RIGHT),
+        ("heavy.tree_inline", RIGHT),
+        ("heavy.marked", r#""kind":"B""#),
+    ] {
+        for levels in [0, 4] {
+            let (mut out, tree) = (Vec::new(), nested(levels, member));
+            registry.call_bytes_blocking(tool, tree.as_bytes(), &CallOptions::new(), &mut out).unwrap();
+            let expected = json!({ "result": levels == 0 });
+            assert_eq!(serde_json::from_slice::<Value>(&out).unwrap()["data"], expected, "{tool}");
+        }
+        // It fits, and takes minutes to read.
+        let arguments: Value = serde_json::from_str(&nested(24, member)).unwrap();
         let (slow, quick) = (ToolCall::new(tool, arguments), ToolCall::new("heavy.quick", json!({})));
         let options = CallOptions::new().timeout(Duration::from_secs(1));
         // Both on this thread: if reading blocked it, the second would wait for the first.
@@ -146,6 +157,53 @@ fn a_tagged_type_is_read_and_checked_in_linear_time() {
     }
 }
 
+/// Only by trying both can the schema tell the variants apart.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "what is read is not looked at")]
+enum Ranged {
+    Low {
+        next: Box<Ranged>,
+        #[schemars(range(max = 1))]
+        level: u8,
+    },
+    High {
+        next: Box<Ranged>,
+        #[schemars(range(min = 2))]
+        level: u8,
+    },
+    Leaf(bool),
+}
+
+/// Takes a tree whose variants have ranges, where it is called.
+#[mcp_tool(module = "heavy", inline)]
+fn ranged_inline(node: Ranged) -> bool {
+    matches!(node, Ranged::Leaf(true))
+}
+
+/// Takes a tree whose variants have ranges, on the pool.
+#[mcp_tool(module = "heavy")]
+fn ranged(node: Ranged) -> bool {
+    matches!(node, Ranged::Leaf(true))
+}
+
+#[test]
+fn arguments_that_take_exponential_time_to_check_are_refused_as_too_ambiguous() {
+    let registry = build(with_tools(tools![ranged, ranged_inline]));
+    let options = CallOptions::new().timeout(Duration::from_secs(60));
+    for tool in ["heavy.ranged", "heavy.ranged_inline"] {
+        let call = |levels: usize| {
+            let arguments: Value = serde_json::from_str(&nested(levels, r#""level":2"#)).unwrap();
+            registry.call_blocking_with(&ToolCall::new(tool, arguments), &options)
+        };
+        assert_eq!(call(4).data, Some(json!({ "result": false })), "{tool}");
+        let result = call(40);
+        let (kind, message) = failure(&result);
+        assert_eq!(kind, "ValidationError", "{tool}: {message}");
+        assert!(message.contains("too ambiguous to check within its limits"), "{tool}: {message}");
+    }
+}
+
 static RUNS: AtomicUsize = AtomicUsize::new(0);
 
 /// Takes a tree, and counts.
@@ -159,9 +217,7 @@ fn counted(node: Node) -> bool {
 fn a_tool_does_not_run_after_its_caller_was_answered_at_the_deadline() {
     let registry = build(with_tools(tools![counted]));
     // The argument is valid, and is read in the end.
-    let levels = 16;
-    let tree = format!(r#"{{"node": {}true{}}}"#, r#"{"next":"#.repeat(levels), r#","right":true}"#.repeat(levels));
-    let arguments: Value = serde_json::from_str(&tree).unwrap();
+    let arguments: Value = serde_json::from_str(&nested(16, r#""right":true"#)).unwrap();
     let options = CallOptions::new().timeout(Duration::from_millis(20));
     let late = registry.call_blocking_with(&ToolCall::new("heavy.counted", arguments), &options);
     assert_eq!(failure(&late).0, "TimeoutError");

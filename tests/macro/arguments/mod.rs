@@ -2,16 +2,18 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "a tool owns what it takes")]
 
+mod alone;
 mod map_keys;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
-use mcp_core::entry::{Call, ToolEntry, entries};
-use mcp_core::error::{CallError, Fault};
-use mcp_core::schemars::{self, JsonSchema};
-use mcp_core::serde_json::{self, Value, json};
-use mcp_core::{ToolContext, mcp_tool};
+use mcp_registry::entry::{ToolEntry, entries};
+use mcp_registry::error::Fault;
+use mcp_registry::schemars::{self, JsonSchema};
+use mcp_registry::serde_json::{self, Value, json};
+use mcp_registry::{CallOptions, Error, Registry, mcp_tool, tools};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde::{Deserialize, Serialize};
@@ -112,16 +114,24 @@ fn entry(name: &str) -> &'static ToolEntry {
     entries().find(|entry| entry.name == format!("args.{name}")).unwrap_or_else(|| panic!("there is no tool {name}"))
 }
 
+/// Calls a tool with a text for its arguments, as it is. Returns its value, or the faults of the arguments.
 fn call(name: &str, arguments: &str) -> Result<Value, Vec<Fault>> {
-    let Call::Sync(function) = entry(name).call else { panic!("{name} is async") };
+    static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+        let entries = entries().filter(|entry| entry.name.starts_with("args."));
+        Registry::builder_of(entries).build().unwrap_or_else(|error| panic!("{error}"))
+    });
     let mut out = Vec::new();
-    match function(&ToolContext::for_test(), mcp_core::entry::Input::new(arguments), &mut out) {
-        Ok(_) if out.is_empty() => Ok(Value::Null),
-        Ok(_) => Ok(serde_json::from_slice(&out).expect("a result is JSON")),
-        Err(CallError::Arguments(faults)) => {
-            assert!(!faults.is_empty());
-            faults.iter().for_each(assert_bounded);
-            Err(faults)
+    let name = entry(name).name;
+    match REGISTRY.call_bytes_blocking(name, arguments.as_bytes(), &CallOptions::new(), &mut out) {
+        Ok(()) => {
+            let answer: Value = serde_json::from_slice(&out).expect("a result is JSON");
+            let data = &answer["data"];
+            Ok(data.get("result").unwrap_or(data).clone())
+        }
+        Err(Error::Schema(error)) => {
+            assert!(!error.faults.is_empty());
+            error.faults.iter().for_each(assert_bounded);
+            Err(error.faults)
         }
         Err(error) => panic!("{error:?}"),
     }
@@ -170,14 +180,33 @@ fn good_arguments_are_read() {
 fn all_faults_are_reported_at_once() {
     expect(
         "plain",
-        r#"{"number":"x","count":300,"more":[1],"flag":1}"#,
+        r#"{"number":"x","count":1.5,"more":[1],"flag":null}"#,
         &[
             ("/number", "`number` must be an integer, not \"x\"; correct the value"),
-            ("/count", "`count` must be an integer from 0 to 255, not 300; correct the value"),
+            ("/count", "`count` must be an integer from 0 to 255, not 1.5; correct the value"),
             ("/more", "there is no argument `more`; remove it, or use one of `number`, `text`, `count`, `flag`"),
-            ("/flag", "`flag` must be a boolean, not 1; correct the value"),
             ("/text", "`text` is missing; add it"),
         ],
+    );
+}
+
+#[test]
+fn a_number_beyond_its_type_is_told_the_whole_range() {
+    expect(
+        "plain",
+        r#"{"number":1,"text":"a","count":300}"#,
+        &[("/count", "`count` must be an integer from 0 to 255, not 300; correct the value")],
+    );
+    let pin = &faults("login", r#"{"user":"u","password":"abcd","pin":70000}"#)[0];
+    assert_eq!(pin.message, "`pin` must be an integer from 0 to 65535; correct the value");
+}
+
+#[test]
+fn an_option_of_another_type_is_told_the_type_that_the_schema_shows() {
+    expect(
+        "plain",
+        r#"{"number":1,"text":"a","flag":1}"#,
+        &[("/flag", "`flag` must be a boolean, not 1; correct the value")],
     );
 }
 
@@ -185,11 +214,7 @@ fn all_faults_are_reported_at_once() {
 fn a_fault_says_what_was_expected_and_what_was_received() {
     let fault = &faults("plain", r#"{"number":1.5,"text":"a"}"#)[0];
     assert_eq!((fault.expected.as_str(), fault.got.as_deref()), ("an integer", Some("1.5")));
-    expect(
-        "plain",
-        r#"{"number":null,"text":"a"}"#,
-        &[("/number", "`number` must be an integer, not null; correct the value")],
-    );
+    expect("plain", r#"{"number":null,"text":"a"}"#, &[("/number", "`number` is missing; add it")]);
     expect("none", r#"{"a":1}"#, &[("/a", "there is no argument `a`; the tool takes none; remove it")]);
 }
 
@@ -212,10 +237,6 @@ fn arguments_that_are_not_a_json_object_are_refused_as_a_whole() {
     let texts = [
         "",
         " ",
-        "null",
-        "[]",
-        "1",
-        "\"a\"",
         "{",
         "{\"",
         "{\"number\"",
@@ -256,6 +277,9 @@ fn arguments_that_are_not_a_json_object_are_refused_as_a_whole() {
         assert!(last.message.ends_with("; send one JSON object"), "{text}: {last:?}");
         assert!(faults.iter().all(|fault| !fault.message.contains("missing")), "{text}: {faults:?}");
     }
+    for text in ["null", "[]", "1", "\"a\""] {
+        expect("plain", text, &[("", &format!("`arguments` must be an object, not {text}; correct the value"))]);
+    }
     let message = &faults("plain", r#"{"number":1 2}"#)[0].message;
     assert_eq!(message, "the arguments are not a JSON object: byte 12 should be `,` or `}`; send one JSON object");
 }
@@ -279,7 +303,7 @@ fn a_nested_fault_has_its_path() {
     );
     assert_eq!(path(r#"{"filters":[{"date":"a"},{}]}"#), "/filters/1");
     assert_eq!(path(r#"{"filters":[{"days":[1]}]}"#), "/filters/0");
-    assert_eq!(path(r#"{"filters":[{"days":[1],"days":[2],"date":"a"}]}"#), "/filters/0");
+    assert_eq!(path(r#"{"filters":[{"days":[1],"days":[2],"date":"a"}]}"#), "/filters/0/days");
     assert_eq!(path(r#"{"filters":{"date":"a"}}"#), "/filters");
     assert_eq!(path(r#"{"filters":[],"color":"blue"}"#), "/color");
     assert_eq!(path(r#"{"filters":[],"by_name":{"a/b":1,"c":"x"}}"#), "/by_name/c");
@@ -292,10 +316,12 @@ fn a_nested_fault_has_its_path() {
     expect(
         "nested",
         r#"{"filters":[],"color":"blue"}"#,
-        &[("/color", "`color` must be `red` or `green`, not \"blue\"; correct the value")],
+        &[("/color", "`color` must be one of `red`, `green`, not \"blue\"; correct the value")],
     );
-    expect("nested", r#"{"filters":[],"pair":[1,2,3]}"#, &[("/pair/2", "`pair/2` is one too many; remove it")]);
-    assert_eq!(path(r#"{"filters":[],"pair":[1]}"#), "/pair");
+    for (pair, expected) in [("[1,2,3]", "a list of at most 2 items"), ("[1]", "a list of at least 2 items")] {
+        let message = format!("`pair` must be {expected}, not {pair}; correct the value");
+        expect("nested", &format!(r#"{{"filters":[],"pair":{pair}}}"#), &[("/pair", &message)]);
+    }
     let fault = &faults("nested", r#"{"filters":[{"date":"a"},{"date":[1, 2]}]}"#)[0];
     assert_eq!(fault.got.as_deref(), Some("[1, 2]"));
 }
@@ -312,11 +338,12 @@ fn a_long_path_is_cut() {
 fn deeply_nested_values_are_refused_and_read_to_their_end() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let found = messages("any", &format!(r#"{{"value":{deep}}}"#));
-    assert_eq!(found, [("/value".to_owned(), "`value` is nested too deep; flatten it".to_owned())]);
+    assert_eq!(found, [("/value/0/0/0".to_owned(), "`value/0/0/0` is nested too deep; flatten it".to_owned())]);
     let unknown = faults("plain", &format!(r#"{{"more":{deep},"number":1,"text":"a"}}"#));
     assert_eq!(unknown.len(), 1);
     assert_eq!(call("open", &format!(r#"{{"more":{deep},"a":1}}"#)).unwrap(), 1);
-    assert_eq!(faults("any", &format!(r#"{{"value":{}"#, "[".repeat(10_000)))[0].path, "");
+    let unclosed = "[".repeat(10_000);
+    assert_eq!(faults("any", &format!(r#"{{"value":{unclosed}"#))[0].path, "/value/0/0/0");
 }
 
 #[test]
@@ -341,10 +368,19 @@ fn large_values_are_read_but_not_repeated_in_errors() {
 
 #[test]
 fn huge_numbers_are_refused_or_read() {
-    for number in ["9223372036854775808", "1e400", "-1e400", "123456789012345678901234567890", "1e5", "1.0"] {
+    for number in ["9223372036854775808", "1e400", "-1e400", "123456789012345678901234567890", "1e-1", "1.5"] {
         assert_eq!(faults("plain", &format!(r#"{{"number":{number},"text":"a"}}"#))[0].path, "/number", "{number}");
     }
-    assert!(call("plain", r#"{"number":-9223372036854775808,"text":"a"}"#).is_ok());
+    for (number, read) in [
+        ("-9223372036854775808", i64::MIN),
+        ("9223372036854775807.0", i64::MAX),
+        ("1e5", 100_000),
+        ("1.0", 1),
+        ("-0.0", 0),
+        ("150e-1", 15),
+    ] {
+        assert_eq!(call("plain", &format!(r#"{{"number":{number},"text":"a"}}"#)).unwrap()[0], read, "{number}");
+    }
     assert_eq!(faults("any", r#"{"value":1e400}"#)[0].path, "/value");
 }
 
@@ -370,7 +406,7 @@ fn nothing_of_a_secret_is_repeated() {
     assert_eq!(fault.message, "`password` must be a text of at least 4 characters; correct the value");
     assert_eq!(fault.got, None);
     let pin = &faults("login", r#"{"user":"u","password":"abcd","pin":70000}"#)[0];
-    assert_eq!(pin.message, "`pin` must be an integer from 0 to 65535; correct the value");
+    assert!(pin.message.contains("65535") && !format!("{pin:?}").contains("70000"), "{pin:?}");
 }
 
 #[test]
@@ -471,7 +507,7 @@ fn piece() -> impl Strategy<Value = String> {
         "[[]]",
         "{}",
         "{\"a\":{\"a\":1}}",
-        "{\"a\":1,\"a\":2}",
+        TWICE,
         "[1,]",
         "",
     ];
@@ -505,10 +541,15 @@ fn text() -> impl Strategy<Value = String> {
     )
 }
 
-/// One deliberate difference: null selects the default of an argument, and serde refuses it.
-fn without_null_tags(text: &str) -> String {
-    text.replace("\"tags\":null", "\"tags\":[]")
+/// A text as serde has to read it. Deliberate differences: null selects the default of an argument, and an integer may be
+/// written in another way; serde refuses both.
+fn as_serde_reads_it(text: &str) -> String {
+    let integers = text.replace("id\":1e2", "id\":100").replace("id\":-0", "id\":0");
+    integers.replace("\"tags\":null", "\"tags\":[]")
 }
+
+/// A third one: keys that stand twice are refused.
+const TWICE: &str = "{\"a\":1,\"a\":2}";
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -516,8 +557,9 @@ proptest! {
     #[test]
     fn arguments_are_read_as_serde_reads_a_struct(text in text()) {
         let ours = call("twin", &text);
-        let serdes = serde_json::from_str::<Twin>(&without_null_tags(&text));
+        let serdes = serde_json::from_str::<Twin>(&as_serde_reads_it(&text));
         match (&ours, &serdes) {
+            (ours, _) if text.contains(TWICE) => prop_assert!(ours.is_err(), "{}: {:?}", text, ours),
             (Ok(ours), Ok(Twin { id, name, ratio, tags, extra })) => {
                 prop_assert_eq!(ours, &json!([id, name, ratio, tags, extra]), "{}", text);
             }
@@ -571,13 +613,13 @@ fn open_struct(#[arg(flatten)] open: Open) -> i64 {
 
 #[test]
 fn c26_a_flattened_struct_accepts_what_its_schema_says() {
+    let registry = Registry::builder_of(tools![plain_struct, lax_struct, open_struct]).build().unwrap();
     let call = |name: &str, json: &str| {
-        let entry = mcp_core::entry::entries().find(|entry| entry.name == name).unwrap();
-        let mcp_core::entry::Call::Sync(run) = entry.call else { panic!("not sync") };
-        let closed = entry.generate_input_schema()["additionalProperties"] == false;
+        let closed = registry.get_tool_schema(name).unwrap()["additionalProperties"] == false;
         let mut out = Vec::new();
-        let result = run(&mcp_core::ToolContext::for_test(), mcp_core::entry::Input::new(json), &mut out);
-        (closed, result.map(|_| String::from_utf8(out).unwrap()).map_err(|error| error.into_error(name).to_string()))
+        let called = registry.call_bytes_blocking(name, json.as_bytes(), &CallOptions::new(), &mut out);
+        let result = || serde_json::from_slice::<Value>(&out).unwrap()["data"]["result"].to_string();
+        (closed, called.map(|()| result()).map_err(|error| error.to_string()))
     };
     assert_eq!(call("flattened.plain_struct", r#"{"a":1}"#), (true, Ok("1".to_owned())));
     let (closed, error) = call("flattened.plain_struct", r#"{"a":1,"c":{"b":2},"d":[]}"#);

@@ -1,9 +1,8 @@
 //! A call takes exactly what the published schema takes.
 //!
 //! Values are made from the schemas, and each is broken in many small ways. The exceptions are these, and no others:
-//! null where something may be left out, which means that it is; `1.0` for an integer; integers beyond 64 bits; the
-//! formats of types. (Keys that stand twice are not values.) Two places where schemars says less than serde are named in
-//! [`says_less`].
+//! null where something may be left out, which means that it is; integers beyond 64 bits; the formats of types. (Keys that
+//! stand twice are not values.) Two places where schemars says less than serde are named in [`says_less`].
 
 use jsonschema::Validator;
 use mcp_registry::serde_json::{Map, Value, json};
@@ -210,12 +209,11 @@ fn without_nulls(value: &Value) -> Value {
     changed(value, &|value| (!value.is_null()).then(|| value.clone())).unwrap()
 }
 
-/// The value with small integers for whole floats and for what is beyond 64 bits.
-fn with_integers(value: &Value) -> Value {
+/// The value with a small integer for each one that may be beyond 64 bits.
+fn with_small_integers(value: &Value) -> Value {
     let change = |value: &Value| {
-        let whole = value.as_f64().filter(|float| float.fract() == 0.0 && (value.is_f64() || float.abs() > 9.2e18));
-        #[allow(clippy::cast_possible_truncation, reason = "it is small")]
-        whole.map_or(Some(value.clone()), |float| Some(Value::from(if float.abs() > 1e9 { 1 } else { float as i64 })))
+        let is_large = value.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() > 9.2e18);
+        Some(if is_large { json!(1) } else { value.clone() })
     };
     changed(value, &change).unwrap()
 }
@@ -246,8 +244,8 @@ fn is_exception(
             && arguments["a"].as_array().is_some_and(|a| a.contains(&Value::Null));
         return absent != *arguments && oracle.is_valid(&absent) || items;
     }
-    let integers = with_integers(arguments);
-    says_less(tool, arguments) || integers != *arguments && takes(registry, tool, &integers)
+    let small = with_small_integers(arguments);
+    says_less(tool, arguments) || small != *arguments && takes(registry, tool, &small)
 }
 
 /// Removes the formats of types, which are theirs to read.

@@ -98,18 +98,19 @@ fn nulls_stand_for_absent_fields_in_a_large_value_too() {
 }
 
 #[test]
-fn a_large_value_that_cannot_be_taken_apart_is_refused_as_one() {
+fn a_fault_deep_inside_of_the_only_alternative_that_may_fit_is_told_with_its_place() {
     let mut sent = vec![json!({ "level": 3 }); 5_000];
     let registry = registry();
     registry.check(&ToolCall::new("large.either", json!({ "either": sent }))).unwrap();
     sent[4_000]["level"] = json!(11);
     let error = error("large.either", json!({ "either": sent }));
-    assert_eq!(error.faults[0].path, "/either", "{error}");
+    assert_eq!(error.faults[0].path, "/either/4000/level", "{error}");
+    assert!(error.faults[0].message.contains("of at most 10, not 11"), "{error}");
     assert!(error.faults.len() == 1 && error.to_string().len() < 1_000, "{error}");
 }
 
 #[test]
-fn what_the_walk_along_the_schema_cannot_see_is_refused_all_the_same() {
+fn names_of_members_and_references_are_enforced_in_a_large_value() {
     let call = |schema: Value, arguments: Value| {
         let registry = Registry::builder_of([]).allow_empty().build().unwrap();
         registry.register(Tool::new("large.made", schema, |_, _| async {}).description("Takes much.")).unwrap();
@@ -130,12 +131,13 @@ fn what_the_walk_along_the_schema_cannot_see_is_refused_all_the_same() {
     map["; rm -rf /"] = json!(1);
     call(keys, json!({ "map": map })).unwrap_err();
     let older = json!({
-        "$schema": "http://json-schema.org/draft-04/schema#",
+        "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
-        "properties": { "n": { "type": "integer" } },
+        "properties": { "n": { "$ref": "#/definitions/N" } },
+        "definitions": { "N": { "type": "integer" } },
     });
-    call(older.clone(), json!({ "n": 1, "padding": padding })).unwrap();
-    call(older, json!({ "n": 1.0, "padding": padding })).unwrap_err();
+    call(older.clone(), json!({ "n": 1.0, "padding": padding })).unwrap();
+    call(older, json!({ "n": 1.5, "padding": padding })).unwrap_err();
     let named = json!({
         "$id": "urn:root",
         "type": "object",

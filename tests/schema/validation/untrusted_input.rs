@@ -57,12 +57,11 @@ fn call(registry: &Registry, tool: &str, arguments: &str) -> Result<Value, Error
     Ok(serde_json::from_slice(&out).unwrap())
 }
 
-/// JSON that serde skips in a field nobody reads, and that no `Value` can hold, or that it holds as something else.
-fn uncheckable() -> Vec<String> {
+/// JSON that serde skips in a field nobody reads, and that programs disagree about.
+fn nasty() -> Vec<String> {
     vec![
         r#""\ud800""#.to_owned(),
         r#"{"\udfff": 1}"#.to_owned(),
-        "1e999".to_owned(),
         format!("{}{}", "[".repeat(130), "]".repeat(130)),
         format!("{}1{}", r#"{"a":"#.repeat(130), "}".repeat(130)),
         r#"{"a": 1, "a": 2}"#.to_owned(),
@@ -70,12 +69,12 @@ fn uncheckable() -> Vec<String> {
 }
 
 #[test]
-fn what_cannot_be_checked_is_refused_and_never_runs() {
+fn broken_texts_deep_values_and_duplicate_keys_are_refused_and_never_run() {
     let registry = Registry::builder_of(tools![job, pooled, awaited, flattened]).build().unwrap();
     for tool in ["hostile.job", "hostile.pooled", "hostile.awaited", "hostile.flattened"] {
         assert!(call(&registry, tool, r#"{"name": "fine", "opts": {"level": 3, "zz": 1}}"#).is_ok());
         let runs = RUNS.load(Ordering::Relaxed);
-        for nasty in uncheckable() {
+        for nasty in nasty() {
             for arguments in [
                 format!(r#"{{"name": "; rm -rf /", "opts": {{"level": 99, "zz": {nasty}}}}}"#),
                 format!(r#"{{"name": "fine", "opts": {{"level": 3, "zz": {nasty}}}}}"#),
@@ -90,15 +89,36 @@ fn what_cannot_be_checked_is_refused_and_never_runs() {
 }
 
 #[test]
+fn a_number_of_any_size_does_no_harm_where_nobody_reads_it() {
+    let registry = Registry::builder_of(tools![job, pooled, awaited, flattened]).build().unwrap();
+    for tool in ["hostile.job", "hostile.pooled", "hostile.awaited", "hostile.flattened"] {
+        for number in ["1e999", "-1e-999999999999", "1e999999999999999999999999"] {
+            let arguments =
+                |level: &str| format!(r#"{{"name": "fine", "opts": {{"level": {level}, "zz": {number}}}}}"#);
+            assert!(call(&registry, tool, &arguments("3")).is_ok(), "{tool}: {number}");
+            for level in ["99", number] {
+                let error = call(&registry, tool, &arguments(level)).unwrap_err();
+                assert!(error.to_string().contains("`/opts/level`"), "{tool}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_error_says_what_cannot_be_checked() {
     let registry = Registry::builder_of(tools![job]).build().unwrap();
     let told = |zz: &str| {
         let error = call(&registry, "hostile.job", &format!(r#"{{"name": "a", "opts": {{"level": 1, "zz": {zz}}}}}"#));
         error.unwrap_err().to_string()
     };
-    assert!(told(r#""\ud800""#).contains("cannot be checked: "), "{}", told(r#""\ud800""#));
-    assert!(told("1e999").contains("number out of range"), "{}", told("1e999"));
-    assert!(told(r#"{"a": 1, "a": 2}"#).contains("`opts.zz.a`"), "{}", told(r#"{"a": 1, "a": 2}"#));
+    let deep = format!("{}{}", "[".repeat(130), "]".repeat(130));
+    for (zz, expected) in [
+        (r#""\ud800""#, "byte 48 should be the second half of a character; send one JSON object"),
+        (r#"{"a": 1, "a": 2}"#, "`/opts/zz/a`: `opts/zz` has the field `a` twice; keep one of the two"),
+        (deep.as_str(), "`/opts/zz/0/0`: `opts/zz/0/0` is nested too deep; flatten it"),
+    ] {
+        assert!(told(zz).contains(expected), "{zz}: {}", told(zz));
+    }
 }
 
 #[test]
@@ -138,7 +158,7 @@ fn keywords_at_the_root_of_a_written_schema_are_enforced() {
         if keyword == "if" {
             schema["then"] = json!(false);
         }
-        // A schema that the validator does not take is refused as well.
+        // A schema that no value fits is refused as well.
         let Ok(registry) = made(schema) else { continue };
         let answer = call(&registry, "hostile.made", r#"{"x": 1}"#);
         assert!(answer.is_err(), "{keyword}: {said} took {answer:?}");
@@ -148,15 +168,26 @@ fn keywords_at_the_root_of_a_written_schema_are_enforced() {
 }
 
 #[test]
-fn a_schema_that_makes_the_validator_panic_is_refused() {
+fn a_schema_that_cannot_be_enforced_is_refused_and_the_keyword_is_named() {
     let schema = json!({
         "additionalProperties": { "$id": "urn:x", "$anchor": "y" },
         "properties": { "a": { "$dynamicRef": "#y", "$id": "urn:x", "definitions": { "A": {} } } },
         "$dynamicRef": "#x",
         "type": "object",
     });
-    let compiled = std::panic::catch_unwind(|| jsonschema::validator_for(&schema).is_ok());
-    assert!(compiled.is_err(), "the compiler takes it by now; find another schema");
     let error = made(schema).unwrap_err();
-    assert!(error.contains("hostile.made") && error.contains("cannot be compiled"), "{error}");
+    let reason = "is not a JSON Schema: `$dynamicRef` is not supported, use `$ref` at `/properties/a/$dynamicRef`";
+    assert!(error.contains("hostile.made") && error.contains(reason), "{error}");
+    for (schema, named) in [
+        (json!({ "properties": { "a": { "unevaluatedItems": false } } }), "`unevaluatedItems`"),
+        (json!({ "properties": { "a": { "$ref": "https://example.com/a.json" } } }), "`https://example.com/a.json`"),
+        (json!({ "properties": { "a": { "$ref": "#/$defs/A" } } }), "`#/$defs/A`"),
+        (json!({ "$schema": "http://json-schema.org/draft-04/schema#" }), "`http://json-schema.org/draft-04/schema#`"),
+        (json!({ "properties": { "a": { "pattern": "(?=a)" } } }), "`(?=`"),
+    ] {
+        let mut schema = schema;
+        schema["type"] = json!("object");
+        let error = made(schema.clone()).expect_err(named);
+        assert!(error.contains("is not a JSON Schema: ") && error.contains(named), "{schema}: {error}");
+    }
 }

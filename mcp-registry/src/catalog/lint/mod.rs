@@ -79,7 +79,7 @@ impl LintPolicy {
 }
 
 /// The rules, for `allow("…")`.
-const RULES: [&str; 27] = [
+const RULES: [&str; 26] = [
     "missing-description",
     "missing-parameter-description",
     "missing-effect-hints",
@@ -104,7 +104,6 @@ const RULES: [&str; 27] = [
     "slow-union",
     "closed-arguments",
     "optional-arguments",
-    "defaulted-fields",
     "unknown-rule",
     "too-many-tools",
 ];
@@ -157,13 +156,6 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
              concerns {tools}; leave it off there, or give the arguments a default"
         );
         findings.push(finding("optional-arguments", Severity::Note, message));
-    }
-    if let Some(tools) = tools_that_break(&listed, "defaulted-fields", schemas::has_defaulted_fields) {
-        let message = format!(
-            "CrewAI sends null for fields that are left out, which fields with `#[serde(default)]` refuse, in the input of \
-             {tools}; make such a field an `Option`"
-        );
-        findings.push(finding("defaulted-fields", Severity::Note, message));
     }
     findings
 }

@@ -215,14 +215,6 @@ pub(super) fn has_options(tool: &RegisteredTool) -> bool {
     values(tool).any(|part| optional(part.schema).any(|member| member.get("default").is_none()))
 }
 
-/// Whether a struct in the input has fields with a default, for which serde rejects null. Parameters with a default
-/// accept null.
-pub(super) fn has_defaulted_fields(tool: &RegisteredTool) -> bool {
-    let Some(entry) = tool.definition().entry() else { return false };
-    let mut structs = values(tool).filter(|part| entry.flatten || part.place != Place::Root);
-    structs.any(|part| optional(part.schema).any(|member| member.get("default").is_some()))
-}
-
 /// The optional members.
 fn optional(schema: &Value) -> impl Iterator<Item = &Value> {
     let required = schema.get("required").and_then(Value::as_array);
