@@ -58,7 +58,17 @@ impl Decimal {
 
     /// The number as an integer, if it is one and fits.
     pub fn to_i128(self) -> Option<i128> {
-        let power = 10_i128.checked_pow(u32::try_from(self.exponent).ok()?)?;
+        self.in_units(0)
+    }
+
+    /// The power of ten by which the digits are multiplied.
+    pub fn exponent(self) -> i32 {
+        self.exponent
+    }
+
+    /// The number in units of a power of ten, if it is an integer of them and fits.
+    pub fn in_units(self, exponent: i32) -> Option<i128> {
+        let power = 10_i128.checked_pow(u32::try_from(self.exponent.checked_sub(exponent)?).ok()?)?;
         let value = i128::try_from(self.digits).ok()?.checked_mul(power)?;
         Some(if self.negative { -value } else { value })
     }

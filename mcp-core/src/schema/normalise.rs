@@ -1,5 +1,7 @@
 //! One form for what JSON Schema can write in several ways.
 
+use serde_json::Value;
+
 use super::model::{Limit, Model, Node, NodeId, NumberRules, ObjectRules, Types};
 use super::read::equal;
 
@@ -58,7 +60,7 @@ impl Model {
             return;
         }
         node.types = node.types & !Types::NULL;
-        node.nullable = true;
+        node.nullable = node.values.as_ref().is_none_or(|values| values.iter().any(Value::is_null));
         if let Some(values) = &mut node.values {
             values.retain(|value| !value.is_null());
         }
@@ -207,7 +209,8 @@ pub(super) fn merge(node: &mut Node, other: &Node) -> bool {
                 && object.dependent_schemas.is_empty()
         }
     };
-    if !objects {
+    // What excludes each other stays apart, so that it can be explained.
+    if !objects || !node.types.intersects(other.types) {
         return false;
     }
     node.types = node.types & other.types;
@@ -282,7 +285,7 @@ fn min_option(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 
 impl NumberRules {
     /// Adds a lower bound, unless there is a stricter one.
-    pub(crate) fn restrict_min(&mut self, limit: Limit) {
+    pub fn restrict_min(&mut self, limit: Limit) {
         let is_stricter = |known: Limit| (known.value, known.exclusive) >= (limit.value, limit.exclusive);
         if !self.min.is_some_and(is_stricter) {
             self.min = Some(limit);
@@ -290,7 +293,7 @@ impl NumberRules {
     }
 
     /// Adds an upper bound, unless there is a stricter one.
-    pub(crate) fn restrict_max(&mut self, limit: Limit) {
+    pub fn restrict_max(&mut self, limit: Limit) {
         let is_stricter = |known: Limit| (known.value, !known.exclusive) <= (limit.value, !limit.exclusive);
         if !self.max.is_some_and(is_stricter) {
             self.max = Some(limit);

@@ -5,17 +5,24 @@
 //! reject. A schema is prepared when it is first needed.
 
 pub(crate) mod check;
+mod conjunction;
 mod formats;
 pub(crate) mod map_keys;
+mod numbers;
 mod pattern;
 mod plan;
 mod recursion;
 mod report;
 mod sample;
+mod samples;
+#[cfg(test)]
+mod samples_tests;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod union;
+mod variations;
 mod words;
 
 use std::borrow::Cow;
