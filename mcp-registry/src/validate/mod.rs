@@ -9,6 +9,8 @@ mod conjunction;
 mod formats;
 pub(crate) mod map_keys;
 mod numbers;
+#[cfg(test)]
+mod oracle;
 mod pattern;
 mod plan;
 mod recursion;
@@ -18,6 +20,8 @@ mod samples;
 #[cfg(test)]
 mod samples_tests;
 mod scan;
+#[cfg(test)]
+mod suite;
 #[cfg(test)]
 mod tests;
 mod texts;
