@@ -269,12 +269,13 @@ impl<'a> Digits<'a> {
     }
 }
 
-/// The same number hashes to the same value, however it is written.
+/// The same number hashes to the same value, however it is written, if the hasher takes bytes as a stream, as SipHash does.
 impl std::hash::Hash for Digits<'_> {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         state.write_u8(self.negative.into());
         state.write_i64(self.exponent);
-        self.iter().for_each(|digit| state.write_u8(digit));
+        state.write(self.whole);
+        state.write(self.fraction);
     }
 }
 

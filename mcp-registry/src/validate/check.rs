@@ -254,7 +254,7 @@ impl<'a> Run<'a> {
     fn stopped(self, stop: Stop) -> Faults {
         let Self { mut report, steps, scan, schema, .. } = self;
         match stop {
-            Stop::Malformed(malformed) => report.malformed(malformed, &steps, schema, scan.text),
+            Stop::Malformed(malformed) => report.malformed(malformed, &steps, schema, &scan),
             Stop::Budget | Stop::Unfit => {
                 report.add_ambiguous(&steps, schema, scan.text);
                 report.into_faults()
@@ -396,6 +396,49 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Reads the value at the position if it plainly fits a schema, as most scalars do, or if its faults are only counted.
+    /// Whether it is read.
+    #[inline]
+    fn leaf(&mut self, target: NodeId) -> Result<bool, Stop> {
+        let plan = self.plan(target);
+        let start = self.scan.pos;
+        // Whether a value that does not fit here fits nowhere.
+        let mut is_misfit = false;
+        let fits = match self.scan.peek() {
+            b'"' if plan.is_leaf && plan.types.contains(Types::STRING) => {
+                let text = self.scan.string()?;
+                is_misfit = !text.escaped;
+                let is_equal = |value: &Const| matches!(value, Const::Text(known) if known == text.raw);
+                plan.values.as_ref().is_none_or(|values| !text.escaped && values.iter().any(is_equal))
+            }
+            b'-' | b'0'..=b'9' if plan.is_leaf => {
+                let (text, is_plain) = self.scan.number()?;
+                is_misfit = is_plain && text.len() <= 18 && plan.integers.0 <= plan.integers.1 && plan.values.is_none();
+                if is_plain { fits_quickly(plan, text) } else { plan.is_number }
+            }
+            b't' if plan.is_leaf && plan.values.is_none() && plan.types.contains(Types::BOOLEAN) => {
+                self.scan.literal("true")?;
+                true
+            }
+            b'f' if plan.is_leaf && plan.values.is_none() && plan.types.contains(Types::BOOLEAN) => {
+                self.scan.literal("false")?;
+                true
+            }
+            b'n' if plan.nullable => {
+                self.scan.literal("null")?;
+                true
+            }
+            _ => return Ok(false),
+        };
+        if !fits && is_misfit && self.mode == Mode::Report && self.report.is_full() {
+            return Ok(!self.report.wants_fault());
+        }
+        if !fits {
+            self.scan.pos = start;
+        }
+        Ok(fits)
+    }
+
     /// Takes away the schemas if the type does not fit one of them, which is the fault to report then.
     #[inline]
     fn restrict(&mut self, first: usize, kind: Types) -> Result<(), Stop> {
@@ -477,7 +520,7 @@ impl<'a> Run<'a> {
     fn number(&mut self, first: usize) -> Result<(), Stop> {
         let start = self.scan.pos;
         let (text, is_plain) = self.scan.number()?;
-        if is_plain && self.fits_quickly(first, text) {
+        if is_plain && self.active[first..].iter().all(|active| fits_quickly(self.plan(active.node), text)) {
             return Ok(());
         }
         let Some(digits) = Digits::parse(text.as_bytes()) else { return Ok(self.scan.error("a number")?) };
@@ -505,20 +548,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Whether an integer fits for sure, without comparing its digits.
-    #[inline]
-    fn fits_quickly(&self, first: usize, text: &str) -> bool {
-        // Shorter ones fit 64 bits.
-        let value = || if text.len() <= 18 { text.parse::<i64>().ok() } else { None };
-        self.active[first..].iter().all(|active| {
-            let plan = self.plan(active.node);
-            let (least, most) = plan.integers;
-            plan.types.contains(Types::INTEGER)
-                && plan.values.is_none()
-                && (!plan.has_number_rules || value().is_some_and(|value| least <= value && value <= most))
-        })
-    }
-
     fn number_rules(&mut self, id: NodeId, start: usize, digits: &Digits<'_>) -> Result<(), Stop> {
         let schema = self.schema;
         let rules = &schema.model[id].number;
@@ -544,7 +573,7 @@ impl<'a> Run<'a> {
         let (start, last) = (self.scan.pos, self.active.len());
         let (hashes, bits) = (self.hashes.len(), self.bits.len());
         let rules = |active: &Active| schema.model[active.node].array.as_ref();
-        let (mut has_rules, mut is_unique) = (false, false);
+        let (mut has_rules, mut is_unique, mut repeats) = (false, false, false);
         for active in &mut self.active[first..last] {
             let Some(array) = rules(active) else { continue };
             (has_rules, is_unique) = (true, is_unique || array.unique);
@@ -555,15 +584,27 @@ impl<'a> Run<'a> {
             self.scan.skip()?;
             return self.enumerated_again(first, start);
         }
+        // Of one schema that has no more to say about an item.
+        let simple_items = match &self.active[first..last] {
+            [active] => self.plan(active.node).simple_items,
+            _ => None,
+        };
         let mut count = 0;
         let mut has_more = self.scan.enter(b']')?;
         while has_more {
+            if let Some(items) = simple_items {
+                if self.leaf(items)? {
+                    count += 1;
+                    has_more = self.scan.next_part(b']')?;
+                    continue;
+                }
+            }
             self.steps.push(Step::Index(count));
             let (child, pending) = (self.active.len(), self.pending.len());
             for index in first..last {
                 let active = self.active[index];
                 let Some(array) = rules(&active) else { continue };
-                match array.prefix.get(count).copied().or(array.items) {
+                match simple_items.or_else(|| array.prefix.get(count).copied()).or(array.items) {
                     // Reported with the list.
                     Some(items) if self.plan(items).is_never && count >= array.prefix.len() => {}
                     Some(items) => self.expand(items, false)?,
@@ -573,17 +614,18 @@ impl<'a> Run<'a> {
                     self.bits[counter] += u64::from(self.judge(contains.schema, Leniency::Strict)?);
                 }
             }
-            let hash = if is_unique { self.hash_again()? } else { 0 };
+            let hash = if is_unique && !repeats { self.hash_again()? } else { 0 };
             self.value(child, pending)?;
-            if is_unique {
+            if is_unique && !repeats {
                 self.hashes.push(hash);
+                repeats = is_milestone(self.hashes.len() - hashes) && self.repeated_hash(hashes).is_some();
             }
             self.steps.pop();
             count += 1;
             has_more = self.scan.next_part(b']')?;
         }
         if has_rules {
-            let repeats = is_unique && self.repeated_hash(hashes).is_some();
+            repeats |= is_unique && self.repeated_hash(hashes).is_some();
             self.array_rules(first, start, u64::try_from(count).unwrap_or(u64::MAX), repeats)?;
             self.hashes.truncate(hashes);
             self.bits.truncate(bits);
@@ -639,9 +681,9 @@ impl<'a> Run<'a> {
     fn object(&mut self, first: usize) -> Result<(), Stop> {
         let schema = self.schema;
         self.restrict(first, Types::OBJECT)?;
-        let (start, last) = (self.scan.pos, self.active.len());
-        let (hashes, bits) = (self.hashes.len(), self.bits.len());
-        let mut object = Object { first, last, ..Object::default() };
+        let (start, last, bits) = (self.scan.pos, self.active.len(), self.bits.len());
+        let mut object =
+            Object { first, last, start, depth: self.scan.depth, hashes: self.hashes.len(), ..Object::default() };
         for active in &mut self.active[first..last] {
             let plan = &schema.plans[active.node.index()];
             let Some(rules) = &plan.object else { continue };
@@ -657,16 +699,15 @@ impl<'a> Run<'a> {
         let mut has_more = self.scan.enter(b'}')?;
         while has_more {
             self.member(&mut object)?;
-            self.steps.pop();
             has_more = self.scan.next_part(b'}')?;
         }
         if let Some((from, to)) = object.dropped {
             self.edit(from, to, "");
         }
-        if self.hashes.len() > hashes + 1 {
-            self.repeated_key(hashes, start)?;
+        if self.hashes.len() > object.hashes + 1 {
+            self.repeated_key(&mut object)?;
         }
-        self.hashes.truncate(hashes);
+        self.hashes.truncate(object.hashes);
         if object.has_rules {
             self.object_rules(&object, start)?;
             self.bits.truncate(bits);
@@ -700,15 +741,28 @@ impl<'a> Run<'a> {
             self.bits[word] |= bit;
             is_named = true;
             is_absent |= self.is_absent(rules, slot);
+            let is_only = last - first == 1 && !rules.has_unknown_rules && !object.tracks;
+            let target = rules.targets.get(slot as usize).filter(|_| is_only && !is_absent && !is_duplicate);
+            if let Some(target) = target {
+                if self.leaf(*target)? {
+                    object.count += 1;
+                    object.kept = Some(self.scan.pos);
+                    return Ok(());
+                }
+            }
         }
         if is_duplicate && self.mode == Mode::Report && self.wants_fault()? {
             let name = step.name(schema).unwrap_or(name).to_owned();
             self.add(begin, Found::Duplicate(&name))?;
         }
-        self.steps.push(step);
-        if !is_named && self.mode == Mode::Report {
+        if !is_named && self.mode == Mode::Report && !object.repeats {
             self.hashes.push(schema.hash(name));
+            // Early, so that the same key many times takes no memory.
+            if is_milestone(self.hashes.len() - object.hashes) {
+                self.repeated_key(object)?;
+            }
         }
+        self.steps.push(step);
         if is_absent {
             self.scan.literal("null")?;
             for Active { node, slot, bits, .. } in &self.active[first..last] {
@@ -723,6 +777,7 @@ impl<'a> Run<'a> {
                     object.kept = Some(self.scan.pos);
                 }
             }
+            self.steps.pop();
             return Ok(());
         }
         object.count += 1;
@@ -734,6 +789,7 @@ impl<'a> Run<'a> {
             self.unevaluated(object, name)?;
         }
         self.value(child, pending)?;
+        self.steps.pop();
         object.kept = Some(self.scan.pos);
         Ok(())
     }
@@ -744,11 +800,11 @@ impl<'a> Run<'a> {
         let schema = self.schema;
         let Active { node, slot, .. } = self.active[index];
         let (Some(plan), Some(rules)) = (&self.plan(node).object, &schema.model[node].object) else { return Ok(()) };
-        let property = rules.properties.get(slot as usize);
-        if let Some(property) = property {
-            self.expand(property.schema, false)?;
+        let target = plan.targets.get(slot as usize);
+        if let Some(target) = target {
+            self.expand(*target, false)?;
         }
-        let mut covers = property.is_some();
+        let mut covers = target.is_some();
         if plan.has_unknown_rules {
             for (pattern, inner) in &rules.pattern_properties {
                 if schema.patterns[pattern.index()].is_match(name) {
@@ -847,19 +903,21 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Reports the keys that no schema names and that occur twice.
-    fn repeated_key(&mut self, hashes: usize, start: usize) -> Result<(), Stop> {
-        let Some(repeated) = self.repeated_hash(hashes) else { return Ok(()) };
+    /// Reports a key that no schema names and that occurs twice.
+    fn repeated_key(&mut self, object: &mut Object) -> Result<(), Stop> {
+        let Some(repeated) = self.repeated_hash(object.hashes) else { return Ok(()) };
+        object.repeats = true;
+        self.hashes.truncate(object.hashes);
         if self.wants_fault()? {
-            let (end, depth) = (self.scan.pos, self.scan.depth);
+            let place = (self.scan.pos, self.scan.depth);
             let mut name = None;
-            self.scan.pos = start;
+            (self.scan.pos, self.scan.depth) = (object.start, object.depth);
             self.each_member(|run, key| {
                 name = Some(key.decoded()).filter(|name| run.schema.hash(name) == repeated);
                 Ok(name.is_none())
             })?;
-            (self.scan.pos, self.scan.depth) = (end, depth);
-            self.add(start, Found::Duplicate(&name.unwrap_or_default()))?;
+            (self.scan.pos, self.scan.depth) = place;
+            self.add(object.start, Found::Duplicate(&name.unwrap_or_default()))?;
         }
         Ok(())
     }
@@ -969,8 +1027,15 @@ struct Object {
     /// Its schemas: from, to.
     first: usize,
     last: usize,
+    /// Where it is.
+    start: usize,
+    depth: u8,
     has_rules: bool,
     tracks: bool,
+    /// Where the hashes of its keys begin.
+    hashes: usize,
+    /// Whether a key that no schema names is known to occur twice.
+    repeats: bool,
     /// How many members it has.
     count: u64,
     /// The schema of names, if a name does not fit.
@@ -979,6 +1044,22 @@ struct Object {
     kept: Option<usize>,
     /// The last member, if it is dropped and none before it is kept.
     dropped: Option<(usize, usize)>,
+}
+
+/// Whether an integer fits for sure, without comparing its digits.
+#[inline]
+fn fits_quickly(plan: &Plan, text: &str) -> bool {
+    let (least, most) = plan.integers;
+    // Shorter ones fit 64 bits.
+    let value = || if text.len() <= 18 { text.parse::<i64>().ok() } else { None };
+    plan.types.contains(Types::INTEGER)
+        && plan.values.is_none()
+        && (!plan.has_number_rules || value().is_some_and(|value| least <= value && value <= most))
+}
+
+/// Whether so many hashes are compared before there are more.
+const fn is_milestone(count: usize) -> bool {
+    count >= 1024 && count.is_power_of_two() && count.trailing_zeros() % 2 == 0
 }
 
 /// The type of a value by its first byte; for numbers, both types.

@@ -25,6 +25,10 @@ pub(super) struct Plan {
     pub(super) is_bare: bool,
     /// Whether it has to know which members other schemas have evaluated.
     pub(super) tracks: bool,
+    /// Whether scalars are decided by the types, the bounds of integers and the values.
+    pub(super) is_leaf: bool,
+    /// Whether every number fits.
+    pub(super) is_number: bool,
     pub(super) has_string_rules: bool,
     pub(super) has_number_rules: bool,
     /// Integers that fit the rules of numbers for sure: from, to.
@@ -32,6 +36,8 @@ pub(super) struct Plan {
     pub(super) values: Option<Vec<Const>>,
     pub(super) format: Option<&'static Format>,
     pub(super) max_items: Option<u64>,
+    /// The schema of all items, if nothing else depends on them.
+    pub(super) simple_items: Option<NodeId>,
     pub(super) object: Option<Box<ObjectPlan>>,
 }
 
@@ -40,6 +46,8 @@ pub(super) struct Plan {
 pub(super) struct ObjectPlan {
     /// The names and aliases, sorted, with their slots.
     slots: Vec<(String, u32)>,
+    /// The schemas of the properties.
+    pub(super) targets: Vec<NodeId>,
     /// The names of the slots.
     pub(super) names: Vec<String>,
     /// The slots that must be present, as bits.
@@ -85,6 +93,11 @@ fn plan(model: &Model, node: &Node, possible: Types, hash: &dyn Fn(&Value) -> u1
         Value::String(text) => Const::Text(text.clone()),
         other => Const::Hash(hash(other)),
     };
+    let format = node.string.format.as_deref().filter(|_| node.string.checks_format).and_then(format);
+    let has_string_rules = format.is_some()
+        || node.string.min_length > 0
+        || node.string.max_length.is_some()
+        || !node.string.patterns.is_empty();
     let is_dependent = node.object.as_ref().is_some_and(|object| !object.dependent_schemas.is_empty());
     let has_number_rules = node.number != NumberRules::default();
     Plan {
@@ -97,19 +110,25 @@ fn plan(model: &Model, node: &Node, possible: Types, hash: &dyn Fn(&Value) -> u1
         is_bare: node.types == Types::ALL
             && node.values.is_none()
             && !has_number_rules
-            && node.string.has_no_rule()
+            && !has_string_rules
             && node.array.is_none()
             && node.object.is_none(),
         tracks: node.object.as_ref().is_some_and(|object| object.unevaluated.is_some()),
-        has_string_rules: !node.string.has_no_rule(),
+        is_leaf: !node.has_applicators() && !has_string_rules,
+        is_number: node.types.contains(Types::NUMBER) && !has_number_rules && node.values.is_none(),
+        has_string_rules,
         has_number_rules,
         integers: integers(&node.number),
         values: node.values.as_ref().map(|values| values.iter().map(constant).collect()),
-        format: node.string.format.as_deref().filter(|_| node.string.checks_format).and_then(format),
+        format,
         max_items: node.array.as_ref().and_then(|array| {
             let is_closed = array.items.is_some_and(|items| model[items].is_never());
             let closed = is_closed.then(|| u64::try_from(array.prefix.len()).unwrap_or(u64::MAX));
             closed.into_iter().chain(array.max_items).min()
+        }),
+        simple_items: node.array.as_ref().and_then(|array| {
+            let is_simple = array.prefix.is_empty() && array.contains.is_empty() && !array.unique;
+            array.items.filter(|_| is_simple).map(|items| model.resolved(items))
         }),
         object: node.object.as_ref().map(|object| Box::new(ObjectPlan::new(model, object))),
     }
@@ -177,6 +196,7 @@ impl ObjectPlan {
         let forbids_others = object.additional.is_some_and(|more| model[more].is_never());
         Self {
             slots,
+            targets: object.properties.iter().map(|property| model.resolved(property.schema)).collect(),
             names,
             required,
             absent_if_null: object.properties.iter().map(|it| it.null_is_absent && !it.required).collect(),

@@ -110,11 +110,15 @@ impl<'a> Report<'a> {
         self.faults
     }
 
+    /// Whether other faults are only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.faults.faults.len() >= MAX_FAULTS
+    }
+
     /// Whether there is room for a fault; otherwise it is counted.
     pub(super) fn wants_fault(&mut self) -> bool {
-        let has_room = self.faults.faults.len() < MAX_FAULTS;
-        self.faults.omitted += usize::from(!has_room);
-        has_room
+        self.faults.omitted += usize::from(self.is_full());
+        !self.is_full()
     }
 
     /// Whether the steps lead into a secret.
@@ -150,6 +154,10 @@ impl<'a> Report<'a> {
 
     /// Adds a fault of the value after the steps.
     pub(super) fn add(&mut self, steps: &[Step], schema: &Schema, json: &str, got: &str, found: Found<'_>) {
+        if self.is_full() {
+            self.faults.omitted += 1;
+            return;
+        }
         let at = self.place(steps, schema, json);
         let is_secret = self.is_secret(steps, schema, json);
         let got = Some(got).filter(|_| !self.hides_values(steps, schema, json));
@@ -173,12 +181,18 @@ impl<'a> Report<'a> {
     }
 
     /// The fault of a text that is not JSON.
-    pub(super) fn malformed(&self, malformed: Malformed, steps: &[Step], schema: &Schema, json: &str) -> Faults {
+    pub(super) fn malformed(
+        &self,
+        malformed: Malformed,
+        steps: &[Step],
+        schema: &Schema,
+        scan: &Scanner<'_>,
+    ) -> Faults {
         let fault = match malformed {
-            Malformed::Syntax { at, expected } => self.document.malformed(expected, at),
+            Malformed::Syntax => self.document.malformed(scan.expected, scan.pos),
             Malformed::Depth => {
                 let levels = steps.len().min(4);
-                self.document.too_deep(&self.place(&steps[..levels], schema, json))
+                self.document.too_deep(&self.place(&steps[..levels], schema, scan.text))
             }
         };
         Faults { faults: vec![fault], omitted: 0 }

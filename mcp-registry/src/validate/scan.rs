@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-/// Where the text is no longer JSON.
+/// Why the text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
-    /// This should be at this byte.
-    Syntax { at: usize, expected: &'static str },
+    /// Something else should be at the position: see [`Scanner::expected`].
+    Syntax,
     /// The value is nested too deep.
     Depth,
 }
@@ -31,6 +31,8 @@ pub(super) struct Scanner<'a> {
     pub(super) text: &'a str,
     pub(super) pos: usize,
     pub(super) depth: u8,
+    /// What should be at the position, after an error.
+    pub(super) expected: &'static str,
 }
 
 impl<'a> Text<'a> {
@@ -42,15 +44,17 @@ impl<'a> Text<'a> {
 
 impl<'a> Scanner<'a> {
     pub(super) const fn new(text: &'a str) -> Self {
-        Self { text, pos: 0, depth: 0 }
+        Self { text, pos: 0, depth: 0, expected: "" }
     }
 
     const fn bytes(&self) -> &'a [u8] {
         self.text.as_bytes()
     }
 
-    pub(super) fn error<T>(&self, expected: &'static str) -> Result<T, Malformed> {
-        Err(Malformed::Syntax { at: self.pos, expected })
+    #[cold]
+    pub(super) fn error<T>(&mut self, expected: &'static str) -> Result<T, Malformed> {
+        self.expected = expected;
+        Err(Malformed::Syntax)
     }
 
     /// The next byte; 0 at the end.

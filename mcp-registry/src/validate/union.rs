@@ -61,6 +61,12 @@ impl<'a> Run<'a> {
                 break;
             }
         }
+        // Whether nothing else depends on what fits: there is nothing to edit.
+        let is_settled = match self.leniency {
+            Leniency::Exact => !exclusive,
+            Leniency::Strict => true,
+            Leniency::Lenient => self.mode != Mode::Report,
+        };
         match fitting[..] {
             [] => self.none_fits(union, from, tracks),
             [_, _, ..] if exclusive => {
@@ -69,8 +75,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(())
             }
-            // Nothing else depends on what fits.
-            _ if !tracks && self.leniency == Leniency::Strict => Ok(()),
+            _ if !tracks && is_settled => Ok(()),
             _ => fitting.into_iter().try_for_each(|id| self.expand(id, tracks)),
         }
     }
@@ -236,8 +241,11 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.lack = None;
-            self.attempt(*id, Mode::Explain, self.leniency)?;
-            match self.lack.take() {
+            let missing = if self.marks[from + index] & LACKING == 0 { None } else { self.missing(*id)? };
+            if missing.is_none() {
+                self.attempt(*id, Mode::Explain, self.leniency)?;
+            }
+            match missing.or_else(|| self.lack.take()) {
                 Some(lack) if !lacks.contains(&lack) => lacks.push(lack),
                 Some(_) => {}
                 None => {
@@ -248,6 +256,19 @@ impl<'a> Run<'a> {
         }
         self.pending.push(Some(if lacks.is_empty() { ALTERNATIVES.to_owned() } else { words::joined(&lacks) }));
         Ok(())
+    }
+
+    /// What an alternative requires and the object at the position lacks.
+    fn missing(&mut self, alternative: NodeId) -> Result<Option<String>, Stop> {
+        let schema = self.schema;
+        let rules = schema.model[schema.model.resolved(alternative)].object.as_ref();
+        let mut missing: Vec<&str> = rules.into_iter().flat_map(|rules| rules.required_names()).collect();
+        self.each_member(|_, key| {
+            missing.retain(|name| *name != key.decoded());
+            Ok(!missing.is_empty())
+        })?;
+        let missing: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+        Ok(Some(missing.join(" and ")).filter(|names| !names.is_empty()).map(|names| format!("an object with {names}")))
     }
 
     /// Reports that a tag is missing or unknown: a member that every alternative requires and that has few values.

@@ -388,7 +388,7 @@ fn the_faults_of_the_intended_alternative_are_reported() {
     expect(
         &by_name,
         &json!({ "v": { "Tow": "a" } }),
-        &[("/v", "`v` must be an object without `Tow`, not {\"Tow\":\"a\"}; correct the value")],
+        &[("/v", "`v` must be an object with `One` or an object with `Two`, not {\"Tow\":\"a\"}; correct the value")],
     );
     expect(&by_name, &json!({ "v": "No" }), &[("/v", "`v` must be `Nothing`, not \"No\"; correct the value")]);
 }
