@@ -233,6 +233,8 @@ pub(super) struct Facts<'a> {
     pub(super) model: &'a Model,
     /// Higher than that of every node that a value must have a part of; none if no value can fit.
     ranks: Vec<Option<u32>>,
+    /// Whether null may fit each node.
+    nulls: Vec<Option<bool>>,
     patterns: Vec<OnceCell<Option<Pattern>>>,
     /// How many more conjunctions are looked at for the current node.
     steps: Cell<usize>,
@@ -251,7 +253,7 @@ enum Clash {
 const EACH_TYPE: [Types; 6] =
     [Types::BOOLEAN, Types::FRACTION, Types::INTEGER, Types::STRING, Types::ARRAY, Types::OBJECT];
 /// How many conjunctions are looked at for a node.
-const MAX_STEPS: usize = 1 << 10;
+const MAX_STEPS: usize = 1 << 8;
 /// How deeply unions and merged parts are looked into.
 const MAX_NESTED: usize = 4;
 
@@ -259,14 +261,18 @@ impl<'a> Facts<'a> {
     pub(super) fn new(model: &'a Model) -> Self {
         let count = model.nodes().count();
         let patterns = model.patterns().iter().map(|_| OnceCell::new()).collect();
-        let mut facts = Self { model, ranks: vec![None; count], patterns, steps: Cell::new(0) };
+        let mut nulls = vec![None; count];
+        for (id, _) in model.nodes() {
+            find_null(model, id, &mut nulls);
+        }
+        let mut facts = Self { model, ranks: vec![None; count], nulls, patterns, steps: Cell::new(0) };
         // Most nodes come before those that they refer to.
         let nodes: Vec<NodeId> = model.nodes().map(|(id, _)| id).collect();
         loop {
             let mut has_changed = false;
             for id in nodes.iter().rev().copied() {
                 if facts.ranks[id.index()].is_none() {
-                    let rank = if may_be_null(model, id, 0) { Some(0) } else { facts.check_node(id).ok() };
+                    let rank = if facts.may_be_null(&[id]) { Some(0) } else { facts.check_node(id).ok() };
                     has_changed |= rank.is_some();
                     facts.ranks[id.index()] = rank;
                 }
@@ -285,6 +291,11 @@ impl<'a> Facts<'a> {
     /// The highest rank of the schemas; none if there is one that no value can fit.
     pub(super) fn rank_of(&self, nodes: &[NodeId]) -> Option<u32> {
         nodes.iter().try_fold(0, |rank, node| Some(rank.max(self.rank(*node)?)))
+    }
+
+    /// Whether null may fit all of the nodes.
+    pub(super) fn may_be_null(&self, nodes: &[NodeId]) -> bool {
+        nodes.iter().all(|node| self.nulls[node.index()] != Some(false))
     }
 
     pub(super) fn matches(&self, pattern: PatternId, text: &str) -> Option<bool> {
@@ -400,7 +411,7 @@ impl<'a> Facts<'a> {
         if let Some(node) = nodes.iter().find(|node| self.rank(**node).is_none()) {
             return Err(Clash::Part(step(), vec![*node]));
         }
-        let is_null = nodes.iter().all(|node| may_be_null(self.model, *node, 0));
+        let is_null = self.may_be_null(nodes);
         if nodes.len() > 1 && depth < MAX_NESTED && !is_null && self.steps() {
             let goal = Goal::all(nodes.to_vec());
             let merged = Conjunction::new(self.model, &goal);
@@ -519,20 +530,26 @@ fn check_number(all: &Conjunction<'_>, is_integer: bool) -> Result<u32, Clash> {
     Err(Clash::Rules(format!("there is no {kind} between {} and {}", bound("minimum", min), bound("maximum", max))))
 }
 
-/// Whether null may fit.
-pub(super) fn may_be_null(model: &Model, id: NodeId, depth: usize) -> bool {
+/// Finds out whether null may fit a node.
+fn find_null(model: &Model, id: NodeId, known: &mut [Option<bool>]) -> bool {
+    if let Some(known) = known[id.index()] {
+        return known;
+    }
+    known[id.index()] = Some(true);
     let node = &model[id];
-    let may = |id: &NodeId| may_be_null(model, *id, depth + 1);
-    depth > 16
-        || node.nullable
+    let mut may = |id: &NodeId| find_null(model, *id, known);
+    let is_excluded = |not: &NodeId| {
+        let not = &model[model.resolved(*not)];
+        not.nullable || (not.types.contains(Types::NULL) && not.is_types_only())
+    };
+    let fits = node.nullable
         || node.types.contains(Types::NULL)
             && node.values.as_ref().is_none_or(|values| values.contains(&Value::Null))
-            && node.reference.iter().chain(&node.all_of).all(may)
-            && node.any_of.iter().chain(&node.one_of).all(|union| union.iter().any(may))
-            && !node.not.iter().any(|not| {
-                let not = &model[model.resolved(*not)];
-                not.nullable || (not.types.contains(Types::NULL) && not.is_types_only())
-            })
+            && node.reference.iter().chain(&node.all_of).all(&mut may)
+            && node.any_of.iter().chain(&node.one_of).all(|union| union.iter().any(&mut may))
+            && !node.not.iter().any(is_excluded);
+    known[id.index()] = Some(fits);
+    fits
 }
 
 /// Why no value can fit the schema, if that is plain.

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 #[allow(unused_imports, reason = "not used yet")]
 pub(crate) use super::conjunction::contradiction;
-use super::conjunction::{Conjunction, Facts, Goal, may_be_null};
+use super::conjunction::{Conjunction, Facts, Goal};
 use super::formats::format;
 use super::numbers::{self, Grid};
 use super::texts::Texts;
@@ -105,7 +105,7 @@ impl<'a> Samples<'a> {
         let mut search = Search { goal, count, depth, found: Vec::new() };
         if self.facts.rank_of(&goal.all).is_some() {
             self.alternatives(&Conjunction::new(self.model(), goal), 0, &mut search);
-            if !search.is_done() && goal.all.iter().all(|node| may_be_null(self.model(), *node, 0)) {
+            if !search.is_done() && self.facts.may_be_null(&goal.all) {
                 self.offer(&[], Value::Null, &mut search);
             }
         }
@@ -114,7 +114,7 @@ impl<'a> Samples<'a> {
 
     /// Searches every combination of alternatives, the least nested first.
     fn alternatives(&self, all: &Conjunction<'a>, union: usize, search: &mut Search<'_>) {
-        if search.is_done() || all.types.is_empty() || !self.steps(1) {
+        if search.is_done() || all.types.is_empty() || !self.steps(1 + all.nodes.len() / 16) {
             return;
         }
         let Some(alternatives) = all.unions.get(union).map(|union| union.goals()) else {
@@ -371,6 +371,9 @@ impl<'a> Samples<'a> {
                 let count = u64::try_from(members.len()).unwrap_or(u64::MAX);
                 if members.contains_key(name) || (!is_needed && (count >= min || max.is_some_and(|max| count >= max))) {
                     continue;
+                }
+                if !self.steps(1) {
+                    return None;
                 }
                 let value = self.member(&all, name, variant, depth.checked_sub(1)?);
                 let Some(value) = value.filter(|_| self.fits_all(&all.names(), &Value::from(name).to_string())) else {

@@ -638,3 +638,40 @@ fn samples_of_random_schemas_are_right() {
     assert!(missed < 10, "{missed}");
     assert!(f64::from(found) > 0.95 * f64::from(possible), "{found} of {possible}");
 }
+
+/// What would take exponential time or space if it were tried to the end is given up.
+#[test]
+fn work_is_bounded() {
+    let levels = |level: &dyn Fn(Value) -> Value| {
+        let definition =
+            |index: u32| (format!("L{index}"), level(json!({ "$ref": format!("#/$defs/L{}", index + 1) })));
+        let mut definitions: Map<String, Value> = (0..60).map(definition).collect();
+        definitions.insert("L60".to_owned(), json!({ "type": "string", "pattern": "^(?:(?:(?:a{9}){9}){9}){9}$" }));
+        json!({ "$ref": "#/$defs/L0", "$defs": definitions })
+    };
+    let many: Vec<Value> = (0..400)
+        .map(|kind| json!({ "properties": { "kind": { "const": kind }, "x": { "$ref": "#" } }, "required": ["kind", "x"] }))
+        .collect();
+    for schema in [
+        levels(&|next| json!({ "properties": { "a": next, "b": next }, "required": ["a", "b"] })),
+        levels(&|next| json!({ "oneOf": [{ "allOf": [next], "minLength": 3 }, next, { "not": next }] })),
+        levels(&|next| {
+            let list = json!({ "type": "array", "items": next, "minItems": 2 });
+            json!({ "type": "object", "properties": { "a": { "anyOf": [next, list] } }, "required": ["a"] })
+        }),
+        json!({ "oneOf": many }),
+        json!({ "type": "array", "minItems": 4000, "uniqueItems": true, "items": { "type": "string", "minLength": 4000 } }),
+        json!({ "type": "array", "minItems": 1_u64 << 60 }),
+        json!({ "type": "object", "minProperties": 4000, "propertyNames": { "pattern": "^[a-c]{1,3}$" } }),
+        json!({ "type": "string", "minLength": 1_u64 << 60, "pattern": "^(a*)*$" }),
+    ] {
+        let start = std::time::Instant::now();
+        let model = Model::read(&schema, true).unwrap();
+        // It is not the checker that is measured.
+        let accepts = |_: NodeId, json: &str| json.len() % 3 == 0;
+        let samples = Samples::new(&model, &accepts);
+        drop((samples.fitting(model.root()), samples.violating(model.root()), contradiction(&model)));
+        println!("{:?}", start.elapsed());
+        assert!(start.elapsed().as_secs() < 60, "{}", schema.to_string().get(..200).unwrap_or_default());
+    }
+}

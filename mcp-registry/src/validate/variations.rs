@@ -28,7 +28,9 @@ impl<'a> Samples<'a> {
         // Of unions, the alternatives that the value fits say how it can be broken.
         let json = value.to_string();
         let mut union = 0;
-        while let Some(alternatives) = all.unions.get(union).filter(|_| self.steps(1)).map(|union| union.goals()) {
+        while let Some(alternatives) =
+            all.unions.get(union).filter(|_| self.steps(1 + all.nodes.len() / 16)).map(|union| union.goals())
+        {
             let fits = |goal: &&Goal| self.fits_all(&goal.all, &json);
             for goal in alternatives.iter().filter(fits) {
                 all.add(&Goal::all(goal.all.clone()));
