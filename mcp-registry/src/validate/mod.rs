@@ -7,6 +7,7 @@
 pub(crate) mod check;
 mod conjunction;
 mod formats;
+mod judge;
 pub(crate) mod map_keys;
 mod numbers;
 #[cfg(test)]
@@ -44,6 +45,7 @@ use serde_json::Value;
 use self::check::{How, Schema, Secrets};
 pub(crate) use self::formats::FORMATS;
 use self::formats::format;
+pub use self::judge::Judge;
 use self::pattern::Pattern;
 pub(crate) use self::recursion::{recursive_type, slow_type};
 pub(crate) use self::sample::{Document, types};
