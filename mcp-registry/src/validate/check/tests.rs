@@ -752,5 +752,29 @@ fn random_verdicts_are_those_of_jsonschema() {
         }
         let values: Vec<Value> = (0..20).map(|_| dice.value(3)).collect();
         agree(&described, &values);
+        // What is judged as it is written may change by an edit.
+        let judged = [
+            "not",
+            "if",
+            "oneOf",
+            "contains",
+            "dependent",
+            "minProperties",
+            "const",
+            "enum",
+            "uniqueItems",
+            "required",
+        ];
+        if judged.iter().any(|keyword| described.to_string().contains(keyword)) {
+            continue;
+        }
+        let schema = schema(&described);
+        for value in values {
+            let text = value.to_string();
+            if let Ok(edited) = schema.check(&text, &arguments()) {
+                let edited = edited.unwrap_or(text);
+                assert!(schema.accepts(schema.model().root(), &edited), "{described} and {value}: {edited}");
+            }
+        }
     }
 }
