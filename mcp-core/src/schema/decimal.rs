@@ -269,7 +269,8 @@ impl<'a> Digits<'a> {
     }
 }
 
-/// The same number hashes to the same value, however it is written, if the hasher takes bytes as a stream, as SipHash does.
+/// The same number hashes to the same value, however it is written, if the hasher takes bytes as a stream, as those of
+/// `siphasher` do.
 impl std::hash::Hash for Digits<'_> {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         state.write_u8(self.negative.into());

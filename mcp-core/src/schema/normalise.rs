@@ -14,6 +14,7 @@ impl Model {
             let id = NodeId(u32::try_from(index).unwrap_or(u32::MAX));
             let mut node = std::mem::take(&mut self[id]);
             self.merge_all_of(&mut node);
+            restrict_types(&mut node);
             self.hoist_null(&mut node);
             self[id] = node;
         }

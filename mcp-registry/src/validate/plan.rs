@@ -122,7 +122,7 @@ fn plan(model: &Model, node: &Node, possible: Types, hash: &dyn Fn(&Value) -> u1
         values: node.values.as_ref().map(|values| values.iter().map(constant).collect()),
         format,
         max_items: node.array.as_ref().and_then(|array| {
-            let is_closed = array.items.is_some_and(|items| model[items].is_never());
+            let is_closed = array.items.is_some_and(|items| model[model.resolved(items)].is_never());
             let closed = is_closed.then(|| u64::try_from(array.prefix.len()).unwrap_or(u64::MAX));
             closed.into_iter().chain(array.max_items).min()
         }),
