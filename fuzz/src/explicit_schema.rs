@@ -118,6 +118,11 @@ fn root(dice: &mut Dice<'_>) -> Value {
     root.into()
 }
 
+/// A schema of any value, or of an object with definitions.
+pub(crate) fn document(dice: &mut Dice<'_>) -> Value {
+    if dice.roll(2) == 0 { root(dice) } else { schema(dice, 0) }
+}
+
 fn schema(dice: &mut Dice<'_>, depth: usize) -> Value {
     if dice.hits(12) || depth > 4 {
         return (dice.roll(2) == 0).into();

@@ -12,6 +12,7 @@ pub mod lines;
 mod loose;
 mod message;
 pub mod protocol;
+pub mod schema;
 mod served;
 mod typed;
 

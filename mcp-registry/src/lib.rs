@@ -71,6 +71,7 @@ pub mod __private {
     pub use mcp_core::__private::*;
 
     pub use crate::catalog::link::Expected;
+    pub use crate::validate::Judge;
 }
 
 pub use mcp_core::{

@@ -61,15 +61,17 @@ const NEWER: [&str; 8] = [
 impl Model {
     /// Reads a schema. `checks_formats` says whether formats are rules.
     pub fn read(schema: &Value, checks_formats: bool) -> Result<Self, ReadError> {
-        let draft7 = match schema.get("$schema").and_then(Value::as_str) {
-            Some(uri) if uri.contains("draft-04") || uri.contains("draft-03") => {
-                return Err(error(
-                    "/$schema",
-                    format!("the draft `{}` is not supported, use 2020-12", cut(uri, QUOTED)),
-                ));
-            }
-            Some(uri) => uri.contains("draft-07") || uri.contains("draft-06"),
+        let draft7 = match schema.get("$schema") {
             None => false,
+            Some(draft) => {
+                let uri = draft.as_str().unwrap_or_default();
+                let is_draft = |name: &str| uri.contains("json-schema.org/") && uri.contains(name);
+                if !["2020-12", "2019-09", "draft-07", "draft-06", "org/schema"].into_iter().any(is_draft) {
+                    let reason = format!("`$schema` is {}, which is not supported, use 2020-12", quoted(draft));
+                    return Err(error("/$schema", reason));
+                }
+                is_draft("draft-0")
+            }
         };
         let mut reader = Reader {
             document: schema,
@@ -81,6 +83,7 @@ impl Model {
             references: Vec::new(),
             path: String::new(),
             depth: 0,
+            is_embedded: false,
         };
         reader.model.root = reader.schema(schema)?;
         reader.resolve()?;
@@ -132,6 +135,8 @@ struct Reader<'a> {
     references: Vec<(NodeId, &'a str, String)>,
     path: String,
     depth: usize,
+    /// Whether an `$id` makes the schema that is being read, or one around it, a document of its own.
+    is_embedded: bool,
 }
 
 fn error(pointer: &str, reason: impl Into<String>) -> ReadError {
@@ -190,18 +195,29 @@ impl<'a> Reader<'a> {
 
     fn keywords(&mut self, id: NodeId, object: &'a JsonObject) -> Result<Node, ReadError> {
         let mut node = Node::any();
+        let is_ignored =
+            |key: &str| self.draft7 && object.contains_key("$ref") && !DEFINITIONS.contains(&key) && key != "$ref";
+        let own_id = object.get("$id").filter(|_| !is_ignored("$id") && id != self.model.root).and_then(Value::as_str);
+        let keywords: Vec<(&'a String, &'a Value)> = object.iter().filter(|(key, _)| !is_ignored(key)).collect();
+        let outer = self.is_embedded;
+        self.is_embedded |= own_id.is_some_and(|id| !id.is_empty() && !id.starts_with('#'));
+        // Draft 7 has no `$anchor`.
+        let anchor = own_id.and_then(|id| id.strip_prefix('#')).filter(|_| self.draft7 && !self.is_embedded);
+        self.anchors.extend(anchor.map(|name| (name, id)));
         if let Some(reference) = object.get("$ref") {
             self.at("$ref", |reader| {
+                if reader.is_embedded {
+                    return Err(reader.error("`$ref` in a schema that has an `$id` of its own is not supported"));
+                }
                 let target = reference.as_str().ok_or_else(|| reader.expected("a string", reference))?;
                 reader.references.push((id, target, reader.path.clone()));
                 Ok(())
             })?;
         }
-        let is_ignored = |key: &str| self.draft7 && object.contains_key("$ref") && !DEFINITIONS.contains(&key);
-        let keywords: Vec<(&'a String, &'a Value)> = object.iter().filter(|(key, _)| !is_ignored(key)).collect();
         for (key, value) in keywords {
             self.at(key, |reader| reader.keyword_of(&mut node, object, key, value, id))?;
         }
+        self.is_embedded = outer;
         Ok(node)
     }
 
@@ -222,9 +238,11 @@ impl<'a> Reader<'a> {
         match key {
             "$ref" => {}
             "$defs" | "definitions" => self.definitions(value)?,
-            "$anchor" => {
+            "$anchor" | "$dynamicAnchor" => {
                 let name = value.as_str().ok_or_else(|| self.expected("a string", value))?;
-                self.anchors.insert(name, id);
+                if !self.is_embedded {
+                    self.anchors.insert(name, id);
+                }
             }
             "type" => node.types = self.types(value)?,
             "enum" => {

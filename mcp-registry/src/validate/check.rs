@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use mcp_core::support::faults::{ARGUMENTS, Document};
-use mcp_core::support::schema::{Digits, Model, NodeId, Types};
+use mcp_core::support::schema::{Digits, Model, Node, NodeId, Types};
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
@@ -23,6 +23,8 @@ pub(crate) struct Schema {
     pub(super) model: Model,
     pub(super) plans: Vec<Plan>,
     pub(super) patterns: Vec<Pattern>,
+    /// Whether a value that fits may not do so once its absent members are dropped.
+    rechecks_edits: bool,
     hashing: (u64, u64),
 }
 
@@ -50,7 +52,8 @@ impl Schema {
         let random = RandomState::new();
         let hashing = (random.hash_one(0), random.hash_one(1));
         let patterns = plan::patterns(&model)?;
-        let mut schema = Self { model, plans: Vec::new(), patterns, hashing };
+        let rechecks_edits = model.nodes().any(|(_, node)| depends_on_absence(node));
+        let mut schema = Self { model, plans: Vec::new(), patterns, rechecks_edits, hashing };
         schema.plans = plan::plans(&schema.model, &|value| schema.hash_of(value));
         let mut absent = Vec::new();
         for (id, node) in schema.model.nodes() {
@@ -75,7 +78,13 @@ impl Schema {
         let leniency = if how.lenient { Leniency::Lenient } else { Leniency::Strict };
         let mut run = Run::new(self, json, Report::new(how.document, how.secrets), leniency);
         match run.document(self.model.root()) {
-            Ok(()) => run.finish(),
+            Ok(()) => {
+                let edited = run.finish()?;
+                if let Some(edited) = edited.as_deref().filter(|_| self.rechecks_edits) {
+                    self.check(edited, &How { lenient: false, ..*how })?;
+                }
+                Ok(edited)
+            }
             Err(stop) => Err(run.stopped(stop)),
         }
     }
@@ -109,6 +118,16 @@ impl Schema {
         let mut run = Run::new(self, &text, Report::new(ARGUMENTS, Secrets::All), Leniency::Strict);
         run.hash_value().unwrap_or_default()
     }
+}
+
+/// Whether a value may fit a schema because of a null that stands for an absent member.
+fn depends_on_absence(node: &Node) -> bool {
+    let is_composite = |value: &Value| value.is_array() || value.is_object();
+    !node.not.is_empty()
+        || !node.conditions.is_empty()
+        || !node.one_of.is_empty()
+        || node.array.as_ref().is_some_and(|rules| rules.unique || !rules.contains.is_empty())
+        || node.values.as_ref().is_some_and(|values| values.iter().any(is_composite))
 }
 
 /// What a fault leads to.

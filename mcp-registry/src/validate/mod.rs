@@ -7,12 +7,17 @@
 pub(crate) mod check;
 mod cycles;
 mod formats;
+mod judge;
 mod keys;
+#[cfg(test)]
+mod oracle;
 mod pattern;
 mod plan;
 mod report;
 mod sample;
 mod scan;
+#[cfg(test)]
+mod suite;
 #[cfg(test)]
 mod tests;
 mod union;
@@ -33,6 +38,7 @@ use serde_json::Value;
 use self::check::{How, Schema, Secrets};
 pub(crate) use self::formats::FORMATS;
 use self::formats::format;
+pub use self::judge::Judge;
 pub(crate) use self::keys::unreadable;
 use self::pattern::Pattern;
 use self::sample::{Samples, contradiction};

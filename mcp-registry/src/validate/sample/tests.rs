@@ -663,6 +663,7 @@ fn work_is_bounded() {
         json!({ "type": "array", "minItems": 4000, "uniqueItems": true, "items": { "type": "string", "minLength": 4000 } }),
         json!({ "type": "array", "minItems": 1_u64 << 60 }),
         json!({ "type": "object", "minProperties": 4000, "propertyNames": { "pattern": "^[a-c]{1,3}$" } }),
+        json!({ "type": "object", "minProperties": 1_u64 << 60, "not": { "type": "object" } }),
         json!({ "type": "string", "minLength": 1_u64 << 60, "pattern": "^(a*)*$" }),
     ] {
         let start = std::time::Instant::now();

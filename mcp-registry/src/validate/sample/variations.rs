@@ -13,6 +13,9 @@ use crate::validate::formats::format;
 /// The name of a member that no schema describes.
 const UNKNOWN: &str = "unknown";
 
+/// How many members all variations of an object have at most, about.
+const MAX_COPIED: usize = 1 << 15;
+
 impl<'a> Samples<'a> {
     /// A value that does not fit all of the nodes, made from one that does.
     pub(super) fn broken(&self, nodes: &[NodeId], value: &Value, depth: usize) -> Option<Value> {
@@ -113,12 +116,14 @@ impl<'a> Samples<'a> {
             members.insert(name.to_owned(), value);
             Value::from(members)
         };
+        // Each variation is a copy.
+        let most = 1 + MAX_COPIED / (members.len() + 1);
         let required = all.required();
-        others.extend(required.iter().filter(|name| members.contains_key(**name)).map(|name| without(name)));
+        others.extend(required.iter().filter(|name| members.contains_key(**name)).map(|name| without(name)).take(most));
         let Some(depth) = depth.checked_sub(1) else { return };
         let declared = all.objects.iter().flat_map(|rules| &rules.properties).map(|property| property.name.as_str());
         let known = members.keys().map(String::as_str).chain(declared);
-        for name in known {
+        for name in known.take(most) {
             let value = members.get(name).cloned().or_else(|| self.member(all, name, 0, depth));
             let broken = self.broken(&self.facts.member(all, name), &value.unwrap_or_default(), depth);
             others.extend(broken.map(|value| with(name, value)));
@@ -144,9 +149,11 @@ impl<'a> Samples<'a> {
             all.objects.iter().flat_map(|rules| rules.dependent_required.iter().map(|(name, _)| name.as_str()));
         let conditional =
             all.objects.iter().flat_map(|rules| rules.dependent_schemas.iter().map(|(name, _)| name.as_str()));
-        for name in declared.chain(dependent).chain(conditional) {
+        for (index, name) in declared.chain(dependent).chain(conditional).enumerate() {
             if let Some(value) = self.member(all, name, 0, depth) {
-                others.push(with(name, value.clone()));
+                if index < most {
+                    others.push(with(name, value.clone()));
+                }
                 full.entry(name).or_insert(value);
             }
         }
@@ -160,7 +167,7 @@ impl<'a> Samples<'a> {
             }
         }
         others.push(full.into());
-        others.extend(members.keys().map(|name| without(name)));
+        others.extend(members.keys().map(|name| without(name)).take(most));
         others.push(json!({}));
     }
 }
