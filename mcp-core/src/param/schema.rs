@@ -55,9 +55,8 @@ impl InputSchema {
         let types: Vec<Option<Arc<TypeSchema>>> =
             params.iter().map(|param| param.explicit_schema.is_none().then(|| TypeSchema::of(param.ty))).collect();
         let mut model = Model::read(&document(params, &types), false)?;
-        let enums: Vec<&[&str]> =
-            types.iter().flatten().flat_map(|of_type| &of_type.shape.enums).map(|variants| &**variants).collect();
-        model.make_host_safe(Side::Input, &enums);
+        let shapes: Vec<&Shape> = types.iter().flatten().map(|of_type| &of_type.shape).collect();
+        model.make_host_safe(Side::Input, &shapes);
         let root = model.root();
         let nodes = model[root].array.take().map(|array| array.prefix).unwrap_or_default();
         let mut schema = Self { model, published: NodeId(0) };
@@ -315,6 +314,7 @@ fn constrain(model: &mut Model, node: &mut Node, constraint: &Constraint) {
         Constraint::OneOf(values) => {
             node.types = Types::STRING;
             node.values = Some(values.iter().map(|value| Value::from(*value)).collect());
+            node.aliases.clear();
         }
     }
 }

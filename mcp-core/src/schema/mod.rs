@@ -44,7 +44,7 @@ pub(crate) fn output_of<T: JsonSchema>(shape: &Shape) -> (Arc<str>, bool) {
 
 fn output_model<T: JsonSchema>(shape: &Shape) -> Result<(Model, bool), ReadError> {
     let mut model = typed::<T>()?;
-    model.make_host_safe(Side::Output, &shape.enums);
+    model.make_host_safe(Side::Output, &[shape]);
     let root = model.root();
     let wraps = !model.is_object(root);
     if wraps {

@@ -44,6 +44,8 @@ pub struct Node {
     pub reference: Option<NodeId>,
     /// The only values that fit: `enum` and `const`.
     pub values: Option<Vec<Value>>,
+    /// Other values that fit, which are not published.
+    pub aliases: Vec<Value>,
     /// Rules for numbers.
     pub number: NumberRules,
     /// Rules for strings.

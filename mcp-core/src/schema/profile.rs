@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::model::{Limit, Model, Node, NodeId, ObjectRules, Property, Types};
 use super::read::equal;
+use super::shape::Shape;
 use crate::schema::decimal::Decimal;
 
 /// Whether a schema is of arguments or of results.
@@ -14,18 +15,20 @@ pub(crate) enum Side {
 }
 
 impl Model {
-    /// Brings what schemars made of types into the form that most hosts accept. `enums` are the variants of the enums in the
-    /// order of their declaration.
-    pub(crate) fn make_host_safe(&mut self, side: Side, enums: &[&[&str]]) {
+    /// Brings what schemars made of types into the form that most hosts accept. The shapes are those of the types.
+    pub(crate) fn make_host_safe(&mut self, side: Side, shapes: &[&Shape]) {
+        let enums: Vec<&[&str]> = shapes.iter().flat_map(|shape| &shape.enums).map(|variants| &**variants).collect();
         for index in 0..self.nodes.len() {
             let id = NodeId(u32::try_from(index).unwrap_or(u32::MAX));
             let mut node = std::mem::take(&mut self[id]);
             plain_format(&mut node);
-            self.fold_constants(&mut node, enums);
+            self.fold_constants(&mut node, &enums);
             self.plain_variants(&mut node);
             let notes = &mut node.notes;
             notes.other.retain(|key, _| !matches!(key.as_str(), "$schema" | "$id"));
             if side == Side::Input {
+                add_aliases(&mut node, shapes);
+                let notes = &mut node.notes;
                 notes.default = notes.default.take().map(without_nulls).filter(|default| !default.is_null());
                 notes.examples.iter_mut().for_each(|example| *example = without_nulls(example.take()));
             }
@@ -245,6 +248,27 @@ impl Flat {
             for schema in schemas {
                 self.add(&name, schema);
             }
+        }
+    }
+}
+
+/// Adds the other names of variants and fields that serde accepts. They are not published.
+fn add_aliases(node: &mut Node, shapes: &[&Shape]) {
+    for (names, count) in shapes.iter().flat_map(|shape| &shape.variants) {
+        let values = node.values.as_deref().unwrap_or_default();
+        let is_name = |value: &Value| value.as_str().is_some_and(|name| names.contains(&name));
+        // If the schema has a value for each variant, every other name is an alias.
+        if values.len() == *count && values.iter().all(is_name) {
+            let others = names.iter().filter(|name| !values.iter().any(|value| value == *name));
+            node.aliases.extend(others.map(|name| Value::from(*name)));
+        }
+    }
+    let Some(object) = &mut node.object else { return };
+    for alias in shapes.iter().flat_map(|shape| &shape.aliases) {
+        let is_struct = object.properties.iter().all(|property| alias.names.contains(&property.name.as_str()));
+        if is_struct && object.property(alias.alias).is_none() {
+            let field = object.properties.iter_mut().find(|property| property.name == alias.field);
+            field.into_iter().for_each(|field| field.aliases.push(alias.alias.to_owned()));
         }
     }
 }

@@ -119,7 +119,7 @@ fn plan(model: &Model, node: &Node, possible: Types, hash: &dyn Fn(&Value) -> u1
         has_string_rules,
         has_number_rules,
         integers: integers(&node.number),
-        values: node.values.as_ref().map(|values| values.iter().map(constant).collect()),
+        values: node.values.as_ref().map(|values| values.iter().chain(&node.aliases).map(constant).collect()),
         format,
         max_items: node.array.as_ref().and_then(|array| {
             let is_closed = array.items.is_some_and(|items| model[model.resolved(items)].is_never());

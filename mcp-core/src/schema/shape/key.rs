@@ -53,7 +53,7 @@ impl<'de> Deserializer<'de> for Key<'_> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
         let read = visitor.visit_str(self.sample());
         match &read {
-            Err(Stop { found: Some(found), expected: Some(expected) }) if self.looks && found == SAMPLE => {
+            Err(Stop { found: Some(found), expected: Some(expected), .. }) if self.looks && found == SAMPLE => {
                 let fault = self.walk.fault(expected);
                 self.walk.shape.keys.push(fault);
             }

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 use std::sync::LazyLock;
 
-use serde::de::value::StrDeserializer;
+use serde::de::value::{StrDeserializer, U64Deserializer};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, Unexpected,
     VariantAccess, Visitor,
@@ -38,8 +38,12 @@ const ITEMS: usize = 16;
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Shape {
-    /// The names of each enum's variants, in the order of their declaration.
+    /// The names of each enum's variants and their aliases, in the order of their declaration.
     pub(crate) enums: Vec<&'static [&'static str]>,
+    /// How many variants the enums have that have aliases.
+    pub(crate) variants: Vec<(&'static [&'static str], usize)>,
+    /// The other names of fields, which a schema does not mention.
+    pub(crate) aliases: Vec<Alias>,
     /// The maps whose keys JSON cannot hold.
     pub keys: Vec<KeyFault>,
     /// Whether the type itself is a struct with a flattened field.
@@ -52,6 +56,15 @@ impl Shape {
     pub fn is_buffered(&self) -> bool {
         self.buffered
     }
+}
+
+/// Another name of a field: `#[serde(alias = "…")]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alias {
+    /// The names of all fields of the struct, and their aliases.
+    pub(crate) names: &'static [&'static str],
+    pub(crate) alias: &'static str,
+    pub(crate) field: &'static str,
 }
 
 /// A map whose keys JSON cannot hold.
@@ -88,7 +101,8 @@ pub fn output_shape<T: Deserialize<'static>>() -> Shape {
 /// the type, so that a type costs no more code.
 pub fn expected_instead<T: Deserialize<'static>>(value: &Value, text: &str) -> Option<String> {
     let mut walk = Walk::new(Side::Input);
-    let Stop { found, expected } = T::deserialize(Probe { walk: &mut walk, sample: None, value: Some(value) }).err()?;
+    let Stop { found, expected, .. } =
+        T::deserialize(Probe { walk: &mut walk, sample: None, value: Some(value) }).err()?;
     expected.filter(|_| found.as_deref() == Some(text))
 }
 
@@ -197,6 +211,8 @@ struct Stop {
     found: Option<String>,
     /// What belongs there.
     expected: Option<String>,
+    /// The field that was given twice.
+    duplicate: Option<&'static str>,
 }
 
 impl Error for Stop {
@@ -206,9 +222,15 @@ impl Error for Stop {
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         match found {
-            Unexpected::Str(found) => Self { found: Some(found.to_owned()), expected: Some(expected.to_string()) },
+            Unexpected::Str(found) => {
+                Self { found: Some(found.to_owned()), expected: Some(expected.to_string()), duplicate: None }
+            }
             _ => Self::default(),
         }
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self { duplicate: Some(field), ..Self::default() }
     }
 }
 
@@ -264,11 +286,22 @@ impl<'a> Probe<'a> {
     fn fields<'de, V: Visitor<'de>>(mut self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Stop> {
         if let Some(value) = self.value {
             let members = value.as_object().ok_or_else(Stop::default)?;
-            return visitor.visit_map(Fields { probe: self, names: &[], members: members.iter() });
+            return visitor.visit_map(Fields { probe: self, names: &[], twice: false, members: members.iter() });
         }
-        let way = self.fork::<V>(fields.len())?;
+        // Each field is looked at, and each is given twice.
+        let ways = if self.walk.side == Side::Input { 2 * fields.len() } else { fields.len() };
+        let way = self.fork::<V>(ways)?;
+        if self.sample.is_none() && way >= fields.len() {
+            let names = &fields[way - fields.len()..=way - fields.len()];
+            let probe = Probe { walk: &mut *self.walk, sample: Some(DEPTH), value: None };
+            let read = visitor.visit_map(Fields { probe, names, twice: true, members: NO_MEMBERS.iter() });
+            // serde knows the field by its own name.
+            let field = read.as_ref().err().and_then(|stop| stop.duplicate).filter(|field| *field != names[0]);
+            self.walk.shape.aliases.extend(field.map(|field| Alias { names: fields, alias: names[0], field }));
+            return read;
+        }
         let names = if self.sample.is_some() { fields } else { &fields[way..=way] };
-        visitor.visit_map(Fields { probe: self, names, members: NO_MEMBERS.iter() })
+        visitor.visit_map(Fields { probe: self, names, twice: false, members: NO_MEMBERS.iter() })
     }
 }
 
@@ -413,7 +446,15 @@ impl<'de> Deserializer<'de> for Probe<'_> {
             self.walk.shape.enums.push(variants);
         }
         let variant = match self.value {
-            None => variants.get(self.fork::<V>(variants.len())?),
+            None => {
+                // Each name is looked at, and each variant is counted.
+                let ways = if self.walk.side == Side::Input { 2 * variants.len() } else { variants.len() };
+                let way = self.fork::<V>(ways)?;
+                if let Some(index) = way.checked_sub(variants.len()) {
+                    return visitor.visit_enum(Index { shape: &mut self.walk.shape, variants, index });
+                }
+                variants.get(way)
+            }
             Some(value) => {
                 let (name, value) = match value {
                     Value::Object(members) => members.iter().next().ok_or_else(Stop::default)?,
@@ -455,6 +496,8 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 struct Fields<'a> {
     probe: Probe<'a>,
     names: &'static [&'static str],
+    /// Whether the first of them is given twice.
+    twice: bool,
     members: Members<'a>,
 }
 
@@ -478,7 +521,9 @@ impl<'de> MapAccess<'de> for Fields<'_> {
             return seed.deserialize(self.probe.inner());
         }
         let [name, rest @ ..] = self.names else { return Err(Stop::default()) };
-        self.names = rest;
+        if !std::mem::take(&mut self.twice) {
+            self.names = rest;
+        }
         self.probe.at(name, seed)
     }
 }
@@ -546,6 +591,28 @@ impl<'de> MapAccess<'de> for Entry<'_> {
                 Err(Stop::default())
             }
         }
+    }
+}
+
+/// A variant of an enum by its index, which aliases do not have. It is only counted.
+struct Index<'a> {
+    shape: &'a mut Shape,
+    variants: &'static [&'static str],
+    index: usize,
+}
+
+impl<'de> EnumAccess<'de> for Index<'_> {
+    type Error = Stop;
+    type Variant = Variant<'static>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), Stop> {
+        seed.deserialize(U64Deserializer::<Stop>::new(self.index as u64))?;
+        let counts = &mut self.shape.variants;
+        match counts.iter_mut().find(|(variants, _)| std::ptr::eq(*variants, self.variants)) {
+            Some((_, count)) => *count = (*count).max(self.index + 1),
+            None => counts.push((self.variants, self.index + 1)),
+        }
+        Err(Stop::default())
     }
 }
 
