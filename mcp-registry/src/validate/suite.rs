@@ -62,8 +62,8 @@ fn read(case: &Case, draft7: bool, checks_formats: bool) -> Result<Schema, Strin
 /// Whether both ways to check a value say the same as the test.
 fn passes(schema: &Schema, test: &Test) -> bool {
     let strict = How { document: RESULT, lenient: false, secrets: Secrets::None };
-    let text = test.data.get();
-    schema.accepts(schema.model().root(), text) == test.valid && schema.check(text, &strict).is_ok() == test.valid
+    let data = test.data.get();
+    schema.accepts(schema.model().root(), data) == test.valid && schema.check(data, &strict).is_ok() == test.valid
 }
 
 /// The files of a folder.

@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::FORMATS;
-use super::Dice;
-use crate::validate::oracle::JsonObject;
+use super::{Dice, JsonObject};
 
-/// The names of members; values have the same ones.
+/// The names of members: few, so that values often have those of the schema.
 pub(super) const NAMES: [&str; 8] = ["a", "b", "c", "ab", "x1", "x2", "kind", "é"];
 
 /// Patterns, each with a text that matches and, except for the empty one, a text that does not.
@@ -23,7 +22,6 @@ pub(super) const PATTERNS: [(&str, &str, &str); 10] = [
     ("", "", ""),
 ];
 
-/// Short names, so that values often have several of them.
 const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
 pub(super) const DRAFT_7: &str = "http://json-schema.org/draft-07/schema#";
@@ -374,9 +372,9 @@ impl Schemas<'_> {
                 insert(key, values.into());
             }
             "const" => insert(key, any_value(self.dice, 0)),
-            "items" if self.draft7 && self.dice.flips() => {
+            "items" if self.draft7 && !self.dice.hits(3) => {
                 insert(key, self.schemas(place.part()));
-                if self.dice.flips() {
+                if !self.dice.hits(4) {
                     insert("additionalItems", self.schema(place.part()));
                 }
             }

@@ -98,7 +98,7 @@ impl<'a> Values<'a> {
 
     fn target(&self, reference: &str) -> Option<&'a Value> {
         let (_, local) = reference.split_once('#')?;
-        let local = local.replace("%30", "0").replace("#d", "#/$defs/D");
+        let local = local.replace("%30", "0");
         match local.strip_prefix('d').filter(|_| !local.starts_with('/')) {
             Some(index) => self.root.pointer(&format!("/$defs/D{index}")),
             None => self.root.pointer(&local),
@@ -110,7 +110,7 @@ impl<'a> Values<'a> {
         let types = match &schema["type"] {
             Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
             Value::String(name) => vec![name.as_str()],
-            _ => self.implied(schema),
+            _ => implied(schema),
         };
         if types.is_empty() {
             return None;
@@ -124,27 +124,6 @@ impl<'a> Values<'a> {
             "array" => self.array(schema, depth),
             _ => self.object(schema, depth),
         })
-    }
-
-    /// The types that the keywords are about.
-    fn implied(&self, schema: &Value) -> Vec<&'static str> {
-        let has = |keys: &[&str]| keys.iter().any(|key| schema.get(key).is_some());
-        let mut types = Vec::new();
-        if has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]) {
-            types.push("number");
-        }
-        if has(&["minLength", "maxLength", "pattern", "format"]) {
-            types.push("string");
-        }
-        if has(&["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]) {
-            types.push("array");
-        }
-        let objects = ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"];
-        let others = ["minProperties", "maxProperties", "dependentRequired", "unevaluatedProperties", "dependencies"];
-        if has(&objects) || has(&others) {
-            types.push("object");
-        }
-        types
     }
 
     fn number(&mut self, schema: &Value, is_integer: bool) -> Value {
@@ -316,6 +295,27 @@ impl<'a> Values<'a> {
             other => *other = if self.dice.hits(3) { Value::Null } else { any_value(self.dice, 1) },
         }
     }
+}
+
+/// The types that the keywords are about.
+fn implied(schema: &Value) -> Vec<&'static str> {
+    let has = |keys: &[&str]| keys.iter().any(|key| schema.get(key).is_some());
+    let mut types = Vec::new();
+    if has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]) {
+        types.push("number");
+    }
+    if has(&["minLength", "maxLength", "pattern", "format"]) {
+        types.push("string");
+    }
+    if has(&["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]) {
+        types.push("array");
+    }
+    let objects = ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"];
+    let others = ["minProperties", "maxProperties", "dependentRequired", "unevaluatedProperties", "dependencies"];
+    if has(&objects) || has(&others) {
+        types.push("object");
+    }
+    types
 }
 
 /// An integer if it is one.
