@@ -35,7 +35,6 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `validate` (default) | enforces what a schema requires beyond its types: patterns, formats, limits in your own types, explicit schemas |
 //! | `tokio` | a runtime for tools that use tokio but are called outside of one; tokio's timers and threads in place of std's (`runtime::TokioRuntime`) |
 //! | `stdio` | MCP over stdin and stdout, or any other stream of lines: `serve_stdio`, `stdio::serve_lines` |
 //! | `http` | MCP over Streamable HTTP: `serve_http`, `router` for axum, `Http` for everything else |

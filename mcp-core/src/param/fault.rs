@@ -62,8 +62,7 @@ impl Document {
         if path.is_empty() {
             return unknown(field, known);
         }
-        let remedy =
-            nearest(field, known).map_or_else(|| "remove it".to_owned(), |name| format!("did you mean `{name}`?"));
+        let remedy = remedy(field, known, "remove it");
         let (name, field) = (self.called(path), shown(field));
         let message = format!("`{name}` has no field `{field}`; {remedy}");
         fault(format!("{path}{}", self::path(&field)), "a known field", None, message)
@@ -120,14 +119,19 @@ impl Document {
 }
 
 pub(super) fn unknown<'a>(key: &str, known: impl Iterator<Item = &'a str> + Clone) -> Fault {
-    let remedy = match nearest(key, known.clone()) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => match known.map(|name| format!("`{name}`")).collect::<Vec<_>>().as_slice() {
-            [] => "the tool takes none; remove it".to_owned(),
-            names => format!("remove it, or use one of {}", cut(&names.join(", "), WORDS)),
-        },
-    };
+    let remedy = remedy(key, known, "the tool takes none; remove it");
     fault(path(key), "a known argument", None, format!("there is no argument `{}`; {remedy}", shown(key)))
+}
+
+/// What to do about a name that is not known.
+fn remedy<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone, if_none: &str) -> String {
+    if let Some(name) = nearest(name, known.clone()) {
+        return format!("did you mean `{name}`?");
+    }
+    match known.map(|name| format!("`{name}`")).collect::<Vec<_>>().as_slice() {
+        [] => if_none.to_owned(),
+        names => format!("remove it, or use one of {}", cut(&names.join(", "), WORDS)),
+    }
 }
 
 /// The known name that is most like one that is not known.
@@ -171,7 +175,13 @@ const BY_TYPE: &str = "a value that its type accepts";
 
 fn rejected(name: &str, error: &serde_json::Error, secret: bool) -> (String, String) {
     // What a type says may quote the value.
-    let reason = if secret { String::new() } else { format!(": {}", cut(&error.to_string(), WORDS)) };
+    let mut reason = if secret { String::new() } else { format!(": {error}") };
+    // The position is one in the text, which a caller does not see.
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    if reason.ends_with(&position) {
+        reason.truncate(reason.len() - position.len());
+    }
+    let reason = cut(&reason, WORDS);
     (BY_TYPE.to_owned(), format!("`{name}` is rejected by its type{reason}; change it"))
 }
 

@@ -197,7 +197,7 @@ fn document(params: &[Param], types: &[Option<Arc<TypeSchema>>]) -> Value {
     for (name, schema) in types.iter().flatten().flat_map(|of_type| &of_type.definitions) {
         if definitions.get(name).is_some_and(|known| known != schema) {
             // Two types have the same name: schemars has to tell them apart.
-            return type_schemas(params);
+            return generated(params);
         }
         definitions.entry(name).or_insert_with(|| schema.clone());
     }
@@ -209,6 +209,12 @@ fn document(params: &[Param], types: &[Option<Arc<TypeSchema>>]) -> Value {
 
 /// The schemas of the types of parameters, even if there is an explicit schema.
 pub(crate) fn type_schemas(params: &[Param]) -> Value {
+    let types: Vec<Option<Arc<TypeSchema>>> = params.iter().map(|param| Some(TypeSchema::of(param.ty))).collect();
+    document(params, &types)
+}
+
+/// The schemas of the types of parameters, from one generator.
+fn generated(params: &[Param]) -> Value {
     let mut generator = settings().for_deserialize().into_generator();
     let types: Vec<Value> = params.iter().map(|param| (param.ty.schema)(&mut generator).to_value()).collect();
     json!({ "prefixItems": types, "$defs": generator.definitions() })

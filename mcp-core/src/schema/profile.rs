@@ -94,6 +94,7 @@ impl Model {
         let is_distinct = |names: Vec<String>| names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
         if names.is_some_and(is_distinct) {
             node.any_of = std::mem::take(&mut node.one_of);
+            node.exclusive_unions = node.any_of.len();
         }
     }
 

@@ -127,7 +127,7 @@ impl<S: Subject> Checks<S> {
     /// The error of arguments that the types have rejected, with every fault that the schema explains, and what the types
     /// say about the other arguments.
     pub(crate) fn explain_rejection(&self, json: &str, typed: Vec<Fault>) -> SchemaError {
-        let by_schema = self.check_input(json).err();
+        let faults = self.check_input(json).err().unwrap_or_default();
         let by_format = || {
             let schema = self.with_formats.get_or_init(|| {
                 let mut model = self.subject.input_model().ok()?;
@@ -136,8 +136,10 @@ impl<S: Subject> Checks<S> {
             });
             self.check_by(schema.as_ref()?, json).err()
         };
-        let faults = by_schema.or_else(|| guard(by_format).ok().flatten()).unwrap_or_default();
-        self.error(faults.with(typed))
+        let by_format = guard(by_format).ok().flatten().unwrap_or_default().faults.into_iter();
+        // A type may accept more than its format.
+        let by_format = by_format.filter(|fault| typed.iter().any(|typed| covers(typed, fault))).collect();
+        self.error(faults.with(by_format).with(typed))
     }
 
     fn check_input(&self, json: &str) -> Result<Option<String>, Faults> {
@@ -187,11 +189,9 @@ impl Faults {
     /// Adds faults of other values.
     fn with(self, others: Vec<Fault>) -> Self {
         let Self { mut faults, omitted } = self;
-        for other in others {
-            if !faults.iter().any(|fault| covers(fault, &other)) {
-                faults.push(other);
-            }
-        }
+        let others: Vec<Fault> =
+            others.into_iter().filter(|other| !faults.iter().any(|fault| covers(fault, other))).collect();
+        faults.extend(others);
         let omitted = omitted + faults.len().saturating_sub(MAX_FAULTS);
         faults.truncate(MAX_FAULTS);
         Self { faults, omitted }
@@ -284,5 +284,6 @@ pub(crate) fn param_faults(param: &Param) -> Vec<String> {
 
 fn pattern_fault(pattern: &str) -> Option<String> {
     let reason = Pattern::new(pattern).err()?;
-    Some(format!("has the pattern `{}`, which {reason}; correct it", cut(pattern, QUOTED)))
+    let remedy = if reason.contains("; ") { "" } else { "; correct it" };
+    Some(format!("has the pattern `{}`, which {reason}{remedy}", cut(pattern, QUOTED)))
 }

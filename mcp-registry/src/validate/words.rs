@@ -56,9 +56,6 @@ fn collect(model: &Model, id: NodeId, depth: usize, list: &mut Vec<String>) {
     } else if node.number != NumberRules::default() {
         add(of_numbers(&node.number, false));
     }
-    if node.nullable && !list.iter().any(|words| words == "null") {
-        list.push("null".to_owned());
-    }
 }
 
 fn of_types(model: &Model, node: &Node) -> Vec<String> {

@@ -472,15 +472,15 @@ impl<'a> Facts<'a> {
     /// Why no value fits, with the place.
     fn explain(&self, clash: Clash, place: String, seen: &mut Vec<Vec<NodeId>>) -> String {
         match clash {
-            Clash::Rules(rules) if place.is_empty() => format!("no value can fit: {rules}"),
-            Clash::Rules(rules) => format!("no value can fit: at `{place}`, {rules}"),
+            Clash::Rules(rules) if place.is_empty() => rules,
+            Clash::Rules(rules) => format!("at `{place}`, {rules}"),
             Clash::Part(step, nodes) => {
                 let nodes: Vec<NodeId> = nodes.into_iter().map(|node| self.model.resolved(node)).collect();
                 let place = format!("{place}{step}");
                 if seen.contains(&nodes) {
                     let name = nodes.iter().find_map(|node| self.model[*node].name.as_ref());
                     let name = name.map_or_else(|| "a value".to_owned(), |name| format!("each `{name}`"));
-                    return format!("no value can fit: at `{place}`, {name} must contain another one, without end");
+                    return format!("at `{place}`, {name} must contain another one, without end");
                 }
                 let goal = Goal::all(nodes.clone());
                 self.steps.set(MAX_STEPS);
@@ -491,8 +491,7 @@ impl<'a> Facts<'a> {
             }
             Clash::Union(count, first) => {
                 let reason = self.explain(*first, place, seen);
-                let reason = reason.strip_prefix("no value can fit: ").unwrap_or(&reason);
-                format!("no value can fit: all {count} alternatives are impossible; {reason}")
+                format!("all {count} alternatives are impossible; {reason}")
             }
         }
     }
