@@ -130,6 +130,7 @@ fn remedy<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone, if_none:
     }
     match known.map(|name| format!("`{name}`")).collect::<Vec<_>>().as_slice() {
         [] => if_none.to_owned(),
+        [only] => format!("remove it, or use {}", cut(only, WORDS)),
         names => format!("remove it, or use one of {}", cut(&names.join(", "), WORDS)),
     }
 }

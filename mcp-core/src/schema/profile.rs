@@ -267,9 +267,10 @@ fn add_aliases(node: &mut Node, shapes: &[&Shape]) {
     let Some(object) = &mut node.object else { return };
     for alias in shapes.iter().flat_map(|shape| &shape.aliases) {
         let is_struct = object.properties.iter().all(|property| alias.names.contains(&property.name.as_str()));
-        if is_struct && object.property(alias.alias).is_none() {
-            let field = object.properties.iter_mut().find(|property| property.name == alias.field);
-            field.into_iter().for_each(|field| field.aliases.push(alias.alias.to_owned()));
+        if is_struct && object.property(alias.name).is_none() {
+            if let Some(field) = object.properties.iter_mut().find(|property| property.name == alias.field) {
+                field.aliases.push(alias.name.to_owned());
+            }
         }
     }
 }

@@ -12,16 +12,11 @@ mod keys;
 #[cfg(test)]
 mod oracle;
 mod pattern;
-mod plan;
-mod report;
 mod sample;
-mod scan;
 #[cfg(test)]
 mod suite;
 #[cfg(test)]
 mod tests;
-mod union;
-mod words;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

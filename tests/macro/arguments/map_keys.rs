@@ -4,17 +4,12 @@ use super::{expect, faults};
 
 #[test]
 fn a_wrong_key_of_a_map_is_named() {
-    let colors = ("/colors/blue", "`colors` has the key `blue`, which must be `red` or `green`; rename it");
+    let colors = ("/colors/blue", "`colors` has no field `blue`; remove it, or use one of `green`, `red`");
     expect("keyed", r#"{"colors":{"red":1,"blue":2}}"#, &[colors]);
     expect("keyed_all", r#"{"colors": { "blue" : 2 }}"#, &[colors]);
-    let fault = &faults("keyed", r#"{"colors":{"blue":2}}"#)[0];
-    assert_eq!((fault.expected.as_str(), fault.got.as_deref()), ("`red` or `green`", Some("\"blue\"")));
-    let numbers = |key: &str, expected: &str| {
-        (format!("/numbers/1/{key}"), format!("`numbers/1` has the key `{key}`, which must be {expected}; rename it"))
-    };
-    for (key, expected) in [("x", "a number in quotes"), ("12x", "a number in quotes")] {
-        let (path, message) = numbers(key, expected);
-        expect("keyed", &format!(r#"{{"numbers":[{{}},{{"1":1,"{key}":2}}]}}"#), &[(&path, &message)]);
+    for key in ["x", "12x"] {
+        let fault = (format!("/numbers/1/{key}"), format!("`numbers/1` has no field `{key}`; remove it"));
+        expect("keyed", &format!(r#"{{"numbers":[{{}},{{"1":1,"{key}":2}}]}}"#), &[(&fault.0, &fault.1)]);
     }
 }
 

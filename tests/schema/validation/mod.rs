@@ -275,6 +275,60 @@ fn all_faults_of_a_struct_that_is_all_arguments_are_told() {
     assert_eq!(told("flat", json!({ "count": 1 })).len(), 1);
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(dead_code, reason = "what is read is not looked at")]
+enum Level {
+    Low,
+    #[serde(alias = "top", alias = "max")]
+    High,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "what is read is not looked at")]
+struct Alarm {
+    #[serde(alias = "size", alias = "anzahl")]
+    #[schemars(range(max = 9))]
+    count: u8,
+    #[serde(alias = "grade")]
+    level: Level,
+    title: Option<String>,
+}
+
+/// Takes an alarm, by its older names too.
+#[mcp_tool(module = "check")]
+fn alarm(alarm: Alarm) -> u8 {
+    alarm.count
+}
+
+#[test]
+fn names_that_serde_knows_as_aliases_are_accepted_and_checked_like_the_others() {
+    for good in [
+        json!({ "count": 9, "level": "high" }),
+        json!({ "size": 9, "grade": "top", "title": null }),
+        json!({ "anzahl": 3.0, "level": "max" }),
+    ] {
+        assert_eq!(called("alarm", json!({ "alarm": good })), Ok(()), "{good}");
+    }
+    expect(
+        "alarm",
+        json!({ "alarm": { "size": 10, "grade": "upper", "colour": 1 } }),
+        &[
+            ("/alarm/count", "`alarm/count` must be a number of at most 9, not 10; correct the value"),
+            ("/alarm/level", "`alarm/level` must be one of `low`, `high`, not \"upper\"; correct the value"),
+            ("/alarm/colour", "`alarm` has no field `colour`; did you mean `count`?"),
+        ],
+    );
+    assert_eq!(
+        told("alarm", json!({ "alarm": { "size": 1, "count": 2, "level": "low" } })).len(),
+        1,
+        "one value twice"
+    );
+    let schema = registry().get_tool_schema("check.alarm").unwrap()["properties"]["alarm"].to_string();
+    assert!(!schema.contains("anzahl") && !schema.contains("top") && !schema.contains("grade"), "{schema}");
+}
+
 #[test]
 fn a_list_or_an_object_is_not_taken_for_what_it_is_not() {
     // serde reads a struct from a list, and a variant from an object.

@@ -63,7 +63,7 @@ impl Shape {
 pub(crate) struct Alias {
     /// The names of all fields of the struct, and their aliases.
     pub(crate) names: &'static [&'static str],
-    pub(crate) alias: &'static str,
+    pub(crate) name: &'static str,
     pub(crate) field: &'static str,
 }
 
@@ -297,7 +297,7 @@ impl<'a> Probe<'a> {
             let read = visitor.visit_map(Fields { probe, names, twice: true, members: NO_MEMBERS.iter() });
             // serde knows the field by its own name.
             let field = read.as_ref().err().and_then(|stop| stop.duplicate).filter(|field| *field != names[0]);
-            self.walk.shape.aliases.extend(field.map(|field| Alias { names: fields, alias: names[0], field }));
+            self.walk.shape.aliases.extend(field.map(|field| Alias { names: fields, name: names[0], field }));
             return read;
         }
         let names = if self.sample.is_some() { fields } else { &fields[way..=way] };
@@ -451,7 +451,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
                 let ways = if self.walk.side == Side::Input { 2 * variants.len() } else { variants.len() };
                 let way = self.fork::<V>(ways)?;
                 if let Some(index) = way.checked_sub(variants.len()) {
-                    return visitor.visit_enum(Index { shape: &mut self.walk.shape, variants, index });
+                    return visitor.visit_enum(Index { shape: &mut self.walk.shape, variants, at: index });
                 }
                 variants.get(way)
             }
@@ -598,7 +598,7 @@ impl<'de> MapAccess<'de> for Entry<'_> {
 struct Index<'a> {
     shape: &'a mut Shape,
     variants: &'static [&'static str],
-    index: usize,
+    at: usize,
 }
 
 impl<'de> EnumAccess<'de> for Index<'_> {
@@ -606,11 +606,11 @@ impl<'de> EnumAccess<'de> for Index<'_> {
     type Variant = Variant<'static>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), Stop> {
-        seed.deserialize(U64Deserializer::<Stop>::new(self.index as u64))?;
+        seed.deserialize(U64Deserializer::<Stop>::new(self.at as u64))?;
         let counts = &mut self.shape.variants;
         match counts.iter_mut().find(|(variants, _)| std::ptr::eq(*variants, self.variants)) {
-            Some((_, count)) => *count = (*count).max(self.index + 1),
-            None => counts.push((self.variants, self.index + 1)),
+            Some((_, count)) => *count = (*count).max(self.at + 1),
+            None => counts.push((self.variants, self.at + 1)),
         }
         Err(Stop::default())
     }

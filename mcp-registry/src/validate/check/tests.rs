@@ -326,7 +326,7 @@ fn faults_say_what_is_expected() {
         ),
         (json!({ "never": 1 }), "`never` must be left out; remove it"),
         (json!({ "not": 0 }), "`not` must be other than `0`, not 0; correct the value"),
-        (json!({ "maybe": "x" }), "`maybe` must be an integer of at least 0 or null, not \"x\"; correct the value"),
+        (json!({ "maybe": "x" }), "`maybe` must be an integer of at least 0, not \"x\"; correct the value"),
     ] {
         let found = faults(&described, &sent.to_string(), &arguments());
         let [fault] = &found[..] else { panic!("{sent}: {found:?}") };
@@ -384,7 +384,11 @@ fn the_faults_of_the_intended_alternative_are_reported() {
         &json!({ "v": { "Two": 5 } }),
         &[("/v/Two", "`v/Two` must be a string, not 5; correct the value")],
     );
-    expect(&by_name, &json!({ "v": { "Two": "a", "more": 1 } }), &[("/v/more", "`v` has no field `more`; remove it")]);
+    expect(
+        &by_name,
+        &json!({ "v": { "Two": "a", "more": 1 } }),
+        &[("/v/more", "`v` has no field `more`; remove it, or use `Two`")],
+    );
     expect(
         &by_name,
         &json!({ "v": { "Tow": "a" } }),
@@ -685,133 +689,4 @@ fn references_stay_in_their_document() {
     assert_eq!(error(anchor), "`$ref` leads to `#n`, and there is no such `$anchor` at `/$ref`");
     let unknown = "`$schema` is \"urn:x\", which is not supported, use 2020-12 at `/$schema`";
     assert_eq!(error(json!({ "$schema": "urn:x" })), unknown);
-}
-
-/// A generator of numbers that are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % sides
-    }
-
-    fn value(&mut self, depth: usize) -> Value {
-        match self.roll(if depth == 0 { 6 } else { 10 }) {
-            0 => Value::Null,
-            1 => (self.roll(2) == 0).into(),
-            2 | 3 => [json!(0), json!(1), json!(2), json!(1.0), json!(1.5), json!(-3)][self.roll(6)].clone(),
-            4 | 5 => ["", "a", "b", "ab", "x"][self.roll(5)].into(),
-            6 => (0..self.roll(4)).map(|_| self.value(depth - 1)).collect(),
-            _ => {
-                let members =
-                    (0..self.roll(4)).map(|_| (["a", "b", "c", "x"][self.roll(4)].to_owned(), self.value(depth - 1)));
-                members.collect::<serde_json::Map<_, _>>().into()
-            }
-        }
-    }
-
-    fn schemas(&mut self, depth: usize) -> Value {
-        (0..=self.roll(3)).map(|_| self.schema(depth)).collect()
-    }
-
-    fn named(&mut self, depth: usize) -> Value {
-        let members = (0..=self.roll(2)).map(|_| (["a", "b", "c"][self.roll(3)].to_owned(), self.schema(depth)));
-        members.collect::<serde_json::Map<_, _>>().into()
-    }
-
-    fn schema(&mut self, depth: usize) -> Value {
-        if depth == 0 || self.roll(8) == 0 {
-            let types = ["null", "boolean", "integer", "number", "string", "array", "object"];
-            return match self.roll(4) {
-                0 => (self.roll(4) > 0).into(),
-                1 => json!({ "const": self.value(1) }),
-                _ => json!({ "type": types[self.roll(7)] }),
-            };
-        }
-        let mut schema = json!({});
-        for _ in 0..=self.roll(3) {
-            let inner = depth - 1;
-            let (keyword, value) = match self.roll(30) {
-                0 => ("type", json!(["object", "array", "object", "string"][self.roll(4)])),
-                1 => ("type", json!([["object", "null"], ["integer", "string"], ["array", "object"]][self.roll(3)])),
-                2 => ("enum", json!([self.value(1), self.value(2), self.value(0)])),
-                3 => ("minimum", json!(self.roll(3))),
-                4 => ("exclusiveMaximum", json!(self.roll(3))),
-                5 => ("multipleOf", json!(0.5)),
-                6 => ("minLength", json!(self.roll(3))),
-                7 => ("pattern", json!("^a")),
-                8 => ("items", self.schema(inner)),
-                9 => ("prefixItems", self.schemas(inner)),
-                10 => ("uniqueItems", json!(true)),
-                11 => ("contains", self.schema(inner)),
-                12 => ("maxItems", json!(self.roll(3))),
-                13..=16 => ("properties", self.named(inner)),
-                17 => ("required", Value::from(vec![["a", "b", "c"][self.roll(3)]])),
-                18 => ("additionalProperties", self.schema(inner)),
-                19 => ("patternProperties", json!({ "^[ax]": self.schema(inner) })),
-                20 => ("propertyNames", self.schema(inner)),
-                21 => ("dependentRequired", json!({ "a": ["b"] })),
-                22 => ("dependentSchemas", json!({ "a": self.schema(inner) })),
-                23 => ("unevaluatedProperties", self.schema(inner)),
-                24 => ("anyOf", self.schemas(inner)),
-                25 => ("oneOf", self.schemas(inner)),
-                26 => ("allOf", self.schemas(inner)),
-                27 => ("not", self.schema(inner)),
-                28 => {
-                    schema["then"] = self.schema(inner);
-                    schema["else"] = self.schema(inner);
-                    ("if", self.schema(inner))
-                }
-                _ => ("$ref", json!("#/$defs/D")),
-            };
-            schema[keyword] = value;
-        }
-        schema
-    }
-}
-
-#[test]
-fn random_verdicts_are_those_of_jsonschema() {
-    let rounds: usize = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1_000);
-    let mut dice = Dice(std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7));
-    for _ in 0..rounds {
-        let mut described = dice.schema(3);
-        if let Value::Object(keywords) = &mut described {
-            let mut definition = dice.schema(1);
-            while definition.to_string().contains("$ref") {
-                definition = dice.schema(1);
-            }
-            keywords.insert("$defs".to_owned(), json!({ "D": definition }));
-        }
-        if described.is_boolean() {
-            continue;
-        }
-        let values: Vec<Value> = (0..20).map(|_| dice.value(3)).collect();
-        agree(&described, &values);
-        // What is judged as it is written may change by an edit.
-        let judged = [
-            "not",
-            "if",
-            "oneOf",
-            "contains",
-            "dependent",
-            "minProperties",
-            "const",
-            "enum",
-            "uniqueItems",
-            "required",
-        ];
-        if judged.iter().any(|keyword| described.to_string().contains(keyword)) {
-            continue;
-        }
-        let schema = schema(&described);
-        for value in values {
-            let text = value.to_string();
-            if let Ok(edited) = schema.check(&text, &arguments()) {
-                let edited = edited.unwrap_or(text);
-                assert!(schema.accepts(schema.model().root(), &edited), "{described} and {value}: {edited}");
-            }
-        }
-    }
 }

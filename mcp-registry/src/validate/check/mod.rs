@@ -4,6 +4,12 @@
 //! (see [`Run::expand`]). Which alternative is chosen is decided before the value is read: by its type, by its members, and
 //! otherwise by trial (see `union.rs`).
 
+mod plan;
+mod report;
+mod scan;
+mod union;
+mod words;
+
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use mcp_core::support::faults::{ARGUMENTS, Document};
@@ -11,18 +17,17 @@ use mcp_core::support::schema::{Digits, Model, Node, NodeId, Types};
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
+use self::plan::{Const, ObjectPlan, Plan};
+use self::report::{Found, Report, Step};
+use self::scan::{Malformed, Scanner, Text};
 use super::Faults;
 use super::pattern::Pattern;
-use super::plan::{self, Const, ObjectPlan, Plan};
-use super::report::{Found, Report, Step};
-use super::scan::{Malformed, Scanner, Text};
-use super::words;
 
 /// A schema, prepared to check values.
 pub(crate) struct Schema {
-    pub(super) model: Model,
-    pub(super) plans: Vec<Plan>,
-    pub(super) patterns: Vec<Pattern>,
+    model: Model,
+    plans: Vec<Plan>,
+    patterns: Vec<Pattern>,
     /// Whether a value that fits may not do so once its absent members are dropped.
     rechecks_edits: bool,
     hashing: (u64, u64),
@@ -132,7 +137,7 @@ fn depends_on_absence(node: &Node) -> bool {
 
 /// What a fault leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+enum Mode {
     /// It is reported, and the check goes on.
     Report,
     /// The value does not fit, which is all that matters.
@@ -143,7 +148,7 @@ pub(super) enum Mode {
 
 /// What else fits, beside what the schema says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leniency {
+enum Leniency {
     /// Less: where only integers fit, `2.0` does not.
     Exact,
     Strict,
@@ -153,7 +158,7 @@ pub(super) enum Leniency {
 
 /// Why a check stops.
 #[derive(Clone, Copy)]
-pub(super) enum Stop {
+enum Stop {
     Malformed(Malformed),
     /// The value does not fit. Never in [`Mode::Report`].
     Unfit,
@@ -169,7 +174,7 @@ impl From<Malformed> for Stop {
 
 /// A schema that applies to the value that is being read.
 #[derive(Clone, Copy)]
-pub(super) struct Active {
+struct Active {
     node: NodeId,
     /// Where the schemas end that apply because of this one.
     end: usize,
@@ -186,28 +191,28 @@ pub(super) struct Active {
 const NO_SLOT: u32 = u32::MAX;
 
 /// A check that is being made.
-pub(super) struct Run<'a> {
-    pub(super) schema: &'a Schema,
-    pub(super) scan: Scanner<'a>,
-    pub(super) mode: Mode,
-    pub(super) leniency: Leniency,
+struct Run<'a> {
+    schema: &'a Schema,
+    scan: Scanner<'a>,
+    mode: Mode,
+    leniency: Leniency,
     /// The schemas of the values that are being read; those of the innermost value are the last.
-    pub(super) active: Vec<Active>,
+    active: Vec<Active>,
     /// Of each object that is being read and each of its schemas: the slots that were seen, and those that count as absent.
-    pub(super) bits: Vec<u64>,
+    bits: Vec<u64>,
     /// The hashes of the keys that no schema names, and of unique items.
-    pub(super) hashes: Vec<u128>,
+    hashes: Vec<u128>,
     /// What is known about the alternatives of the unions that are being decided.
-    pub(super) marks: Vec<u8>,
+    marks: Vec<u8>,
     /// What is wrong with values as a whole, reported once they are read: what was expected, or that nothing was.
-    pub(super) pending: Vec<Option<String>>,
-    pub(super) steps: Vec<Step>,
+    pending: Vec<Option<String>>,
+    steps: Vec<Step>,
     /// How many bytes can be scanned again.
-    pub(super) budget: usize,
-    pub(super) report: Report<'a>,
+    budget: usize,
+    report: Report<'a>,
     /// What an alternative lacks, in [`Mode::Explain`], and the steps to the value.
-    pub(super) lack: Option<String>,
-    pub(super) base: usize,
+    lack: Option<String>,
+    base: usize,
     /// The edited text, and how far the text is copied to it.
     edited: Option<String>,
     copied: usize,
@@ -262,7 +267,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(super) fn plan(&self, id: NodeId) -> &'a Plan {
+    fn plan(&self, id: NodeId) -> &'a Plan {
         let schema = self.schema;
         &schema.plans[id.index()]
     }
@@ -270,7 +275,7 @@ impl<'a> Run<'a> {
     /// Adds a schema to those of the value at the position, and every schema that applies because of it. `tracks` says
     /// whether an outer one has to know which members are evaluated.
     #[inline]
-    pub(super) fn expand(&mut self, id: NodeId, tracks: bool) -> Result<(), Stop> {
+    fn expand(&mut self, id: NodeId, tracks: bool) -> Result<(), Stop> {
         let plan = self.plan(id);
         if plan.is_any || (plan.nullable && self.scan.peek() == b'n') {
             return Ok(());
@@ -339,17 +344,14 @@ impl<'a> Run<'a> {
     }
 
     /// Whether the value at the position is a null that stands for an absent member.
-    pub(super) fn is_absent(&self, object: &ObjectPlan, slot: u32) -> bool {
+    fn is_absent(&self, object: &ObjectPlan, slot: u32) -> bool {
         self.leniency == Leniency::Lenient
             && self.scan.peek() == b'n'
             && object.absent_if_null.get(slot as usize).copied().unwrap_or(false)
     }
 
     /// Calls a function at the value of each member of the object at the position, until it returns false.
-    pub(super) fn each_member(
-        &mut self,
-        mut call: impl FnMut(&mut Self, Text<'a>) -> Result<bool, Stop>,
-    ) -> Result<(), Stop> {
+    fn each_member(&mut self, mut call: impl FnMut(&mut Self, Text<'a>) -> Result<bool, Stop>) -> Result<(), Stop> {
         let (start, depth) = (self.scan.pos, self.scan.depth);
         let mut has_more = self.scan.enter(b'}')?;
         while has_more {
@@ -366,13 +368,13 @@ impl<'a> Run<'a> {
     }
 
     /// Counts bytes that are scanned again.
-    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
+    fn charge(&mut self, bytes: usize) -> Result<(), Stop> {
         self.budget = self.budget.checked_sub(bytes + 16).ok_or(Stop::Budget)?;
         Ok(())
     }
 
     /// Reads the value at the position, to which the active schemas from `first` on apply.
-    pub(super) fn value(&mut self, first: usize, pending: usize) -> Result<(), Stop> {
+    fn value(&mut self, first: usize, pending: usize) -> Result<(), Stop> {
         if self.active.len() == first && self.mode != Mode::Report && self.pending.len() == pending {
             return Ok(self.scan.skip()?);
         }
@@ -992,7 +994,7 @@ impl<'a> Run<'a> {
     }
 
     /// Whether a fault is to be described; otherwise it is counted.
-    pub(super) fn wants_fault(&mut self) -> Result<bool, Stop> {
+    fn wants_fault(&mut self) -> Result<bool, Stop> {
         match self.mode {
             Mode::Judge => Err(Stop::Unfit),
             Mode::Explain => Ok(true),
@@ -1009,7 +1011,7 @@ impl<'a> Run<'a> {
     }
 
     /// Reports a fault of the value from `start` to the position.
-    pub(super) fn add(&mut self, start: usize, found: Found<'_>) -> Result<(), Stop> {
+    fn add(&mut self, start: usize, found: Found<'_>) -> Result<(), Stop> {
         let text = self.scan.text;
         if self.mode == Mode::Explain {
             let hides = self.report.hides_values(&self.steps, self.schema, text);
@@ -1063,7 +1065,7 @@ const fn is_milestone(count: usize) -> bool {
 }
 
 /// The type of a value by its first byte; for numbers, both types.
-pub(super) const fn kind_of(first: u8) -> Types {
+const fn kind_of(first: u8) -> Types {
     match first {
         b'"' => Types::STRING,
         b'{' => Types::OBJECT,

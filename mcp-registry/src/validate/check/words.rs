@@ -4,7 +4,7 @@ use mcp_core::support::faults::{counted, formatted, listed};
 use mcp_core::support::schema::{Limit, Model, Node, NodeId, NumberRules, StringRules, Types};
 use serde_json::Value;
 
-use super::formats::format;
+use crate::validate::formats::format;
 
 /// How deep references and unions are followed.
 const MAX_DEPTH: usize = 8;

@@ -3,11 +3,10 @@
 use mcp_core::support::faults::ALTERNATIVES;
 use mcp_core::support::schema::{Digits, NodeId, Types};
 
-use super::check::{Leniency, Mode, Run, Stop, kind_of};
 use super::plan::{Const, ObjectPlan, Plan};
 use super::report::{Found, Step};
 use super::scan::Text;
-use super::words;
+use super::{Leniency, Mode, Run, Stop, kind_of, words};
 
 /// Why an alternative does not fit.
 const OTHER_TYPE: u8 = 1;

@@ -4,9 +4,9 @@ use mcp_core::support::faults::{Document, escaped};
 use mcp_core::support::prefix;
 use mcp_core::support::schema::NodeId;
 
-use super::check::{Schema, Secrets};
 use super::scan::{Malformed, Scanner};
-use super::{Faults, MAX_FAULTS};
+use super::{Schema, Secrets};
+use crate::validate::{Faults, MAX_FAULTS};
 
 /// The most bytes of a key in a path. Longer paths are shortened anyway.
 const LONGEST_STEP: usize = 256;

@@ -324,7 +324,7 @@ fn decode(raw: &str) -> String {
 mod tests {
     use serde_json::Value;
 
-    use super::super::check::{How, Schema, Secrets};
+    use super::super::{How, Schema, Secrets};
     use super::{Scanner, decode, special};
     use mcp_core::support::faults::ARGUMENTS;
     use mcp_core::support::schema::{Model, Node};

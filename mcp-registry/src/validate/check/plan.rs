@@ -4,8 +4,8 @@ use mcp_core::support::cut;
 use mcp_core::support::schema::{Decimal, Model, Node, NodeId, NumberRules, ObjectRules, Types};
 use serde_json::Value;
 
-use super::formats::{Format, format};
-use super::pattern::Pattern;
+use crate::validate::formats::{Format, format};
+use crate::validate::pattern::Pattern;
 
 /// The most bytes of a pattern that an error shows.
 const QUOTED: usize = 80;
