@@ -233,9 +233,10 @@ fn lines_of_code(text: &str) -> usize {
 }
 
 #[test]
-fn the_sources_have_at_most_24_000_lines_of_code_and_the_macros_1_200() {
+fn the_sources_have_at_most_28_000_lines_of_code_and_the_macros_1_200() {
     let count = |folder: &str| -> usize {
-        let is_code = |path: &PathBuf| !path.ends_with("tests.rs") && !path.ends_with("expansions.rs");
+        let is_test = |path: &PathBuf| path.iter().any(|part| part == "tests") || path.ends_with("tests.rs");
+        let is_code = |path: &PathBuf| !is_test(path) && !path.ends_with("expansions.rs");
         sources(folder)
             .iter()
             .filter(|path| is_code(path))
@@ -245,7 +246,7 @@ fn the_sources_have_at_most_24_000_lines_of_code_and_the_macros_1_200() {
     let macros = count("mcp-macros/src");
     let all = macros + count("mcp-core/src") + count("mcp-registry/src");
     assert!((500..=1_200).contains(&macros), "{macros}");
-    assert!((10_000..=24_000).contains(&all), "{all}");
+    assert!((10_000..=28_000).contains(&all), "{all}");
 }
 
 #[test]

@@ -9,12 +9,8 @@ mod cycles;
 mod formats;
 mod judge;
 mod keys;
-#[cfg(test)]
-mod oracle;
 mod pattern;
 mod sample;
-#[cfg(test)]
-mod suite;
 #[cfg(test)]
 mod tests;
 

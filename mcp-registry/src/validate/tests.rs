@@ -10,6 +10,9 @@
     reason = "tools have the form under test"
 )]
 
+mod oracle;
+mod suite;
+
 use std::collections::HashMap;
 use std::num::{NonZeroI32, NonZeroU8};
 use std::path::Path;

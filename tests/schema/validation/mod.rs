@@ -317,7 +317,7 @@ fn names_that_serde_knows_as_aliases_are_accepted_and_checked_like_the_others() 
         &[
             ("/alarm/count", "`alarm/count` must be a number of at most 9, not 10; correct the value"),
             ("/alarm/level", "`alarm/level` must be one of `low`, `high`, not \"upper\"; correct the value"),
-            ("/alarm/colour", "`alarm` has no field `colour`; did you mean `count`?"),
+            ("/alarm/colour", "`alarm` has no field `colour`; remove it, or use one of `count`, `level`, `title`"),
         ],
     );
     assert_eq!(

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::check::{How, Schema, Secrets};
+use crate::validate::check::{How, Schema, Secrets};
 
 const DRAFT_7: &str = "http://json-schema.org/draft-07/schema#";
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::FORMATS;
 use super::{Dice, JsonObject};
+use crate::validate::FORMATS;
 
 /// The names of members: few, so that values often have those of the schema.
 pub(super) const NAMES: [&str; 8] = ["a", "b", "c", "ab", "x1", "x2", "kind", "é"];

@@ -17,8 +17,8 @@ use mcp_core::support::schema::{Model, equal};
 use serde_json::Value;
 
 use self::values::Values;
-use super::check::{How, Schema, Secrets};
-use super::sample::{Samples, contradiction};
+use crate::validate::check::{How, Schema, Secrets};
+use crate::validate::sample::{Samples, contradiction};
 
 type JsonObject = serde_json::Map<String, Value>;
 
