@@ -235,7 +235,10 @@ fn lines_of_code(text: &str) -> usize {
 #[test]
 fn the_sources_have_at_most_28_000_lines_of_code_and_the_macros_1_200() {
     let count = |folder: &str| -> usize {
-        let is_test = |path: &PathBuf| path.iter().any(|part| part == "tests") || path.ends_with("tests.rs");
+        let is_test = |path: &PathBuf| {
+            let within = path.iter().skip_while(|part| *part != "src");
+            within.into_iter().any(|part| part == "tests" || part == "tests.rs")
+        };
         let is_code = |path: &PathBuf| !is_test(path) && !path.ends_with("expansions.rs");
         sources(folder)
             .iter()

@@ -46,10 +46,14 @@ fn visit(schema: &mut Value, see: &mut dyn FnMut(&Value)) {
         for (key, inner) in object {
             match (key.as_str(), inner) {
                 ("properties" | "patternProperties" | "$defs" | "dependentSchemas", Value::Object(named)) => {
-                    named.values_mut().for_each(|inner| visit(inner, see));
+                    for inner in named.values_mut() {
+                        visit(inner, see);
+                    }
                 }
                 ("prefixItems" | "oneOf" | "anyOf" | "allOf", Value::Array(list)) => {
-                    list.iter_mut().for_each(|inner| visit(inner, see));
+                    for inner in list {
+                        visit(inner, see);
+                    }
                 }
                 // As a boolean it says whether there may be more, and is no schema of anything.
                 ("additionalProperties", Value::Bool(_)) => {}
