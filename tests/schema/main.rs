@@ -3,4 +3,5 @@
 mod documented_tools;
 mod golden;
 mod lint;
+mod samples;
 mod validation;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::catalog::definition::{Definition, Handler};
 #[cfg(feature = "http")]
 use crate::catalog::header::HeaderArgument;
-use crate::validate::{Subject, sample};
+use crate::validate::{Subject, counterexample, sample};
 
 /// The number of seconds for which a listing may be cached (default).
 const CACHE_TTL: u32 = 300;
@@ -363,23 +363,23 @@ impl RegisteredTool {
     /// A small value that fits the schema of the arguments, such as for a form or a test; `None` if none was found. It
     /// consists of defaults and examples where there are any.
     pub fn sample_arguments(&self) -> Option<Value> {
-        sample(self.input_model().ok()?, true)
+        sample(self.input_model().ok()?)
     }
 
     /// A value that the schema of the arguments rejects, close to one that fits; `None` if none was found.
     pub fn invalid_arguments(&self) -> Option<Value> {
-        sample(self.input_model().ok()?, false)
+        counterexample(self.input_model().ok()?)
     }
 
     /// A small value that fits the schema of the results; `None` if there is no schema, or none was found.
     pub fn sample_result(&self) -> Option<Value> {
-        sample(self.output_model()?.ok()?, true)
+        sample(self.output_model()?.ok()?)
     }
 
     /// A value that the schema of the results rejects, close to one that fits; `None` if there is no schema, or none was
     /// found.
     pub fn invalid_result(&self) -> Option<Value> {
-        sample(self.output_model()?.ok()?, false)
+        counterexample(self.output_model()?.ok()?)
     }
 
     /// Whether the two have the same schemas.

@@ -207,13 +207,19 @@ fn unchecked(what: &str, reason: &str) -> Faults {
     Faults { faults: vec![Fault::new("", "a schema", message)], omitted: 0 }
 }
 
-/// A value that fits the schema, or one that does not.
-pub(crate) fn sample(model: Model, fits: bool) -> Option<Value> {
+/// A value that fits the schema of arguments or of a result.
+pub(crate) fn sample(model: Model) -> Option<Value> {
     let schema = Schema::new(model).ok()?;
-    let accepts = |node: NodeId, json: &str| schema.accepts(node, json);
-    let samples = Samples::new(schema.model(), &accepts);
-    let root = schema.model().root();
-    if fits { samples.fitting(root) } else { samples.violating(root) }
+    Samples::new(schema.model(), &|node, json| schema.accepts(node, json)).fitting(schema.model().root())
+}
+
+/// A value that does not fit the schema of arguments or of a result, even if nulls may stand for absent members.
+pub(crate) fn counterexample(model: Model) -> Option<Value> {
+    let schema = Schema::new(model).ok()?;
+    let (root, lenient) = (schema.model().root(), How { document: ARGUMENTS, lenient: true, secrets: Secrets::None });
+    let accepts =
+        |node: NodeId, json: &str| schema.accepts(node, json) || (node == root && schema.check(json, &lenient).is_ok());
+    Samples::new(schema.model(), &accepts).violating(root)
 }
 
 /// The type of a tool's arguments whose values may take more than linear time to read, if there is one.
