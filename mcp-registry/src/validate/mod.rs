@@ -119,16 +119,19 @@ impl<S: Subject> Checks<S> {
     /// say about the other arguments.
     pub(crate) fn explain_rejection(&self, json: &str, typed: Vec<Fault>) -> SchemaError {
         let faults = self.check_input(json).err().unwrap_or_default();
-        let by_format = || {
+        // Formats explain only what the schema does not: a type may accept more than its format.
+        if typed.iter().all(|typed| faults.faults.iter().any(|fault| covers(fault, typed))) {
+            return self.error(faults);
+        }
+        let by_format = guard(|| {
             let schema = self.with_formats.get_or_init(|| {
                 let mut model = self.subject.input_model().ok()?;
                 model.check_formats();
                 Schema::new(model).ok()
             });
             self.check_by(schema.as_ref()?, json).err()
-        };
-        let by_format = guard(by_format).ok().flatten().unwrap_or_default().faults.into_iter();
-        // A type may accept more than its format.
+        });
+        let by_format = by_format.ok().flatten().unwrap_or_default().faults.into_iter();
         let by_format = by_format.filter(|fault| typed.iter().any(|typed| covers(typed, fault))).collect();
         self.error(faults.with(by_format).with(typed))
     }
