@@ -106,8 +106,35 @@ impl<S: Subject> Checks<S> {
         match self.check_input(json) {
             Ok(None) => Ok(json.into()),
             Ok(Some(edited)) => Ok(edited.into()),
-            Err(faults) => Err(self.error(faults).into()),
+            Err(faults) => Err(self.error(self.with_formats(json, faults)).into()),
         }
+    }
+
+    /// The faults of arguments, and those of formats that only types enforce.
+    fn with_formats(&self, json: &str, faults: Faults) -> Faults {
+        // A type that panics reports nothing; reading a large message again is not worth it.
+        let read = |entry: &'static ToolEntry| guard(|| entry.check(json).err()).ok().flatten();
+        let typed = self.subject.entry().filter(|_| json.len() <= LARGE).and_then(read).unwrap_or_default();
+        let is_kept = |fault: &Fault| {
+            // A type may accept more than its format.
+            typed.iter().any(|typed| covers(typed, fault)) || faults.faults.iter().any(|known| known.path == fault.path)
+        };
+        let mut all = if typed.is_empty() { Faults::default() } else { self.format_faults(json) };
+        all.faults.retain(is_kept);
+        if all.faults.len() > faults.faults.len() { all } else { faults }
+    }
+
+    /// The faults of arguments if every format is a rule.
+    fn format_faults(&self, json: &str) -> Faults {
+        let faults = guard(|| {
+            let schema = self.with_formats.get_or_init(|| {
+                let mut model = self.subject.input_model().ok()?;
+                model.check_formats();
+                Schema::new(model).ok()
+            });
+            self.check_by(schema.as_ref()?, json).err()
+        });
+        faults.ok().flatten().unwrap_or_default()
     }
 
     /// The arguments as the types accept them, if they fit the schema and have to be edited for that.
@@ -123,15 +150,7 @@ impl<S: Subject> Checks<S> {
         if typed.iter().all(|typed| faults.faults.iter().any(|fault| covers(fault, typed))) {
             return self.error(faults);
         }
-        let by_format = guard(|| {
-            let schema = self.with_formats.get_or_init(|| {
-                let mut model = self.subject.input_model().ok()?;
-                model.check_formats();
-                Schema::new(model).ok()
-            });
-            self.check_by(schema.as_ref()?, json).err()
-        });
-        let by_format = by_format.ok().flatten().unwrap_or_default().faults.into_iter();
+        let by_format = self.format_faults(json).faults.into_iter();
         let by_format = by_format.filter(|fault| typed.iter().any(|typed| covers(typed, fault))).collect();
         self.error(faults.with(by_format).with(typed))
     }

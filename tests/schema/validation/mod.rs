@@ -329,6 +329,41 @@ fn names_that_serde_knows_as_aliases_are_accepted_and_checked_like_the_others() 
     assert!(!schema.contains("anzahl") && !schema.contains("top") && !schema.contains("grade"), "{schema}");
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "what is read is not looked at")]
+struct Visit {
+    id: uuid::Uuid,
+    on: chrono::NaiveDate,
+    #[schemars(range(min = 1))]
+    guests: u8,
+}
+
+/// Takes a visit.
+#[mcp_tool(module = "check")]
+fn visit(visit: Visit) -> u8 {
+    visit.guests
+}
+
+#[test]
+fn formats_that_only_types_enforce_are_explained_beside_other_faults() {
+    let id = (
+        "/visit/id",
+        "`visit/id` must be a text of the format `uuid`, such as `00000000-0000-4000-8000-000000000000`, not \"x\"; correct the value",
+    );
+    let on = (
+        "/visit/on",
+        "`visit/on` must be a text of the format `date`, such as `2020-01-01`, not \"today\"; correct the value",
+    );
+    let guests = ("/visit/guests", "`visit/guests` must be a number of at least 1, not 0; correct the value");
+    expect("visit", json!({ "visit": { "id": "x", "on": "today", "guests": 1 } }), &[id, on]);
+    expect("visit", json!({ "visit": { "id": "x", "on": "today", "guests": 0 } }), &[id, on, guests]);
+    // The type accepts a UUID without hyphens, which the format does not.
+    let simple = "0".repeat(32);
+    let visit = |guests: u8| json!({ "visit": { "id": simple, "on": "2020-01-01", "guests": guests } });
+    assert_eq!(called("visit", visit(1)), Ok(()));
+    expect("visit", visit(0), &[guests]);
+}
+
 #[test]
 fn a_list_or_an_object_is_not_taken_for_what_it_is_not() {
     // serde reads a struct from a list, and a variant from an object.
