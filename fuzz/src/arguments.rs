@@ -154,7 +154,6 @@ fn check(tool: &Tool, text: &str) {
         if let Some(loose) = loose::value(text) {
             assert!(is_accepted(&tool.validator, &loose), "{name} runs with {ran}, and its schema refuses {text}");
         }
-        assert!(value.is_some() || !tool.typed.is_checked, "{name} runs unchecked: {text}");
     }
     let Some(value) = value.filter(Value::is_object) else { return };
     if let Some(read) = (tool.typed.read)(text) {

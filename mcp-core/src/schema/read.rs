@@ -299,7 +299,12 @@ impl<'a> Reader<'a> {
             })
         };
         match value {
-            Value::Array(all) => all.iter().try_fold(Types::NONE, |types, name| Ok(types | named(name)?)),
+            Value::Array(all) => all.iter().enumerate().try_fold(Types::NONE, |types, (index, name)| {
+                if all[..index].contains(name) {
+                    return Err(self.expected("a list without duplicates", value));
+                }
+                Ok(types | named(name)?)
+            }),
             name => named(name),
         }
     }
