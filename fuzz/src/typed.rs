@@ -29,8 +29,6 @@ pub(crate) struct Typed {
     pub(crate) name: &'static str,
     /// Reads the arguments as serde does.
     pub(crate) read: fn(&str) -> Option<Value>,
-    /// Whether the schema says what only a validator enforces.
-    pub(crate) is_checked: bool,
 }
 
 fn read_as<T: for<'de> Deserialize<'de> + Serialize>(text: &str) -> Option<Value> {
@@ -40,7 +38,7 @@ fn read_as<T: for<'de> Deserialize<'de> + Serialize>(text: &str) -> Option<Value
 }
 
 macro_rules! tools {
-    ($($(#[$tool:meta])* $kind:ident $name:ident($($(#[$serde:meta])* $param:ident: $type:ty $(= [$($arg:tt)*])?),*);)*) => {
+    ($($(#[$tool:meta])* $name:ident($($(#[$serde:meta])* $param:ident: $type:ty $(= [$($arg:tt)*])?),*);)*) => {
         $(mod $name {
             use super::*;
 
@@ -62,18 +60,8 @@ macro_rules! tools {
             $(Typed {
                 name: concat!("typed.", stringify!($name)),
                 read: read_as::<$name::Arguments>,
-                is_checked: is_checked!($kind),
             },)*
         ];
-    };
-}
-
-macro_rules! is_checked {
-    (checked) => {
-        true
-    };
-    (plain) => {
-        false
     };
 }
 
@@ -216,34 +204,34 @@ fn text() -> String {
 }
 
 tools! {
-    plain unsigned(a: u8, b: u16, c: u32, d: u64, e: usize);
-    plain signed(a: i8, b: i16, c: i32, d: i64, e: isize);
-    plain floats(a: f32, b: f64);
-    plain non_zero(a: NonZeroU8, b: NonZeroI8, c: NonZeroU64);
-    plain optional(a: Option<u8>, b: Option<String>, c: Option<bool>, d: Option<Point>);
-    plain texts(a: String, b: char, c: PathBuf, d: bool);
-    plain lists(a: Vec<u8>, b: Vec<String>, c: Vec<Vec<bool>>);
-    plain optional_items(a: Vec<Option<i8>>, b: BTreeMap<String, Option<u16>>);
-    plain tuples(a: (u8, String), b: (bool,), c: [u8; 2]);
-    checked sets(a: BTreeSet<u8>, b: BTreeSet<String>);
-    plain maps(a: BTreeMap<String, u8>, b: BTreeMap<String, Vec<String>>);
-    plain any(value: Value);
-    plain point(point: Point, other: Option<Point>);
-    plain strict(strict: Strict);
-    plain color(color: Color, more: Option<Vec<Color>>);
-    plain external(value: External);
-    plain internal(value: Internal);
-    plain adjacent(value: Adjacent);
-    plain untagged(value: Untagged);
-    checked tree(tree: Tree);
-    checked ranged(ranged: Ranged, list: Option<Vec<Ranged>>, map: Option<BTreeMap<String, Ranged>>);
-    checked matching(matching: Matching);
-    checked demanding(demanding: Demanding);
-    checked ranged_variant(value: RangedVariant);
-    checked flattened(value: Flattened);
-    plain newtypes(a: Newtype, b: TupleStruct, c: Empty);
-    plain nothing();
-    plain constrained(
+    unsigned(a: u8, b: u16, c: u32, d: u64, e: usize);
+    signed(a: i8, b: i16, c: i32, d: i64, e: isize);
+    floats(a: f32, b: f64);
+    non_zero(a: NonZeroU8, b: NonZeroI8, c: NonZeroU64);
+    optional(a: Option<u8>, b: Option<String>, c: Option<bool>, d: Option<Point>);
+    texts(a: String, b: char, c: PathBuf, d: bool);
+    lists(a: Vec<u8>, b: Vec<String>, c: Vec<Vec<bool>>);
+    optional_items(a: Vec<Option<i8>>, b: BTreeMap<String, Option<u16>>);
+    tuples(a: (u8, String), b: (bool,), c: [u8; 2]);
+    sets(a: BTreeSet<u8>, b: BTreeSet<String>);
+    maps(a: BTreeMap<String, u8>, b: BTreeMap<String, Vec<String>>);
+    any(value: Value);
+    point(point: Point, other: Option<Point>);
+    strict(strict: Strict);
+    color(color: Color, more: Option<Vec<Color>>);
+    external(value: External);
+    internal(value: Internal);
+    adjacent(value: Adjacent);
+    untagged(value: Untagged);
+    tree(tree: Tree);
+    ranged(ranged: Ranged, list: Option<Vec<Ranged>>, map: Option<BTreeMap<String, Ranged>>);
+    matching(matching: Matching);
+    demanding(demanding: Demanding);
+    ranged_variant(value: RangedVariant);
+    flattened(value: Flattened);
+    newtypes(a: Newtype, b: TupleStruct, c: Empty);
+    nothing();
+    constrained(
         a: u32 = [min = 1, max = 10],
         b: f64 = [min = 0.5],
         c: String = [min_length = 2, max_length = 3],
@@ -252,7 +240,7 @@ tools! {
         #[serde(default = "four")]
         f: u8 = [default = 4, max = 7]
     );
-    plain defaulted(
+    defaulted(
         #[serde(default = "five")]
         a: i16 = [default = 5],
         #[serde(default = "text")]
@@ -262,13 +250,13 @@ tools! {
         #[serde(default)]
         d: Option<Point>
     );
-    checked patterns(
+    patterns(
         a: String = [pattern = "^[a-z]+$"],
         b: Option<String> = [pattern = "b", max_length = 4],
         c: Option<String> = [format = "ipv4"],
         d: Option<Point>
     );
-    checked written(number: i32 = [schema = json!({ "type": "integer", "maximum": 3, "not": { "const": 2 } })], point: Option<Point>);
+    written(number: i32 = [schema = json!({ "type": "integer", "maximum": 3, "not": { "const": 2 } })], point: Option<Point>);
 }
 
 /// Has a schema written by hand.
@@ -316,10 +304,10 @@ struct Open {
 }
 
 const OTHERS: [Typed; 4] = [
-    Typed { name: "typed.explicit", read: read_as::<Explicit>, is_checked: true },
-    Typed { name: "typed.flat", read: read_as::<Point>, is_checked: false },
-    Typed { name: "typed.flat_ranged", read: read_as::<Paging>, is_checked: true },
-    Typed { name: "typed.open", read: read_as::<Open>, is_checked: true },
+    Typed { name: "typed.explicit", read: read_as::<Explicit> },
+    Typed { name: "typed.flat", read: read_as::<Point> },
+    Typed { name: "typed.flat_ranged", read: read_as::<Paging> },
+    Typed { name: "typed.open", read: read_as::<Open> },
 ];
 
 /// All tools.
