@@ -333,22 +333,27 @@ impl Node {
 
     /// Whether the types are the only rule.
     pub fn is_types_only(&self) -> bool {
-        self.values.is_none()
-            && self.number == NumberRules::default()
-            && self.string.has_no_rule()
-            && self.array.is_none()
-            && self.object.is_none()
-            && !self.has_applicators()
+        !self.has_rules() && !self.has_applicators()
+    }
+
+    /// Whether the node has rules of its own besides the types.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.values.is_some()
+            || self.number != NumberRules::default()
+            || !self.string.has_no_rule()
+            || self.array.is_some()
+            || self.object.is_some()
     }
 
     /// Whether other schemas apply to the same value.
     pub fn has_applicators(&self) -> bool {
-        self.reference.is_some()
-            || !self.all_of.is_empty()
-            || !self.any_of.is_empty()
-            || !self.one_of.is_empty()
-            || !self.not.is_empty()
-            || !self.conditions.is_empty()
+        self.count_applicators() > 0
+    }
+
+    /// How many keywords apply other schemas to the same value.
+    pub(crate) fn count_applicators(&self) -> usize {
+        let unions = self.any_of.len() + self.one_of.len();
+        usize::from(self.reference.is_some()) + self.all_of.len() + unions + self.not.len() + self.conditions.len()
     }
 
     /// The schemas that apply to the same value as this one, whatever their effect.

@@ -52,11 +52,10 @@ impl Model {
     /// Writes "or null" in one way, if the types of the node say it.
     fn hoist_null(&self, node: &mut Node) {
         let excludes_null = |id: &NodeId| !self[*id].nullable && !self[*id].types.contains(Types::NULL);
-        let has_applicators = Node { not: Vec::new(), ..node.clone() }.has_applicators();
         if node.types == Types::NULL
             || node.types == Types::ALL
             || !node.types.contains(Types::NULL)
-            || has_applicators
+            || node.count_applicators() > node.not.len()
             || !node.not.iter().all(excludes_null)
         {
             return;
@@ -72,10 +71,7 @@ impl Model {
     fn hoist_null_of_union(&self, node: &mut Node) {
         let is_only = node.types == Types::ALL
             && node.any_of.len() + node.one_of.len() == 1
-            && node.reference.is_none()
-            && node.all_of.is_empty()
-            && node.not.is_empty()
-            && node.conditions.is_empty()
+            && node.count_applicators() == 1
             && node.values.is_none()
             && node.array.is_none()
             && node.object.is_none();
@@ -118,19 +114,8 @@ impl Model {
         for _ in 0..64 {
             let node = &self[id];
             let Some(target) = node.reference else { break };
-            let is_only = node.types == Types::ALL
-                && !node.nullable
-                && node.values.is_none()
-                && node.number == NumberRules::default()
-                && node.string.has_no_rule()
-                && node.array.is_none()
-                && node.object.is_none()
-                && node.all_of.is_empty()
-                && node.any_of.is_empty()
-                && node.one_of.is_empty()
-                && node.not.is_empty()
-                && node.conditions.is_empty();
-            if !is_only {
+            let is_only = node.types == Types::ALL && !node.nullable && !node.has_rules();
+            if !is_only || node.count_applicators() > 1 {
                 break;
             }
             id = target;

@@ -73,9 +73,10 @@ impl Model {
     /// as `Ok` or `Err`, whatever else the schema says.
     fn plain_variants(&self, node: &mut Node) {
         let is_only = node.types == Types::ALL
+            && !node.nullable
             && node.one_of.len() == 1
-            && Node { one_of: Vec::new(), ..node.clone() }.is_any()
-            && !node.nullable;
+            && node.count_applicators() == 1
+            && !node.has_rules();
         if !is_only {
             return;
         }
