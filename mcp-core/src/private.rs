@@ -31,7 +31,7 @@ use crate::context::missing_state;
 use crate::param::ToolParam;
 pub use crate::schema::Shape;
 
-/// Splits doc comments that come from a macro such as `include_str!`.
+/// Splits doc comments that the attribute does not split.
 pub mod docs {
     pub use crate::util::docs::{argument, count, description, sections, trimmed};
 }

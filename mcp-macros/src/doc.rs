@@ -33,7 +33,7 @@ impl Text {
 
 /// A function's documentation.
 pub(crate) struct Docs {
-    /// The text before the first heading; all of it if a part comes from a macro.
+    /// The text before the first heading; all of it if the compiler has to split it.
     pub(crate) description: Text,
     /// The other sections, by heading.
     pub(crate) sections: Vec<(String, String)>,
@@ -74,15 +74,17 @@ pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
 pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
     let mut docs = Docs { description: text(attrs, errors), sections: Vec::new(), arguments: Vec::new() };
     let Text::Written(text) = docs.description.clone() else { return docs };
-    let mut parts: Vec<(String, Vec<&str>)> = vec![(String::new(), Vec::new())];
-    let mut in_code = false;
+    if text.lines().any(|line| ["##", "~~~", "````", "--", "=="].iter().any(|mark| line.trim_start().starts_with(mark)))
+    {
+        // Sections in sections, other fences and underlined headings are left to the compiler.
+        return Docs { description: Text::Macro(quote!(#text)), ..docs };
+    }
+    let (mut parts, mut in_code) = (vec![(String::new(), Vec::new())], false);
     for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-        }
-        match line.strip_prefix('#').filter(|_| !in_code).map(|rest| rest.trim_start_matches('#')) {
-            Some(heading) if heading.starts_with(' ') => parts.push((heading.trim().to_owned(), Vec::new())),
-            _ => parts.last_mut().expect("the first part has no heading").1.push(line),
+        in_code ^= line.trim_start().starts_with("```");
+        match line.strip_prefix("# ").filter(|_| !in_code) {
+            Some(heading) => parts.push((heading.trim().to_owned(), Vec::new())),
+            None => parts.last_mut().expect("the first part has no heading").1.push(line),
         }
     }
     for (heading, lines) in parts {
@@ -106,8 +108,7 @@ fn list(lines: &[&str]) -> Vec<(String, String)> {
             let text = item[end..].trim_start_matches(['`', ' ', ':', '-', '–', '—']);
             items.push((item[..end].to_owned(), text.to_owned()));
         } else if let (Some((_, text)), false) = (items.last_mut(), line.trim().is_empty()) {
-            *text += "\n";
-            *text += line.trim();
+            text.extend(["\n", line.trim()]);
         }
     }
     items

@@ -54,7 +54,7 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
     // A single `const` is valid in an `impl` as well, where the compiler only reports that it cannot find the function.
     quote! {
         #[doc(hidden)]
-        #[allow(deprecated, non_upper_case_globals, unit_bindings, unused_qualifications)]
+        #[allow(deprecated, long_running_const_eval, non_upper_case_globals, unit_bindings, unused_qualifications)]
         #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
         #vis const #konst: &#private::ToolEntry = {
             use #private as __mcp;
@@ -71,7 +71,7 @@ fn entry(tool: &Tool, function: &Function, krate: &TokenStream) -> TokenStream {
     }
 }
 
-/// The documentation, if a part of it comes from a macro, so that the compiler has to split it.
+/// The documentation, if the compiler has to split it.
 fn doc(tool: &Tool) -> TokenStream {
     let Text::Macro(text) = &tool.docs.description else { return TokenStream::new() };
     quote! {
@@ -173,7 +173,9 @@ fn camel_case(text: &str) -> String {
 
 /// A default that is a string literal. The trait improves the error for types that cannot be created from a string.
 fn from_text(default: &LitStr) -> TokenStream {
-    let remedy = match syn::parse_str::<Ident>(&camel_case(&default.value())) {
+    // The compiler reports text that is not tokens, such as `it's`, by itself.
+    let is_odd = |letter: char| !letter.is_alphanumeric() && !"_- ".contains(letter);
+    let remedy = match syn::parse_str::<Ident>(&camel_case(&default.value().replace(is_odd, "?"))) {
         Ok(variant) => format!("for a variant write `default = {{Self}}::{variant}`"),
         Err(_) => "write it without quotes".to_owned(),
     };

@@ -15,7 +15,13 @@ pub fn read(
     Ok(Text)
 }
 #[doc(hidden)]
-#[allow(deprecated, non_upper_case_globals, unit_bindings, unused_qualifications)]
+#[allow(
+    deprecated,
+    long_running_const_eval,
+    non_upper_case_globals,
+    unit_bindings,
+    unused_qualifications
+)]
 #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
 pub const __mcp_tool_read: &::mcp_core::__private::ToolEntry = {
     use ::mcp_core::__private as __mcp;

@@ -2,7 +2,13 @@ async fn search(cx: &ToolContext, db: &Db, user: User, query: String) -> Vec<Con
     Vec::new()
 }
 #[doc(hidden)]
-#[allow(deprecated, non_upper_case_globals, unit_bindings, unused_qualifications)]
+#[allow(
+    deprecated,
+    long_running_const_eval,
+    non_upper_case_globals,
+    unit_bindings,
+    unused_qualifications
+)]
 #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
 const __mcp_tool_search: &::mcp_core::__private::ToolEntry = {
     use ::mcp_core::__private as __mcp;

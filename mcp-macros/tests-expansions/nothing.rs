@@ -1,6 +1,12 @@
 fn nothing() {}
 #[doc(hidden)]
-#[allow(deprecated, non_upper_case_globals, unit_bindings, unused_qualifications)]
+#[allow(
+    deprecated,
+    long_running_const_eval,
+    non_upper_case_globals,
+    unit_bindings,
+    unused_qualifications
+)]
 #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
 const __mcp_tool_nothing: &::mcp_core::__private::ToolEntry = {
     use ::mcp_core::__private as __mcp;

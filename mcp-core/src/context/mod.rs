@@ -13,6 +13,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
 pub use self::cancel::{CancelToken, Cancelled};
 pub use self::event::{Amount, LogLevel, Remark, ToolEvent, Total};
 pub use self::extensions::Extensions;
@@ -20,12 +23,16 @@ pub use self::options::CallOptions;
 pub use self::state::StateType;
 pub use self::trust::TrustLevel;
 use crate::error::{ErrorType, ToolError};
+use crate::mcp::ProtocolVersion;
 use crate::util::JsonObject;
 
 /// A boxed future that is `Send`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The context of a call: who calls, the state, cancellation, progress. A tool takes it as `#[ctx] cx: &ToolContext`.
+///
+/// It serialises to the standard context object, such as for a log or another service; its schema is
+/// [`schema::context`](crate::message::schema::context).
 ///
 /// ```
 /// use mcp_core::ToolContext;
@@ -201,6 +208,30 @@ impl ToolContext {
         if let Some(sink) = self.options.sink().filter(|_| !self.is_cancelled()) {
             sink(event());
         }
+    }
+}
+
+impl Serialize for ToolContext {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // What a client says of itself may be anything; only texts are taken from it.
+        let texts = |from: &JsonObject, keys: [&str; 2]| -> Option<JsonObject> {
+            let text = |key: &str| Some((key.to_owned(), from.get(key).filter(|value| value.is_string())?.clone()));
+            let texts: JsonObject = keys.iter().filter_map(|key| text(key)).collect();
+            texts.contains_key(keys[0]).then_some(texts)
+        };
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_millis());
+        let client = self.meta().get("io.modelcontextprotocol/clientInfo").and_then(Value::as_object);
+        let members = [
+            ("tool_name", json!(self.tool_name())),
+            ("request_id", json!(self.request_id())),
+            ("caller", json!(self.caller())),
+            ("trust", json!(self.trust.as_str())),
+            ("deadline_ms", json!(left.map(|left| u64::try_from(left).unwrap_or(u64::MAX)))),
+            ("protocol_version", json!(self.options.get_protocol_version().map(ProtocolVersion::as_str))),
+            ("client", json!(client.and_then(|client| texts(client, ["name", "version"])))),
+            ("trace", json!(texts(self.meta(), ["traceparent", "tracestate"]))),
+        ];
+        serializer.collect_map(members.into_iter().filter(|(_, value)| !value.is_null()))
     }
 }
 

@@ -10,6 +10,7 @@ use super::cancel::CancelToken;
 use super::event::ToolEvent;
 use super::extensions::Extensions;
 use crate::error::ValidationError;
+use crate::mcp::ProtocolVersion;
 use crate::message::{entries_of, parse};
 use crate::util::JsonObject;
 
@@ -40,6 +41,7 @@ struct Inner {
     cancel: Option<CancelToken>,
     sink: Option<Sink>,
     mask_errors: Option<bool>,
+    protocol_version: Option<ProtocolVersion>,
 }
 
 /// The `_meta` of a request, which is parsed when a tool asks for it.
@@ -160,6 +162,12 @@ impl CallOptions {
         self.with(|inner| inner.mask_errors = Some(mask))
     }
 
+    /// Sets the version of MCP that the request uses.
+    #[must_use]
+    pub fn protocol_version(self, version: ProtocolVersion) -> Self {
+        self.with(|inner| inner.protocol_version = Some(version))
+    }
+
     /// Returns the ID of the request.
     pub fn get_request_id(&self) -> Option<&str> {
         self.0.as_ref()?.request_id.as_deref()
@@ -200,6 +208,11 @@ impl CallOptions {
     /// Returns whether errors that were not written for a model are masked.
     pub fn get_mask_errors(&self) -> Option<bool> {
         self.0.as_ref()?.mask_errors
+    }
+
+    /// Returns the version of MCP that the request uses.
+    pub fn get_protocol_version(&self) -> Option<ProtocolVersion> {
+        self.0.as_ref()?.protocol_version
     }
 
     pub(super) fn sink(&self) -> Option<&Sink> {

@@ -253,6 +253,18 @@ impl ToolEntry {
         }
     }
 
+    /// Generates the schema of everything that is accepted, with the other names of arguments and values; `None` if the
+    /// schema is explicit.
+    #[doc(hidden)]
+    pub fn generate_accepted_schema(&self) -> Option<Value> {
+        if self.input_schema.is_some() {
+            return None;
+        }
+        let mut json = Vec::new();
+        InputSchema::new(self.signature()).ok()?.write_accepted(&mut json);
+        serde_json::from_slice(&json).ok()
+    }
+
     /// Generates the model that decides which arguments fit.
     #[doc(hidden)]
     pub fn generate_input_model(&self) -> Result<Model, ReadError> {
@@ -272,6 +284,11 @@ impl ToolEntry {
             Some(explicit) => Some(OutputSchema::explicit(explicit())),
             None => (self.output)(true).1,
         }
+    }
+
+    /// Returns whether the function can return data: it returns neither `()` nor only content.
+    pub fn returns_data(&self) -> bool {
+        !(self.output)(false).0.without_data
     }
 
     /// Generates the schemas of the types of the parameters, even if there is an explicit schema.

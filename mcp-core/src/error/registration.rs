@@ -97,6 +97,16 @@ pub enum RegistrationProblem {
         /// Where the tool is defined.
         origin: Box<Origin>,
     },
+    /// The metadata has a key that is reserved.
+    #[error("`{tool}` has the metadata key `{key}`, which the registry writes itself; rename it\n    at {origin}")]
+    Meta {
+        /// The tool.
+        tool: String,
+        /// The key.
+        key: &'static str,
+        /// Where the tool is defined.
+        origin: Box<Origin>,
+    },
     /// A schema is one that hosts reject, or contradicts itself.
     #[error("the {which} schema of `{tool}` {reason}\n    at {origin}")]
     Schema {

@@ -1,6 +1,6 @@
-//! The JSON Schemas (draft-07) of the flat messages.
+//! The JSON Schemas (draft-07) of the flat messages, and of the context of a call.
 //!
-//! A schema accepts exactly what the type accepts, except for what JSON Schema cannot express: that two spellings of a field
+//! The schema of a message accepts exactly what the type accepts, except for what JSON Schema cannot express: that two spellings of a field
 //! (`name` and `tool_name`) have the same value, that there are no duplicate keys, and how deep a message is nested.
 
 use serde_json::{Value, json};
@@ -108,6 +108,53 @@ pub fn error_detail(strictness: Strictness) -> Value {
         schema.extend(object);
     }
     schema
+}
+
+/// The schema of the standard context object, to which a [`ToolContext`](crate::ToolContext) serialises. What is not known of a
+/// call is left out.
+pub fn context() -> Value {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    json!({
+        "$schema": DRAFT,
+        "title": "MCP Context",
+        "description": "What is known of a call: who calls which tool, and until when.",
+        "type": "object",
+        "properties": {
+            "tool_name": text("The canonical name of the tool."),
+            "request_id": text("The ID of the request."),
+            "caller": text("The caller, as the server knows it."),
+            "trust": {
+                "type": "string",
+                "description": "How far the caller is trusted.",
+                "enum": ["untrusted", "verified", "trusted"],
+            },
+            "deadline_ms": {
+                "type": "integer",
+                "description": "The time until the deadline of the call, in milliseconds.",
+                "minimum": 0,
+            },
+            "protocol_version": text("The version of MCP that the request uses, such as '2025-11-25'."),
+            "client": {
+                "type": "object",
+                "description": "The program that sent the request, as it names itself.",
+                "properties": { "name": text("Its name."), "version": text("Its version.") },
+                "required": ["name"],
+                "additionalProperties": false,
+            },
+            "trace": {
+                "type": "object",
+                "description": "The W3C trace context of the request, as the client sent it.",
+                "properties": {
+                    "traceparent": text("The trace and the span of the client."),
+                    "tracestate": text("Data of tracing systems."),
+                },
+                "required": ["traceparent"],
+                "additionalProperties": false,
+            },
+        },
+        "required": ["tool_name", "trust"],
+        "additionalProperties": false,
+    })
 }
 
 fn error_object(strictness: Strictness) -> Value {

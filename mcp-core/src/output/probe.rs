@@ -157,6 +157,9 @@ pub trait SpecialForm {
     /// The part that is serialized.
     type Json;
 
+    /// Whether a value can be data, which a schema could describe.
+    const HAS_DATA: bool;
+
     /// Writes the value in its special form.
     fn write(self, out: &mut Vec<u8>) -> Written
     where
@@ -165,6 +168,7 @@ pub trait SpecialForm {
 
 impl SpecialForm for () {
     type Json = ();
+    const HAS_DATA: bool = false;
 
     fn write(self, _: &mut Vec<u8>) -> Written {
         Ok(Returned::Nothing)
@@ -173,6 +177,7 @@ impl SpecialForm for () {
 
 impl SpecialForm for Content {
     type Json = ();
+    const HAS_DATA: bool = false;
 
     fn write(self, _: &mut Vec<u8>) -> Written {
         Ok(Returned::Content(vec![self]))
@@ -181,6 +186,7 @@ impl SpecialForm for Content {
 
 impl SpecialForm for Vec<Content> {
     type Json = ();
+    const HAS_DATA: bool = false;
 
     fn write(self, _: &mut Vec<u8>) -> Written {
         Ok(Returned::Content(self))
@@ -189,6 +195,7 @@ impl SpecialForm for Vec<Content> {
 
 impl SpecialForm for ToolResult {
     type Json = ();
+    const HAS_DATA: bool = true;
 
     fn write(self, _: &mut Vec<u8>) -> Written {
         Ok(Returned::Result(Box::new(self)))
@@ -197,6 +204,7 @@ impl SpecialForm for ToolResult {
 
 impl<T> SpecialForm for Json<T> {
     type Json = T;
+    const HAS_DATA: bool = true;
 
     fn write(self, out: &mut Vec<u8>) -> Written
     where
@@ -219,6 +227,11 @@ impl<T: SpecialForm> Success<T> {
     /// There is no schema.
     pub fn schema(self) -> OutputSchemaOf {
         |_| None
+    }
+
+    /// The shape says only whether there is data.
+    pub fn shape(self) -> fn() -> Shape {
+        || Shape { without_data: !T::HAS_DATA, ..Shape::default() }
     }
 }
 

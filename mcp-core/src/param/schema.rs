@@ -77,10 +77,23 @@ impl InputSchema {
 
     /// Appends the schema that is published.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        self.write_root(self.published, false, out);
+    }
+
+    /// Appends the schema that decides which arguments fit, with the other names of arguments and values.
+    pub(crate) fn write_accepted(&self, out: &mut Vec<u8>) {
+        self.write_root(self.model.root(), true, out);
+    }
+
+    fn write_root(&self, root: NodeId, with_aliases: bool, out: &mut Vec<u8>) {
         let start = out.len();
-        self.model.write(self.published, Side::Input, out);
+        if with_aliases {
+            self.model.write_with_aliases(root, out);
+        } else {
+            self.model.write(root, Side::Input, out);
+        }
         // Some hosts expect properties even if there are none.
-        let root = &self.model[self.published];
+        let root = &self.model[root];
         let has_properties = root.object.as_ref().is_some_and(|object| !object.properties.is_empty());
         if root.types == Types::OBJECT && !has_properties {
             let rest = out.split_off(start + br#"{"type":"object""#.len());

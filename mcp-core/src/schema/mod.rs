@@ -32,8 +32,7 @@ pub(crate) fn output_of<T: JsonSchema>(shape: &Shape) -> (Arc<str>, bool) {
     let key = output_model::<T> as *const () as usize;
     let output = OUTPUTS.get(key, || {
         let Ok((model, wraps)) = output_model::<T>(shape) else {
-            // What cannot be read as a schema promises nothing but an object.
-            return (r#"{"type":"object"}"#.into(), wraps::<T>());
+            return (ANY_OBJECT.into(), wraps::<T>());
         };
         let mut json = Vec::new();
         model.write(model.root(), Side::Output, &mut json);
@@ -41,6 +40,9 @@ pub(crate) fn output_of<T: JsonSchema>(shape: &Shape) -> (Arc<str>, bool) {
     });
     (Arc::clone(&output.0), output.1)
 }
+
+/// What cannot be read as a schema promises nothing but an object.
+const ANY_OBJECT: &str = r#"{"type":"object"}"#;
 
 fn output_model<T: JsonSchema>(shape: &Shape) -> Result<(Model, bool), ReadError> {
     let mut model = typed::<T>()?;
@@ -67,6 +69,29 @@ fn typed<T: JsonSchema>() -> Result<Model, ReadError> {
         object.insert("$defs".to_owned(), generator.take_definitions(true).into());
     }
     Model::read(&schema, false)
+}
+
+/// The output schema of a tool that returns this type. Give it to a tool that returns the type in a
+/// [`ToolResult`](crate::ToolResult), such as with an explanation: `#[mcp_tool(output_schema = output_schema::<Found>())]`.
+///
+/// ```
+/// use mcp_core::schema::output_schema;
+///
+/// #[derive(schemars::JsonSchema)]
+/// struct Found {
+///     orders: Vec<u32>,
+/// }
+///
+/// assert_eq!(output_schema::<Found>()["required"], serde_json::json!(["orders"]));
+/// assert_eq!(output_schema::<u32>()["properties"]["result"]["type"], "integer");
+/// ```
+pub fn output_schema<T: JsonSchema>() -> Value {
+    let mut json = Vec::new();
+    match output_model::<T>(&Shape::default()) {
+        Ok((model, _)) => model.write(model.root(), Side::Output, &mut json),
+        Err(_) => json.extend_from_slice(ANY_OBJECT.as_bytes()),
+    }
+    serde_json::from_slice(&json).unwrap_or_default()
 }
 
 /// Whether a value of the type is no object, and is returned as `{"result": …}`.

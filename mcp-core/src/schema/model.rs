@@ -34,7 +34,6 @@ pub struct PatternId(pub(crate) u32);
 
 /// One schema: every part that it has must fit.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Node {
     /// The types that fit.
     pub types: Types,
@@ -72,7 +71,7 @@ pub struct Node {
     /// The name of the definition that the node is.
     pub name: Option<String>,
     /// The schema as its author wrote it, which is published in place of the parts.
-    pub(crate) verbatim: Option<Value>,
+    pub verbatim: Option<Value>,
 }
 
 /// The types of JSON Schema, as a set. An integer is a number without a fraction, however it is written.
@@ -81,7 +80,6 @@ pub struct Types(u8);
 
 /// Rules for numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct NumberRules {
     /// The lower bound.
     pub min: Option<Limit>,
@@ -102,7 +100,6 @@ pub struct Limit {
 
 /// Rules for strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct StringRules {
     /// The minimum number of characters.
     pub min_length: u64,
@@ -118,7 +115,6 @@ pub struct StringRules {
 
 /// Rules for arrays.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct ArrayRules {
     /// The schemas of the first items.
     pub prefix: Vec<NodeId>,
@@ -147,7 +143,6 @@ pub struct Contains {
 
 /// Rules for objects.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct ObjectRules {
     /// The members that the schema names.
     pub properties: Vec<Property>,
@@ -225,6 +220,12 @@ impl Model {
         self.root
     }
 
+    /// The same nodes with another root.
+    #[must_use]
+    pub fn with_root(&self, root: NodeId) -> Self {
+        Self { root, ..self.clone() }
+    }
+
     /// Every node, with its position.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         (0..).map(NodeId).zip(&self.nodes)
@@ -252,7 +253,7 @@ impl Model {
     }
 
     /// Adds the nodes of another model, and returns its root.
-    pub(crate) fn import(&mut self, other: Self) -> NodeId {
+    pub fn import(&mut self, other: Self) -> NodeId {
         let offset = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let patterns: Vec<PatternId> = other.patterns.iter().map(|pattern| self.add_pattern(pattern)).collect();
         for mut node in other.nodes {

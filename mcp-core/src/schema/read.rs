@@ -38,6 +38,9 @@ const QUOTED: usize = 160;
 /// How deeply schemas can be nested in one another.
 const MAX_DEPTH: usize = 128;
 
+/// How many schemas can apply to one another's values.
+const MAX_IN_PLACE: usize = 256;
+
 /// The keywords that change which values fit, and that the model has no part for.
 const UNSUPPORTED: [(&str, &str); 4] = [
     ("$dynamicRef", "use `$ref`"),
@@ -95,29 +98,39 @@ impl Model {
 
     /// Rejects a schema that applies to a value only if it applies to the same value.
     fn check_progress(&self) -> Result<(), ReadError> {
-        /// 0: not visited, 1: being visited, 2: done.
-        fn visit(model: &Model, id: NodeId, states: &mut [u8]) -> bool {
-            match std::mem::replace(&mut states[id.index()], 1) {
-                1 => return false,
-                2 => {
-                    states[id.index()] = 2;
-                    return true;
+        /// How many levels of schemas apply to the same value; none if there is no end. A node that is being visited has
+        /// no level yet.
+        fn visit(model: &Model, id: NodeId, known: &mut [Option<usize>], depth: usize) -> Option<usize> {
+            if depth > MAX_IN_PLACE {
+                return Some(depth);
+            }
+            match known[id.index()].replace(0) {
+                Some(0) => return None,
+                Some(levels) => {
+                    known[id.index()] = Some(levels);
+                    return Some(levels);
                 }
-                _ => {}
+                None => {}
             }
-            let progresses = model[id].in_place().all(|inner| visit(model, inner, states));
-            states[id.index()] = 2;
-            progresses
+            let inner = model[id]
+                .in_place()
+                .try_fold(0, |levels: usize, inner| Some(levels.max(visit(model, inner, known, depth + 1)?)));
+            let levels = inner? + 1;
+            known[id.index()] = Some(levels);
+            Some(levels)
         }
-        let mut states = vec![0; self.nodes.len()];
+        let mut known = vec![None; self.nodes.len()];
         for (id, _) in self.nodes() {
-            if !visit(self, id, &mut states) {
-                let name = self[id]
-                    .name
-                    .as_ref()
-                    .map_or_else(String::new, |name| format!(" by way of `{}`", cut(name, QUOTED)));
-                return Err(error("", format!("a `$ref` leads back to its own schema{name}, so that it never ends")));
+            let levels = visit(self, id, &mut known, 0);
+            if levels.is_some_and(|levels| levels <= MAX_IN_PLACE) {
+                continue;
             }
+            let name = self[id].name.as_ref();
+            let name = name.map_or_else(String::new, |name| format!(" by way of `{}`", cut(name, QUOTED)));
+            return Err(match levels {
+                None => error("", format!("a `$ref` leads back to its own schema{name}, so that it never ends")),
+                Some(_) => error("", format!("more than {MAX_IN_PLACE} schemas apply to one another{name}")),
+            });
         }
         Ok(())
     }
@@ -203,7 +216,7 @@ impl<'a> Reader<'a> {
         self.is_embedded |= own_id.is_some_and(|id| !id.is_empty() && !id.starts_with('#'));
         // Draft 7 has no `$anchor`.
         let anchor = own_id.and_then(|id| id.strip_prefix('#')).filter(|_| self.draft7 && !self.is_embedded);
-        self.anchors.extend(anchor.map(|name| (name, id)));
+        anchor.map_or(Ok(()), |name| self.anchor(name, id))?;
         if let Some(reference) = object.get("$ref") {
             self.at("$ref", |reader| {
                 if reader.is_embedded {
@@ -219,6 +232,16 @@ impl<'a> Reader<'a> {
         }
         self.is_embedded = outer;
         Ok(node)
+    }
+
+    /// Names a node. Two nodes with one name would make references to it ambiguous.
+    fn anchor(&mut self, name: &'a str, id: NodeId) -> Result<(), ReadError> {
+        match self.anchors.insert(name, id) {
+            Some(other) if other != id => {
+                Err(self.error(format!("two schemas have the anchor `{}`", cut(name, QUOTED))))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn keyword_of(
@@ -241,7 +264,7 @@ impl<'a> Reader<'a> {
             "$anchor" | "$dynamicAnchor" => {
                 let name = value.as_str().ok_or_else(|| self.expected("a string", value))?;
                 if !self.is_embedded {
-                    self.anchors.insert(name, id);
+                    self.anchor(name, id)?;
                 }
             }
             "type" => node.types = self.types(value)?,

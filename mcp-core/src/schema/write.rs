@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::model::{Limit, Model, Node, NodeId, Notes, NumberRules, ObjectRules, Types};
 use super::normalise::merge;
 use super::profile::{Side, described};
+use crate::util::JsonObject;
 
 /// Where inlining makes a schema larger than this and more than twice as large, `$defs` are kept.
 const INLINE_LIMIT: usize = 4096;
@@ -18,16 +19,49 @@ const INLINE_LIMIT: usize = 4096;
 impl Model {
     /// Appends a schema with everything that it refers to.
     pub(crate) fn write(&self, root: NodeId, side: Side, out: &mut Vec<u8>) {
+        self.write_schema(root, side, false, out);
+    }
+
+    /// Appends the schema of arguments with everything that it refers to and everything that it accepts: nulls of items, which
+    /// are not published, and aliases, which [`Model::read_aliases`] reads.
+    pub(crate) fn write_with_aliases(&self, root: NodeId, out: &mut Vec<u8>) {
+        self.write_schema(root, Side::Output, true, out);
+    }
+
+    fn write_schema(&self, root: NodeId, side: Side, aliases: bool, out: &mut Vec<u8>) {
         let start = out.len();
-        let referring = Writer::new(self, side, false, usize::MAX, out).document(root);
+        let writer = |inline, limit, out| Writer { aliases, ..Writer::new(self, side, inline, limit, out) };
+        let referring = writer(false, usize::MAX, &mut *out).document(root);
         if !referring.has_definitions {
             return;
         }
         let limit = INLINE_LIMIT.max(2 * referring.root_length);
         let mut inlined = Vec::new();
-        if Writer::new(self, side, true, limit, &mut inlined).document(root).is_complete {
+        if writer(true, limit, &mut inlined).document(root).is_complete {
             out.truncate(start);
             out.append(&mut inlined);
+        }
+    }
+}
+
+/// The keyword for the other names of members.
+const NAME_ALIASES: &str = "x-mcp-aliases";
+/// The keyword for values that are accepted, but not published.
+const VALUE_ALIASES: &str = "x-mcp-enum";
+
+impl Model {
+    /// Turns the keywords of [`Model::write_with_aliases`], which are notes, into aliases.
+    pub fn read_aliases(&mut self) {
+        for node in &mut self.nodes {
+            if let Some(Value::Array(values)) = node.notes.other.shift_remove(VALUE_ALIASES) {
+                node.aliases = values;
+            }
+            let names = node.notes.other.shift_remove(NAME_ALIASES);
+            let Some((object, names)) = node.object.as_mut().zip(names) else { continue };
+            for property in &mut object.properties {
+                let names = names.get(&property.name).and_then(Value::as_array).into_iter().flatten();
+                property.aliases = names.filter_map(Value::as_str).map(str::to_owned).collect();
+            }
         }
     }
 }
@@ -44,6 +78,10 @@ struct Written {
 struct Writer<'a> {
     model: &'a Model,
     side: Side,
+    /// Whether the other names of members and values are written.
+    aliases: bool,
+    /// Whether null is left out of the next schema, since it stands for an absent member.
+    drops_null: bool,
     /// Whether references are replaced by what they refer to.
     inline: bool,
     /// The length at which writing stops.
@@ -57,7 +95,17 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(model: &'a Model, side: Side, inline: bool, limit: usize, out: &'a mut Vec<u8>) -> Self {
-        Self { model, side, inline, limit, out, open: Vec::new(), referred: Vec::new() }
+        Self {
+            model,
+            side,
+            aliases: false,
+            drops_null: false,
+            inline,
+            limit,
+            out,
+            open: Vec::new(),
+            referred: Vec::new(),
+        }
     }
 
     fn document(mut self, root: NodeId) -> Written {
@@ -135,6 +183,14 @@ impl<'a> Writer<'a> {
         if let Some(verbatim) = &node.verbatim {
             return self.json(verbatim);
         }
+        let without_null;
+        let drops_null = std::mem::take(&mut self.drops_null);
+        let node = if drops_null && node.nullable {
+            without_null = Node { nullable: false, ..node.clone() };
+            &without_null
+        } else {
+            node
+        };
         let Some(target) = node.reference else {
             let is_definition = node.name.is_some();
             if is_definition {
@@ -157,7 +213,8 @@ impl<'a> Writer<'a> {
             self.open.push(next);
             merged = merged.and_then(|node| with_target(&self.model[next], &node));
         }
-        if let Some(merged) = merged {
+        if let Some(mut merged) = merged {
+            merged.nullable &= !drops_null;
             match merged.reference {
                 Some(next) => self.reference(&merged, next),
                 None => self.node(&merged),
@@ -236,6 +293,9 @@ impl<'a> Writer<'a> {
         if let Some(values) = &node.values {
             self.member("enum", values);
         }
+        if self.aliases && !node.aliases.is_empty() {
+            self.member(VALUE_ALIASES, &node.aliases);
+        }
         if let Some(format) = &node.string.format {
             self.member("format", format);
         }
@@ -265,7 +325,7 @@ impl<'a> Writer<'a> {
             if let [only] = types[..] {
                 self.member("type", only);
             }
-        } else if node.types == Types::NULL && self.side == Side::Input {
+        } else if node.types == Types::NULL && (self.side == Side::Input || self.aliases) {
             self.member("enum", &[Value::Null]);
         } else if node.is_never() {
             self.member("not", &json!({}));
@@ -346,7 +406,19 @@ impl<'a> Writer<'a> {
 
     fn object(&mut self, rules: &ObjectRules) {
         if !rules.properties.is_empty() {
-            self.named("properties", rules.properties.iter().map(|property| (property.name.as_str(), property.schema)));
+            self.key("properties");
+            self.out.push(b'{');
+            for property in &rules.properties {
+                self.key(&property.name);
+                self.drops_null = self.aliases && !property.required;
+                self.schema(property.schema);
+            }
+            self.out.push(b'}');
+        }
+        let aliases = rules.properties.iter().filter(|property| self.aliases && !property.aliases.is_empty());
+        let aliases: JsonObject = aliases.map(|property| (property.name.clone(), json!(property.aliases))).collect();
+        if !aliases.is_empty() {
+            self.member(NAME_ALIASES, &aliases);
         }
         let required: Vec<&str> = rules.required_names().collect();
         if !required.is_empty() {

@@ -1,4 +1,4 @@
-//! Quotes input in error messages: on one line, truncated, with control characters escaped.
+//! Quotes input in error messages: on one line, truncated, with escapes for what controls the display.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -84,17 +84,25 @@ pub fn prefix(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// Escapes control characters.
+/// Escapes control characters, and others that change how the text around them is shown.
 fn escape_control(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    if !text.contains(is_control) {
         return Cow::Borrowed(text);
     }
     let escaped = text.chars().flat_map(|c| {
-        let escape = c.is_control().then(|| c.escape_default());
-        let unescaped = (!c.is_control()).then_some(c);
+        let escape = is_control(c).then(|| c.escape_default());
+        let unescaped = (!is_control(c)).then_some(c);
         escape.into_iter().flatten().chain(unescaped)
     });
     Cow::Owned(escaped.collect())
+}
+
+/// Whether a character begins a line, changes the direction of the text, or is not visible. Joiners, which some scripts and
+/// emoji need, are none of these.
+fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Returns the items whose names are similar to an unknown name, the most similar first.
@@ -144,5 +152,12 @@ mod tests {
     #[test]
     fn control_characters_are_escaped() {
         assert_eq!(shown("a\n[INFO] forged\u{1b}[2J"), "a\\n[INFO] forged\\u{1b}[2J");
+    }
+
+    #[test]
+    fn characters_that_change_how_the_text_around_them_is_shown_are_escaped() {
+        assert_eq!(shown("a\u{202e}b\u{2028}c\u{feff}"), "a\\u{202e}b\\u{2028}c\\u{feff}");
+        // Scripts and emoji need these.
+        assert_eq!(shown("می\u{200c}خواهم 👩\u{200d}🚀 e\u{301}"), "می\u{200c}خواهم 👩\u{200d}🚀 e\u{301}");
     }
 }

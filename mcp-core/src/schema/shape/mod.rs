@@ -48,7 +48,9 @@ pub struct Shape {
     pub keys: Vec<KeyFault>,
     /// Whether the type itself is a struct with a flattened field.
     pub(crate) flattens: bool,
-    buffered: bool,
+    /// Whether a value is no data: nothing, or content for the model.
+    pub(crate) without_data: bool,
+    pub(crate) buffered: bool,
 }
 
 impl Shape {
