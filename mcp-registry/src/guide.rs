@@ -6,6 +6,7 @@
 //! - [State and context](state_and_context): what a tool gets besides its arguments.
 //! - [Linking and conflicts](linking_and_conflicts): how tools are found, and what happens if two have one name.
 //! - [Contracts](contracts): how to change a tool without breaking its callers.
+//! - [Specification pages](specification_pages): documents of your tools that stay true.
 //! - [Calls](calls): deadlines, cancellation, permissions, limits, audit and tracing.
 //! - [Testing](testing): how to test tools.
 //! - [Serving](serving): stdio, HTTP, axum, tower and rmcp.
@@ -42,6 +43,7 @@ pages! {
     state_and_context: "state-and-context.md";
     linking_and_conflicts: "linking-and-conflicts.md", "a-crate-of-tools-is-missing", "only-some-of-the-tools";
     contracts: "contracts.md";
+    specification_pages: "specification-pages.md";
     calls: "calls.md", "permissions", "who-is-told", "with-tokio-and-without";
     testing: "testing.md", "replace-what-a-tool-talks-to";
     serving: "serving.md", "inside-an-rmcp-server", "protocol-versions", "sessions-and-load-balancers", "the-probe";

@@ -50,6 +50,7 @@ mod call;
 pub mod catalog;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod contract;
 #[cfg(any(doc, all(doctest, feature = "cli", feature = "http", feature = "rmcp")))]
 pub mod guide;
 pub mod protocol;

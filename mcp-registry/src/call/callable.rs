@@ -1,7 +1,7 @@
 //! A tool that can be called, with the state that its calls share.
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use mcp_core::TrustLevel;
 use super::async_lock::AsyncLock;
 use super::limit::Bucket;
 use super::metrics::Meter;
-use super::observe::Notice;
 use super::settings::Settings;
 use crate::catalog::definition::Handler;
 use crate::catalog::tool::RegisteredTool;
@@ -37,6 +36,8 @@ struct Inner {
     plan: OnceLock<Plan>,
     /// Whether the last call was quick.
     is_quick: AtomicBool,
+    /// The number of results so far, if only some of them are checked.
+    results: AtomicUsize,
     /// Held while arguments are parsed, if that may take more than linear time.
     read_lock: OnceLock<Option<AsyncLock>>,
 }
@@ -49,8 +50,8 @@ pub(crate) struct Plan {
     pub(crate) checks_first: bool,
     /// Whether types can reject arguments that fit the schema until these are edited.
     pub(crate) may_need_edits: bool,
-    /// Whether results are checked against the output schema.
-    pub(crate) checks_output: bool,
+    /// One of how many results is checked against the output schema; 0 for none.
+    pub(crate) check_interval: u32,
     /// Whether the tool uses its context.
     pub(crate) uses_context: bool,
     /// Whether the tool is `inline`, and runs on the caller's thread.
@@ -70,8 +71,8 @@ impl Deref for Callable {
 impl Callable {
     pub(crate) fn new(tool: RegisteredTool, trust: Option<TrustLevel>, limit: Option<Bucket>) -> Self {
         let (meter, plan, read_lock) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let (checks, is_quick) = (Checks::new(tool), AtomicBool::new(false));
-        Self(Arc::new(Inner { checks, trust, limit, meter, plan, is_quick, read_lock }))
+        let (checks, is_quick, results) = (Checks::new(tool), AtomicBool::new(false), AtomicUsize::new(0));
+        Self(Arc::new(Inner { checks, trust, limit, meter, plan, is_quick, results, read_lock }))
     }
 
     pub(crate) fn checks(&self) -> &Checks<RegisteredTool> {
@@ -124,20 +125,14 @@ impl Callable {
         lock.as_ref()
     }
 
-    /// The notices for a call by this name.
+    /// Whether to check the next result against the output schema.
     #[inline]
-    pub(crate) fn notices(&self, name: &str) -> Vec<Notice> {
-        if self.deprecated_in().is_none() && self.is_named(name) { Vec::new() } else { self.some_notices(name) }
-    }
-
-    fn some_notices(&self, name: &str) -> Vec<Notice> {
-        let deprecated = self.deprecated_in().map(|since| Notice::Deprecated {
-            since: since.to_owned(),
-            replaced_by: self.replaced_by().map(ToOwned::to_owned),
-        });
-        let alias =
-            (!self.is_named(name)).then(|| Notice::Alias { called_as: name.to_owned(), name: self.name().to_owned() });
-        deprecated.into_iter().chain(alias).collect()
+    pub(crate) fn checks_output(&self, plan: &Plan) -> bool {
+        match plan.check_interval {
+            0 => false,
+            1 => true,
+            interval => self.0.results.fetch_add(1, Ordering::Relaxed) % interval as usize == 0,
+        }
     }
 
     /// The plan for its calls. The settings are those of its registry.
@@ -149,8 +144,10 @@ impl Callable {
                 wraps: guard(|| self.wraps_output()).unwrap_or_default(),
                 checks_first: self.checks().is_checked_first(),
                 may_need_edits: self.checks().may_need_edits(),
-                checks_output: settings.output_check.applies()
-                    && guard(|| self.output_schema().is_some()).unwrap_or(true),
+                check_interval: match settings.output_check.interval() {
+                    interval if interval > 0 && guard(|| self.output_schema().is_some()).unwrap_or(true) => interval,
+                    _ => 0,
+                },
                 uses_context: !definition.needs().is_empty() || matches!(definition.handler, Handler::Dynamic(_)),
                 is_inline: self.is_inline(),
                 max_result: settings.max_result(self),

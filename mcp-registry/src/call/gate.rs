@@ -4,10 +4,11 @@ use std::future::Future;
 use std::{fmt, io};
 
 use mcp_core::context::BoxFuture;
-use mcp_core::{ErrorType, ToolContext, ToolError, TrustLevel};
-use serde_json::{Value, json};
+use mcp_core::{ToolContext, ToolError, TrustLevel};
+use serde_json::Value;
 
 use crate::call::request::CalledTool;
+use crate::catalog::notices::refused;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::Panicked;
 
@@ -90,21 +91,13 @@ impl Gate for LevelGate {
 
 /// The decision of [`LevelGate`].
 pub(crate) fn decide_by_level(tool: &RegisteredTool, trust: TrustLevel) -> Decision {
-    if !tool.is_destructive() || trust >= TrustLevel::Trusted {
-        return Decision::Allow;
-    }
-    Decision::Deny(format!(
-        "it may destroy something and needs the trust level `trusted`, but this call has `{trust}`; ask the operator of the \
-         server to allow it"
-    ))
+    tool.refusal(trust).map_or(Decision::Allow, Decision::Deny)
 }
 
 /// The error of a call that the gate refused. Its source says how to allow the call: observers see it, callers do not.
 pub(crate) fn refusal(CalledTool { tool, name }: CalledTool<'_>, trust: TrustLevel, reason: &str) -> ToolError {
-    let message = format!("`{name}` may not be called: {reason}");
-    let details = json!({ "tool": name, "trust": trust.as_str() });
-    let error = ToolError::new(ErrorType::PERMISSION_ERROR, message).details(details);
-    if decide_by_level(tool, trust) != Decision::deny(reason) {
+    let error = refused(name, trust, reason);
+    if tool.refusal(trust).as_deref() != Some(reason) {
         return error;
     }
     error.with_source(format!(

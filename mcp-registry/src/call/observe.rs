@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use mcp_core::support::prefix;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+pub use crate::catalog::notices::Notice;
 use crate::validate::LARGE;
 
 /// Receives a record of every call, however it ends. It runs on the thread on which the call ends: return quickly, or
@@ -103,39 +104,6 @@ impl CallOutcome {
             Self::Failure => "failure",
             Self::Denied => "denied",
             Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-/// Something that a caller should know: the tool is deprecated, or was called by an older name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Notice {
-    /// The tool is deprecated.
-    Deprecated {
-        /// The version of the tool in which it was deprecated.
-        since: String,
-        /// The tool to use instead.
-        replaced_by: Option<String>,
-    },
-    /// The tool was called by an older name.
-    Alias {
-        /// The name in the call.
-        called_as: String,
-        /// The tool's name.
-        name: String,
-    },
-}
-
-impl Notice {
-    /// The notice as JSON, as in the `_meta` of a result.
-    pub fn to_json(&self) -> Value {
-        match self {
-            Self::Deprecated { since, replaced_by: None } => json!({ "kind": "deprecated", "since": since }),
-            Self::Deprecated { since, replaced_by: Some(tool) } => {
-                json!({ "kind": "deprecated", "since": since, "replaced_by": tool })
-            }
-            Self::Alias { called_as, name } => json!({ "kind": "alias", "called_as": called_as, "name": name }),
         }
     }
 }

@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 use std::task::Poll;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mcp_core::context::Extensions;
 use mcp_core::output::Returned;
@@ -26,7 +25,7 @@ use super::supervise::{Stopped, Supervised};
 use super::trace::{self, CallSpan};
 use crate::catalog::definition::Handler;
 use crate::util::panic::discard;
-use crate::util::spin::spin_until;
+use crate::util::wait::{YIELDS, wait_until};
 
 /// The state of a call after [`Call::begin`].
 pub(crate) enum Step {
@@ -270,12 +269,6 @@ pub(crate) struct PendingCall {
     is_over: bool,
 }
 
-/// The number of yields for a quick tool on the pool. They cost as much as a timer, a task and a waker.
-const YIELDS: u32 = 32;
-
-/// The maximum total duration of the yields, for a busy machine.
-const MAX_YIELDING: Duration = Duration::from_micros(500);
-
 impl PendingCall {
     /// The name by which the tool was called.
     pub(crate) fn name(&self) -> &str {
@@ -287,6 +280,7 @@ impl PendingCall {
     }
 
     /// Whether the call runs on the pool and is likely to end within a few yields.
+    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn ends_soon(&self) -> bool {
         self.yields > 0
     }
@@ -297,24 +291,14 @@ impl PendingCall {
         writer: &impl ResultWriter,
         out: &mut Vec<u8>,
     ) -> Option<Result<Answer, Error>> {
-        match &self.stage {
-            // Fewer yields are left after an earlier attempt.
-            Stage::Running { running: Running::Job(job), .. } if self.yields == YIELDS => spin_until(|| job.is_done()),
-            _ => return None,
+        // Fewer yields are left after an earlier attempt.
+        let Stage::Running { running: Running::Job(job), .. } = &self.stage else { return None };
+        if self.yields < YIELDS {
+            return None;
         }
-        let begun = Instant::now();
-        while self.ends_soon() {
-            let answer = self.try_finish(writer, out);
-            if answer.is_some() {
-                return answer;
-            }
-            if begun.elapsed() > MAX_YIELDING {
-                self.yields = 0;
-            } else {
-                thread::yield_now();
-            }
-        }
-        None
+        wait_until(|| job.is_done());
+        self.yields = 0;
+        self.try_finish(writer, out)
     }
 
     /// Completes the call if its job has ended. As long as it [`ends_soon`](Self::ends_soon), retry after other work.

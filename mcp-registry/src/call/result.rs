@@ -6,19 +6,16 @@ use std::io;
 use mcp_core::error::{ResultTooLargeError, SerializationError};
 use mcp_core::message::JsonObject;
 use mcp_core::output::Returned;
-use mcp_core::{Error, ErrorType, ToolError, ToolResult};
+use mcp_core::{Error, ToolResult};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::call::observe::Notice;
 use crate::call::request::CalledTool;
 use crate::call::settings::Settings;
+use crate::catalog::notices::{Notice, add_notices};
 use crate::catalog::tool::RegisteredTool;
 use crate::util::json::from_bytes;
 use crate::util::panic::guard;
-
-/// The key of the notices in a result's `_meta`.
-pub(crate) const NOTICES: &str = "mcp-registry/notices";
 
 /// Common names of arguments that limit the size of a result.
 const AMOUNTS: [&str; 14] = [
@@ -94,8 +91,8 @@ pub(crate) fn complete(
         Returned::Json => {
             let json = out.get(value..).unwrap_or_default();
             check_size(called, json.len(), plan.max_result)?;
-            if plan.checks_output {
-                check_output(called, &data_text(plan.wraps, json))?;
+            if called.tool.checks_output(plan) {
+                called.tool.check_data(called.name, &data_text(plan.wraps, json))?;
             }
             if !writer.makes_values() {
                 writer.after(plan.wraps, value, notices, out);
@@ -117,8 +114,8 @@ pub(crate) fn complete(
         }
         Returned::Nothing => Box::new(ToolResult::success()),
     };
-    if plan.checks_output && !result.is_failure() {
-        check_output(called, &result.data.as_ref().unwrap_or(&Value::Null).to_string())?;
+    if !result.is_failure() && called.tool.checks_output(plan) {
+        called.tool.check_result_as(called.name, &result)?;
     }
     add_notices(&mut result.meta, notices);
     Ok(Answer::Result(result))
@@ -184,28 +181,6 @@ fn json_size(value: &impl Serialize) -> Result<usize, Error> {
 fn data_text(wraps: bool, json: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(json);
     if wraps || !text.starts_with('{') { format!("{{\"result\":{text}}}").into() } else { text }
-}
-
-fn check_output(CalledTool { tool, name }: CalledTool<'_>, data: &str) -> Result<(), Error> {
-    let faults = tool.checks().check_output(data).faults;
-    if faults.is_empty() {
-        return Ok(());
-    }
-    let faults_text: Vec<String> = faults.iter().map(|fault| format!("`{}`: {}", fault.path, fault.message)).collect();
-    let message = format!(
-        "`{name}` returned a value that its output schema does not allow: {}; this is a mistake in the tool, tell its \
-         author",
-        faults_text.join("; ")
-    );
-    let details = json!({ "tool": name, "faults": faults });
-    Err(ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).details(details).into())
-}
-
-/// Adds the notices to the `_meta` of a result.
-pub(crate) fn add_notices(meta: &mut JsonObject, notices: &[Notice]) {
-    if !notices.is_empty() {
-        meta.insert(NOTICES.to_owned(), notices.iter().map(Notice::to_json).collect());
-    }
 }
 
 /// Wraps a value that is not an object, unless [`ResultWriter::before`] has already done so. Returns whether the value

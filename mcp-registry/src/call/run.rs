@@ -32,20 +32,6 @@ pub(crate) fn is_heavy(tool: &Callable, arguments: &str) -> bool {
     arguments.len() > validate::LARGE || tool.read_lock().is_some()
 }
 
-/// Checks the arguments on this thread, without running the tool. The error lists every fault.
-pub(crate) fn check_here(tool: &Callable, arguments: &str) -> Result<(), Error> {
-    let arguments = tool.checks().check(arguments)?;
-    if let Some(entry) = tool.definition().entry() {
-        let check = |json: &str| entry.check(json).map_err(CallError::Arguments);
-        let checked = guard(|| with_edits(tool, tool.checks().may_need_edits(), &arguments, check));
-        let checked = checked.map_err(|panicked| panicked.into_error(tool.name()))?;
-        if let Err(CallError::Arguments(faults)) = checked {
-            return Err(tool.checks().explain_rejection(&arguments, faults).into());
-        }
-    }
-    Ok(())
-}
-
 /// Calls a tool with arguments that were not checked. If the types reject them, but the schema accepts them, such as `2.0`
 /// in a list of integers, the tool is called with what the types accept.
 fn with_edits<T>(
@@ -464,11 +450,11 @@ impl<'a> Run<'a> {
     /// Checks the arguments without running the tool. The error lists every fault.
     pub(crate) async fn check(&self, arguments: &str) -> Result<(), Error> {
         if !is_heavy(self.called.tool, arguments) {
-            return check_here(self.called.tool, arguments);
+            return self.called.tool.checks().check_call(arguments);
         }
         let permit = self.lock_reading().await?;
         let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
-        self.step_on_pool(permit, move || check_here(&tool, &json)).await?
+        self.step_on_pool(permit, move || tool.checks().check_call(&json)).await?
     }
 
     /// The arguments as a value, for the gate and the layers.

@@ -14,18 +14,12 @@ use crate::call::gate::AnyGate;
 use crate::call::layer::AnyLayer;
 use crate::call::limit::Bucket;
 use crate::call::observe::Observer;
+use crate::catalog::definition::{DEFAULT_MAX_RESULT, DEFAULT_TIMEOUT};
 use crate::catalog::tool::RegisteredTool;
 use crate::runtime::{Runtime, ThreadRuntime, tokio_context};
 
-/// The default time limit of a call.
-const TIMEOUT: Duration = Duration::from_secs(30);
-
 /// The default number of abandoned jobs that may run.
 const MAX_ABANDONED: usize = 64;
-
-/// The default maximum of bytes of JSON that a tool may return. Some hosts close the connection at a message of 10 MiB;
-/// a result of this size stays below that, even if every byte of it is escaped in a text block.
-const MAX_RESULT: usize = 4 * 1024 * 1024;
 
 /// The default number of calls that one `call_many` makes at a time.
 const CONCURRENCY: usize = 16;
@@ -41,14 +35,18 @@ pub enum OutputCheck {
     Always,
     /// Never.
     Never,
+    /// Every n-th success of each tool, beginning with the first one; with 0, never.
+    Sample(u32),
 }
 
 impl OutputCheck {
-    pub(crate) fn applies(self) -> bool {
+    /// One of how many results is checked; 0 for none.
+    pub(crate) fn interval(self) -> u32 {
         match self {
-            Self::InDebug => cfg!(debug_assertions),
-            Self::Always => true,
-            Self::Never => false,
+            Self::InDebug => u32::from(cfg!(debug_assertions)),
+            Self::Always => 1,
+            Self::Never => 0,
+            Self::Sample(interval) => interval,
         }
     }
 }
@@ -83,12 +81,12 @@ impl Default for Settings {
             trust: TrustLevel::default(),
             gate: None,
             limit: None,
-            timeout: Timeout::After(TIMEOUT),
+            timeout: Timeout::After(DEFAULT_TIMEOUT),
             runtime: None,
             max_abandoned: MAX_ABANDONED,
             abandoned: AtomicUsize::new(0),
             concurrency: CONCURRENCY,
-            max_result: MAX_RESULT,
+            max_result: DEFAULT_MAX_RESULT,
             large_arguments: AsyncLock::default(),
             layers: Vec::new(),
             observers: Vec::new(),

@@ -13,7 +13,7 @@ use super::Catalog;
 use super::check::check_tool;
 use super::definition::Definition;
 use super::link::{Expected, package_key};
-use super::lint::LintPolicy;
+use super::lint::Demands;
 use super::overrides::{Override, apply};
 use super::tool::RegisteredTool;
 
@@ -22,7 +22,7 @@ use super::tool::RegisteredTool;
 pub(crate) struct Assembly {
     pub(crate) definitions: Vec<Arc<Definition>>,
     pub(crate) policy: NamePolicy,
-    pub(crate) lint: LintPolicy,
+    pub(crate) lint: Demands,
     pub(crate) overrides: Vec<Override>,
     pub(crate) select: Vec<Select>,
     pub(crate) expected: Vec<Expectation>,

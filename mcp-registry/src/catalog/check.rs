@@ -6,7 +6,7 @@ use mcp_core::param::{Constraint, Param};
 use mcp_core::support::schema::Types;
 use serde_json::Value;
 
-use crate::catalog::tool::RegisteredTool;
+use crate::catalog::tool::{RegisteredTool, TOOL_META};
 use crate::validate::{self, unreadable};
 
 pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
@@ -27,6 +27,10 @@ pub(crate) fn check_tool(tool: &RegisteredTool) -> Vec<RegistrationProblem> {
         // The attribute has already checked the version of a tool with an entry.
         let error = Version::parse(tool.version()).err();
         problems.extend(error.map(|error| RegistrationProblem::Version { tool: name(), error, origin: origin() }));
+    }
+    // The keys that the attribute accepts are identifiers.
+    if entry.is_some_and(|entry| entry.meta.iter().any(|(key, _)| *key == TOOL_META)) {
+        problems.push(RegistrationProblem::Meta { tool: name(), key: TOOL_META, origin: origin() });
     }
     // Do not report the same invalid schema twice.
     if problems.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_core::context::{BoxFuture, StateType};
 use mcp_core::entry::{Call, Hints, Input, Timeout, ToolEntry, ToolFuture};
@@ -10,6 +11,13 @@ use mcp_core::output::{OutputSchema, Returned};
 use mcp_core::support::schema::{Model, ReadError};
 use mcp_core::{ToolContext, ToolError, ToolResult};
 use serde_json::Value;
+
+/// The time limit of a call, unless the tool or the builder sets another one.
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The limit on the bytes of a result, unless the tool or the builder sets another one. Some hosts close the connection at a
+/// message of 10 MiB; a result of this size stays below that, even if every byte of it is escaped in a text block.
+pub(crate) const DEFAULT_MAX_RESULT: usize = 4 << 20;
 
 /// Text in the program's binary, or text created at run time.
 pub(crate) type Text = Cow<'static, str>;
@@ -111,6 +119,12 @@ impl Definition {
             Schemas::Explicit { input, .. } => return input.to_string().into(),
         }
         String::from_utf8_lossy(&json).into()
+    }
+
+    /// Generates the schema of everything that is accepted, with the other names of arguments and values; `None` if it is
+    /// explicit.
+    pub(crate) fn accepted_schema(&self) -> Option<Value> {
+        self.entry()?.generate_accepted_schema()
     }
 
     /// Generates the schema that decides which arguments fit.

@@ -9,6 +9,7 @@ pub(crate) mod header;
 pub(crate) mod index;
 pub(crate) mod link;
 pub mod lint;
+pub(crate) mod notices;
 pub(crate) mod overrides;
 pub(crate) mod tool;
 
@@ -34,6 +35,8 @@ pub struct Catalog {
     tools: Arc<[RegisteredTool]>,
     index: Arc<Index>,
     policy: NamePolicy,
+    /// The digest of the contract, computed on first use.
+    pub(crate) contract_digest: Arc<OnceLock<String>>,
 }
 
 impl Catalog {
@@ -154,7 +157,7 @@ impl Catalog {
     ) -> Self {
         tools.dedup_by(|one, other| is_same(one, other));
         let index = index(&tools, problems);
-        Self { tools: tools.into(), index: Arc::new(index), policy }
+        Self { tools: tools.into(), index: Arc::new(index), policy, contract_digest: Arc::default() }
     }
 
     /// The catalog with one more tool, or every conflict. Adding the same tool again changes nothing.
@@ -177,8 +180,8 @@ impl Catalog {
         }
         let mut tools = self.tools.to_vec();
         tools.insert(position, tool.clone());
-        let index = self.index.with(&names, position);
-        Ok(Self { tools: tools.into(), index: Arc::new(index), policy: self.policy })
+        let (index, contract_digest) = (Arc::new(self.index.with(&names, position)), Arc::default());
+        Ok(Self { tools: tools.into(), index, policy: self.policy, contract_digest })
     }
 
     /// The catalog with some of its tools.

@@ -6,28 +6,33 @@ use std::iter;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use mcp_core::NamePolicy;
 use mcp_core::context::StateType;
 use mcp_core::entry::{Hints, Timeout, ToolEntry};
-use mcp_core::error::{Contender, Origin};
+use mcp_core::error::{Contender, Fault, Origin};
 use mcp_core::message::JsonObject;
 use mcp_core::name::{NameError, ToolName};
 use mcp_core::param::Param;
 use mcp_core::support::schema::{Model, ReadError};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use mcp_core::{ErrorType, NamePolicy, ToolError, ToolResult};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use crate::catalog::definition::{Definition, Handler};
 #[cfg(feature = "http")]
 use crate::catalog::header::HeaderArgument;
-use crate::validate::{Subject, counterexample, sample};
+use crate::util::canonical;
+use crate::validate::{ResultCheck, Subject, counterexample, sample};
+
+/// The member of `_meta` in which a listed tool has its canonical name and its version.
+pub(crate) const TOOL_META: &str = "mcp-registry/tool";
 
 /// The number of seconds for which a listing may be cached (default).
 const CACHE_TTL: u32 = 300;
 
 /// A registered tool; cheap to clone.
 ///
-/// It serialises to its registration entry: name, description, schemas, annotations, version and metadata.
+/// It serialises to its registration entry: name, description, schemas, annotations, version, digest and metadata.
 #[derive(Clone)]
 pub struct RegisteredTool(Arc<Inner>);
 
@@ -40,6 +45,8 @@ struct Inner {
     shared_name: Arc<str>,
     input: OnceLock<ToolSchema>,
     output: OnceLock<Option<Output>>,
+    digest: OnceLock<String>,
+    result_check: ResultCheck,
     #[cfg(feature = "http")]
     header_arguments: OnceLock<Vec<HeaderArgument>>,
 }
@@ -59,6 +66,21 @@ pub(crate) struct NamedDefinition {
     pub(crate) name: String,
     /// Each as written in the source, and its final name.
     pub(crate) aliases: Vec<(String, String)>,
+}
+
+/// What hosts can pin of a tool, as its `_meta` has it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToolMeta<'a> {
+    name: &'a str,
+    version: &'a str,
+    digest: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deprecated_in: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced_by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    migration: Option<&'a str>,
 }
 
 /// What a tool returns.
@@ -143,6 +165,8 @@ impl RegisteredTool {
             shared_name,
             input: OnceLock::new(),
             output: OnceLock::new(),
+            digest: OnceLock::new(),
+            result_check: ResultCheck::default(),
             #[cfg(feature = "http")]
             header_arguments: OnceLock::new(),
         })))
@@ -221,6 +245,17 @@ impl RegisteredTool {
     /// The other sections of its documentation, by heading.
     pub fn sections(&self) -> &[(&'static str, &'static str)] {
         self.entry().map_or(&[], |entry| entry.sections)
+    }
+
+    /// How to adapt to the newest major version: the section `# Migration` of its documentation.
+    pub fn migration(&self) -> Option<&str> {
+        self.section("Migration")
+    }
+
+    /// A section of its documentation, by its heading.
+    pub(crate) fn section(&self, heading: &str) -> Option<&'static str> {
+        let sections = self.entry()?.sections;
+        sections.iter().find(|(known, _)| known.eq_ignore_ascii_case(heading)).map(|(_, text)| *text)
     }
 
     /// The tool's version.
@@ -360,6 +395,33 @@ impl RegisteredTool {
         output.as_ref()
     }
 
+    /// The digest of what hosts and models see of the tool: `sha256:` and the hash of its name on the wire, title, description,
+    /// schemas and annotations, as `tools/list` has them, in canonical JSON ([RFC 8785](https://www.rfc-editor.org/rfc/rfc8785)).
+    pub fn digest(&self) -> &str {
+        self.0.digest.get_or_init(|| {
+            definition_digest(
+                self.wire_name(),
+                self.title(),
+                self.description(),
+                self.input_schema().json(),
+                self.output_schema().map(ToolSchema::json),
+                &self.annotations(),
+            )
+        })
+    }
+
+    /// What hosts can pin.
+    pub(crate) fn pinned(&self) -> ToolMeta<'_> {
+        ToolMeta {
+            name: self.name(),
+            version: self.version(),
+            digest: self.digest(),
+            deprecated_in: self.deprecated_in(),
+            replaced_by: self.replaced_by(),
+            migration: self.migration(),
+        }
+    }
+
     /// A small value that fits the schema of the arguments, such as for a form or a test; `None` if none was found. It
     /// consists of defaults and examples where there are any.
     pub fn sample_arguments(&self) -> Option<Value> {
@@ -382,6 +444,69 @@ impl RegisteredTool {
         counterexample(self.output_model()?.ok()?)
     }
 
+    /// Checks whether the data of a result fits the schema of the results. A failure fits, and so does every result of a tool
+    /// without a schema. The error is the one of a call whose result the registry has checked.
+    ///
+    /// ```standalone_crate
+    /// use mcp_registry::serde_json::json;
+    /// use mcp_registry::{Registry, ToolResult, mcp_tool};
+    ///
+    /// /// Adds two numbers.
+    /// #[mcp_tool(module = "calc")]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let add = Registry::linked()?.get("calc.add")?;
+    /// assert!(add.check_result(&ToolResult::data(json!({ "result": 5 }))).is_ok());
+    /// assert!(add.check_result(&ToolResult::data(json!({ "result": "five" }))).is_err());
+    /// # Ok::<(), mcp_registry::Error>(())
+    /// ```
+    pub fn check_result(&self, result: &ToolResult) -> Result<(), ToolError> {
+        self.check_result_as(self.name(), result)
+    }
+
+    /// Checks a result. The error names the tool as its caller did.
+    pub(crate) fn check_result_as(&self, called_as: &str, result: &ToolResult) -> Result<(), ToolError> {
+        if result.is_failure() {
+            return Ok(());
+        }
+        let faults = match &result.data {
+            Some(data) => self.result_faults(&data.to_string()),
+            None if self.output_schema().is_none() => Vec::new(),
+            None => vec![Fault::new("", "data", "there is no data, but the schema promises some")],
+        };
+        Self::mismatch(called_as, &faults)
+    }
+
+    /// What is wrong with the data of a result, as JSON.
+    pub(crate) fn result_faults(&self, data: &str) -> Vec<Fault> {
+        self.0.result_check.check(self, data).faults
+    }
+
+    /// Checks the data of a result, as JSON. The error names the tool as its caller did.
+    pub(crate) fn check_data(&self, called_as: &str, data: &str) -> Result<(), ToolError> {
+        Self::mismatch(called_as, &self.result_faults(data))
+    }
+
+    /// The error for a result with faults, if it has any.
+    fn mismatch(called_as: &str, faults: &[Fault]) -> Result<(), ToolError> {
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let text = |Fault { path, message, .. }: &Fault| {
+            if path.is_empty() { message.clone() } else { format!("`{path}`: {message}") }
+        };
+        let texts: Vec<String> = faults.iter().map(text).collect();
+        let message = format!(
+            "`{called_as}` returned a value that its output schema does not allow: {}; this is a mistake in the tool, \
+             tell its author",
+            texts.join("; ")
+        );
+        let details = json!({ "tool": called_as, "faults": faults });
+        Err(ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).details(details))
+    }
+
     /// Whether the two have the same schemas.
     pub(crate) fn has_schemas_of(&self, other: &Self) -> bool {
         self.input_schema() == other.input_schema() && self.output_schema() == other.output_schema()
@@ -400,6 +525,45 @@ impl RegisteredTool {
         let title = self.title().map(|title| ("title".to_owned(), Value::from(title)));
         title.into_iter().chain(hints).collect()
     }
+}
+
+/// The digest of a tool as clients see it. The schemas are JSON.
+pub(crate) fn definition_digest(
+    wire_name: &str,
+    title: Option<&str>,
+    description: &str,
+    input_schema: &str,
+    output_schema: Option<&str>,
+    annotations: &JsonObject,
+) -> String {
+    let annotations = (!annotations.is_empty()).then(|| json!(annotations).to_string());
+    let texts = [Some(description), Some(input_schema), output_schema];
+    let mut writer =
+        canonical::Writer::with_capacity(256 + texts.iter().flatten().map(|text| text.len()).sum::<usize>());
+    // In the order of the keys.
+    match &annotations {
+        Some(annotations) => {
+            writer.raw("{\"annotations\":");
+            writer.json(annotations);
+            writer.raw(",\"description\":");
+        }
+        None => writer.raw("{\"description\":"),
+    }
+    writer.text(description);
+    writer.raw(",\"inputSchema\":");
+    writer.json(input_schema);
+    writer.raw(",\"name\":");
+    writer.text(wire_name);
+    if let Some(schema) = output_schema {
+        writer.raw(",\"outputSchema\":");
+        writer.json(schema);
+    }
+    if let Some(title) = title {
+        writer.raw(",\"title\":");
+        writer.text(title);
+    }
+    writer.raw("}");
+    writer.digest()
 }
 
 impl Subject for RegisteredTool {
@@ -450,6 +614,7 @@ impl Serialize for RegisteredTool {
             map.serialize_entry("annotations", &annotations)?;
         }
         map.serialize_entry("version", self.version())?;
+        map.serialize_entry("digest", self.digest())?;
         let Origin { package, file, line, .. } = self.origin();
         let mut metadata = json!({
             "module": self.module_path(),
@@ -462,6 +627,9 @@ impl Serialize for RegisteredTool {
         });
         if let Some(replaced_by) = self.replaced_by() {
             metadata["replaced_by"] = replaced_by.into();
+        }
+        if let Some(migration) = self.migration() {
+            metadata["migration"] = migration.into();
         }
         let meta = self.meta();
         if !meta.is_empty() {

@@ -1,10 +1,14 @@
 //! The grammar of the command line.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 use mcp_core::TrustLevel;
+
+use super::contract::Source;
+use crate::catalog::lint::hosts;
 
 /// The command line.
 #[derive(Debug, PartialEq, Eq, Parser)]
@@ -35,6 +39,21 @@ pub(super) enum Command {
         /// Prints the schema of its result instead
         #[arg(long)]
         output: bool,
+    },
+    /// Prints or writes the specification of the tools as Markdown
+    Spec {
+        /// The tools: their names, or just the last parts if they are unambiguous (default: all tools)
+        #[arg(value_name = "NAME", conflicts_with = "out")]
+        names: Vec<String>,
+        /// Only tools of this module, and only its page
+        #[arg(long)]
+        module: Option<String>,
+        /// Writes a page for each module and an index to this folder. Only generated files are overwritten
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Writes nothing, and fails if a page in the folder is missing, stale or left over
+        #[arg(long, requires = "out")]
+        check: bool,
     },
     /// Calls a tool and prints what it returns
     Call {
@@ -71,7 +90,57 @@ pub(super) enum Command {
         /// Fails on warnings too
         #[arg(long)]
         strict: bool,
+        /// Reports only what affects this host; can be repeated
+        #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(hosts()))]
+        host: Vec<String>,
+        /// How findings are printed: for people, for programs, or as annotations of GitHub Actions
+        #[arg(long, value_enum, default_value_t)]
+        format: LintFormat,
     },
+    /// Compares the tools with the contract in `mcp.lock.json`; fails if they break it
+    Check {
+        /// The contract: a file, `git:REV` for the lock that is committed there, or `-` for a lock or a `tools/list`
+        /// response on stdin (default: mcp.lock.json)
+        #[arg(long, value_name = "FILE | - | git:REV")]
+        against: Option<Source>,
+        /// Writes the lock of the tools as they are now to the file
+        #[arg(long)]
+        update: bool,
+        /// The form of the report
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Compares two contracts, from this or any other server
+    Diff {
+        /// A lock or a `tools/list` response: a file, `-` for stdin, or `git:REV[:PATH]`
+        old: Source,
+        /// The newer one
+        new: Source,
+        /// The form of the report
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+}
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    #[default]
+    Text,
+    Json,
+    /// For a pull request
+    Markdown,
+    /// Annotations of a workflow
+    Github,
+}
+
+/// The format of findings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum LintFormat {
+    #[default]
+    Text,
+    Json,
+    Github,
 }
 
 /// The flags of `serve` over HTTP.
@@ -106,9 +175,10 @@ fn trust_level() -> impl TypedValueParser<Value = TrustLevel> {
 }
 
 /// The examples in the help of each command.
-const EXAMPLES: [(&str, &[&str]); 5] = [
+const EXAMPLES: [(&str, &[&str]); 8] = [
     ("list", &["list --tag files", "list --json"]),
     ("schema", &["schema notes.add", "schema notes.add --output"]),
+    ("spec", &["spec notes.add", "spec --out docs/tools", "spec --out docs/tools --check"]),
     (
         "call",
         &[
@@ -125,7 +195,9 @@ const EXAMPLES: [(&str, &[&str]); 5] = [
             &["serve", "serve --trust trusted"]
         },
     ),
-    ("lint", &["lint --strict"]),
+    ("check", &["check", "check --update", "check --against git:origin/main --format markdown"]),
+    ("diff", &["diff old.json new.json", "diff git:v1.0.0 mcp.lock.json --format json"]),
+    ("lint", &["lint --strict", "lint --host gemini --host cursor", "lint --format github"]),
 ];
 
 /// The grammar, for a program of this name.
@@ -156,7 +228,7 @@ mod tests {
     use clap::error::ErrorKind;
     use mcp_core::TrustLevel;
 
-    use super::{Arguments, Command, EXAMPLES, command};
+    use super::{Arguments, Command, EXAMPLES, Format, LintFormat, Source, command};
 
     fn parse(line: &[&str]) -> Result<Option<Command>, ErrorKind> {
         let words = ["notes"].iter().chain(line);
@@ -182,6 +254,11 @@ mod tests {
             parse(&["schema", "a.b", "--output"]),
             Ok(Some(Command::Schema { name: text("a.b"), output: true }))
         );
+        let names = vec![text("a.b"), text("c")];
+        let spec = Command::Spec { names, module: None, out: None, check: false };
+        assert_eq!(parse(&["spec", "a.b", "c"]), Ok(Some(spec)));
+        let spec = Command::Spec { names: Vec::new(), module: Some(text("m")), out: Some("d".into()), check: true };
+        assert_eq!(parse(&["spec", "--module=m", "--out", "d", "--check"]), Ok(Some(spec)));
         assert_eq!(
             parse(&["call", "a.b", "x=1", "--trust", "trusted", "--json", "y:=-2"]),
             Ok(Some(Command::Call {
@@ -201,7 +278,26 @@ mod tests {
                 drain_timeout: Some(Duration::from_secs(90)),
             }))
         );
-        assert_eq!(parse(&["lint", "--strict"]), Ok(Some(Command::Lint { strict: true })));
+        assert_eq!(
+            parse(&["lint", "--strict", "--host", "gemini", "--host=cursor", "--format=json"]),
+            Ok(Some(Command::Lint {
+                strict: true,
+                host: vec![text("gemini"), text("cursor")],
+                format: LintFormat::Json
+            }))
+        );
+        assert_eq!(
+            parse(&["check", "--against", "git:main", "--format=github"]),
+            Ok(Some(Command::Check { against: "git:main".parse().ok(), update: false, format: Format::Github }))
+        );
+        assert_eq!(
+            parse(&["diff", "-", "new.json"]),
+            Ok(Some(Command::Diff {
+                old: Source::Stdin,
+                new: Source::File("new.json".to_owned()),
+                format: Format::Text
+            }))
+        );
     }
 
     #[cfg(feature = "http")]
@@ -229,6 +325,12 @@ mod tests {
         assert_eq!(parse(&["list", "--yaml"]), Err(ErrorKind::UnknownArgument));
         assert_eq!(parse(&["serve", "--trust", "fully"]), Err(ErrorKind::InvalidValue));
         assert_eq!(parse(&["serve", "--drain-timeout", "soon"]), Err(ErrorKind::ValueValidation));
+        assert_eq!(parse(&["check", "--format", "yaml"]), Err(ErrorKind::InvalidValue));
+        assert_eq!(parse(&["diff", "old.json"]), Err(ErrorKind::MissingRequiredArgument));
+        assert_eq!(parse(&["lint", "--host", "netscape"]), Err(ErrorKind::InvalidValue));
+        assert_eq!(parse(&["lint", "--format", "yaml"]), Err(ErrorKind::InvalidValue));
+        assert_eq!(parse(&["spec", "--check"]), Err(ErrorKind::MissingRequiredArgument));
+        assert_eq!(parse(&["spec", "a.b", "--out", "d"]), Err(ErrorKind::ArgumentConflict));
         assert_eq!(parse(&["--version"]), Err(ErrorKind::DisplayVersion));
     }
 

@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use mcp_core::{CallOptions, ErrorType, ToolCall, ToolResult, TrustLevel};
+use serde_json::json;
 
+use super::args::LintFormat;
 use super::call_arguments::CallArguments;
 use super::output::{Failure, pretty, print, print_event, print_note};
 use super::style::Styles;
@@ -21,9 +23,6 @@ impl Cli<'_> {
 
     pub(super) fn list(self, json: bool, tag: Option<&str>, module: Option<&str>) -> Result<ExitCode, Failure> {
         let catalog = self.catalog()?;
-        let in_module = |tool: &RegisteredTool, module: &str| {
-            tool.name().strip_prefix(module).is_some_and(|rest| rest.starts_with('.'))
-        };
         let matches = |tool: &&RegisteredTool| {
             tag.is_none_or(|tag| tool.has_tag(tag)) && module.is_none_or(|module| in_module(tool, module))
         };
@@ -49,12 +48,17 @@ impl Cli<'_> {
         }
     }
 
-    pub(super) fn lint(self, strict: bool) -> Result<ExitCode, Failure> {
+    pub(super) fn lint(self, strict: bool, hosts: &[String], format: LintFormat) -> Result<ExitCode, Failure> {
         let catalog = self.catalog()?;
-        let findings = catalog.lint();
-        let code = print(&render::findings(&findings, Styles::for_stream(&io::stdout())))?;
+        let mut findings = catalog.lint();
+        findings.retain(|finding| hosts.is_empty() || hosts.iter().any(|host| finding.affects(host)));
         let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        let code = print(&match format {
+            LintFormat::Text => render::findings(&findings, Styles::for_stream(&io::stdout())),
+            LintFormat::Json => pretty(&json!({ "findings": findings, "errors": errors, "warnings": warnings })),
+            LintFormat::Github => findings.iter().map(|finding| render::annotation(finding) + "\n").collect(),
+        })?;
         print_note(&render::lint_summary(catalog.len(), errors, warnings));
         Ok(if errors > 0 || (strict && warnings > 0) { ExitCode::FAILURE } else { code })
     }
@@ -107,8 +111,13 @@ fn printable(text: &str) -> String {
     text.chars().map(escaped).collect()
 }
 
+/// Whether a tool is in a module, or in one below it.
+pub(super) fn in_module(tool: &RegisteredTool, module: &str) -> bool {
+    tool.name().strip_prefix(module).is_some_and(|rest| rest.starts_with('.'))
+}
+
 /// A tool by its name, or by the last segments of its name if they are unambiguous.
-fn find_tool<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a RegisteredTool, Failure> {
+pub(super) fn find_tool<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a RegisteredTool, Failure> {
     let error = match catalog.get(name) {
         Ok(tool) => return Ok(tool),
         Err(error) => error,

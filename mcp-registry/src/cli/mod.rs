@@ -1,4 +1,4 @@
-//! A command line for the tools of a program: list, schema, call, lint, serve.
+//! A command line for the tools of a program: list, schema, spec, call, lint, check, serve.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -12,9 +12,12 @@
 //! |---|---|
 //! | `list [--json] [--tag TAG] [--module MODULE]` | lists the tools |
 //! | `schema NAME [--output]` | prints the JSON schema of a tool's arguments, or of its result |
+//! | `spec [NAME…] [--module MODULE] [--out DIR [--check]]` | prints the specification of the tools as Markdown; with `--out`, writes a page for each module and an index, or compares them with `--check` |
 //! | `call NAME [JSON \| KEY=VALUE…] [--json] [--trust LEVEL]` | calls a tool and prints what it returns: the bare value on a terminal, the flat result as JSON with `--json` or if stdout is not a terminal |
 //! | `serve [--stdio [--drain-timeout TIME] \| --http ADDRESS [--token TOKEN]] [--trust LEVEL]` | serves the tools to a host; over HTTP with the feature `http` |
-//! | `lint [--strict]` | reports what hosts and models could stumble over |
+//! | `check [--against FILE \| - \| git:REV] [--update] [--format FORMAT]` | compares the tools with the [contract](crate::contract) in `mcp.lock.json`, and fails if they break it; `--update` writes the file |
+//! | `diff OLD NEW [--format FORMAT]` | compares two contracts, of this or any other server |
+//! | `lint [--strict] [--host NAME]… [--format text\|json\|github]` | reports what hosts and models could stumble over |
 //!
 //! Without a command, the program prints an overview if stdin is a terminal. Otherwise, it serves over stdin and
 //! stdout, because that is how hosts start a program.
@@ -25,9 +28,18 @@
 //! tool's input schema asks for a number, a boolean, an array or an object, and is plain text otherwise. In
 //! `key:=json`, the value is always JSON.
 //!
+//! **Contracts** are locks or responses to `tools/list`: files, `-` for stdin, or `git:REV` for the `mcp.lock.json` of the
+//! current folder as it is committed at a revision (`git:REV:PATH` for another file). A report has the format `text`, `json`,
+//! `markdown` for a pull request, or `github` for annotations of a workflow. Changes that break something pass if the
+//! versions of the tools announce them.
+//!
 //! **Exit codes:** 0 is success, 1 means that the tool or the check failed, 2 that the command line is wrong. Results
 //! go to stdout, everything else to stderr. (Output that a tool itself prints to stdout stays there, except under
 //! `serve`.)
+//!
+//! **Findings.** `lint --format json` prints `{"findings": […], "errors": n, "warnings": n}`, where a finding has `rule`,
+//! `severity`, `tool`, `side` (`input`, `output` or null), `pointer`, `message`, `hosts` (empty: every host), `source` and
+//! `fingerprint`. `--format github` prints annotations for GitHub Actions.
 //!
 //! **Settings.** [`main_with`] or [`Cli::state`] provides the state that calls need. Only `call` and `serve` use it, so
 //! listing tools needs no database. [`Cli::builder`] configures the tools and their names, for every command.
@@ -38,10 +50,14 @@
 mod args;
 mod call_arguments;
 mod commands;
+mod contract;
+mod contract_render;
+mod github;
 mod output;
 mod render;
 mod serve;
 mod setup;
+mod spec;
 mod style;
 
 use std::fmt;
@@ -255,11 +271,16 @@ impl<'a> Cli<'a> {
         match Arguments::from_arg_matches(&matches)?.command {
             Some(Command::List { json, tag, module }) => self.list(json, tag.as_deref(), module.as_deref()),
             Some(Command::Schema { name, output }) => self.schema(&name, output),
+            Some(Command::Spec { names, module, out, check }) => {
+                self.spec(&names, module.as_deref(), out.as_deref(), check)
+            }
             Some(Command::Call { name, arguments, json, trust }) => self.call(&name, &arguments, json, trust),
             #[cfg(feature = "http")]
             Some(Command::Serve { trust, http, .. }) if http.address.is_some() => self.serve_http(trust, http),
             Some(Command::Serve { trust, drain_timeout, .. }) => self.serve_stdio(trust, drain_timeout),
-            Some(Command::Lint { strict }) => self.lint(strict),
+            Some(Command::Check { against, update, format }) => self.check(against, update, format),
+            Some(Command::Diff { old, new, format }) => contract::diff(&old, &new, format),
+            Some(Command::Lint { strict, host, format }) => self.lint(strict, &host, format),
             None if io::stdin().is_terminal() => self.overview(),
             None => self.serve_stdio(None, None),
         }

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use mcp_core::{Content, ErrorDetail, ToolResult};
 use serde_json::{Value, json};
 
+use super::github;
 use super::output::pretty;
 use super::style::{Styles, styled};
-use crate::call::result::NOTICES;
 use crate::catalog::Catalog;
 use crate::catalog::lint::{Finding, Severity};
+use crate::catalog::notices::NOTICES;
 use crate::catalog::tool::RegisteredTool;
 
 /// The tools, one per line.
@@ -150,6 +151,18 @@ pub(super) fn findings(findings: &[Finding], styles: Styles) -> String {
         let _ = writeln!(text, "{}: {message}", styled(style, label));
     }
     text
+}
+
+/// A finding as an annotation of GitHub Actions.
+pub(super) fn annotation(finding: &Finding) -> String {
+    let level = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    };
+    let origin = finding.origin.as_ref();
+    let line = origin.map(|origin| origin.line.to_string());
+    github::annotation(level, origin.map(|origin| &*origin.file), line.as_deref(), finding.rule, &finding.message)
 }
 
 /// The number of findings.

@@ -74,7 +74,7 @@ impl<'a> ToolRequest<'a> {
     /// The options of the call: those of the connection, with the request's `_meta`. Fails if the `_meta` is invalid.
     fn options(&self, peer: &Peer) -> Result<CallOptions, RpcError> {
         let Some(id) = self.id else { return Ok(peer.call_options().clone()) };
-        let mut options = peer.call_options().clone().request_id(id.to_string());
+        let mut options = peer.call_options().clone().request_id(id.to_string()).protocol_version(self.version);
         if let Some(raw) = self.meta.filter(|raw| raw.get() != "null") {
             options = options.meta_json(raw.get()).map_err(|error| invalid_params(format!("`_meta`: {error}")))?;
         }

@@ -16,10 +16,10 @@ use super::decode::SERVER_INFO;
 use super::encode::{append_as_string, begin_response, fail, respond, respond_error, result_for_version};
 use super::errors::protocol_error;
 use super::reply::ReplyKind;
-use crate::call::observe::Notice;
 use crate::call::result::{
-    Answer, DataWriter, FlatWriter, ResultWriter, WRAPPER, add_notices, append_meta, wrap_value, write_result,
+    Answer, DataWriter, FlatWriter, ResultWriter, WRAPPER, append_meta, wrap_value, write_result,
 };
+use crate::catalog::notices::{Notice, add_notices};
 use crate::util::json::from_bytes;
 
 /// The format of the answer to a call.

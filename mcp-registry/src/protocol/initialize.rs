@@ -10,6 +10,11 @@ use super::Server;
 use super::decode::{Request, SERVER_INFO};
 use super::errors::{supported_versions, unknown_level};
 use super::peer::Peer;
+use crate::catalog::Catalog;
+use crate::util::panic::guard;
+
+/// The member of `_meta` in which a server has the digest of its tools.
+const CONTRACT_META: &str = "mcp-registry/contract";
 
 impl Server {
     pub(super) fn initialize(
@@ -27,7 +32,7 @@ impl Server {
             "protocolVersion": version.as_str(),
             "capabilities": capabilities(peer),
             "serverInfo": self.implementation(),
-            "_meta": { "tools_count": self.visible_tools(), "resources_count": 0, "prompts_count": 0 },
+            "_meta": contract_meta(&self.0.registry.catalog()),
         });
         self.add_instructions(&mut result);
         Ok((result, version))
@@ -39,6 +44,7 @@ impl Server {
             "capabilities": capabilities(peer),
             "ttlMs": 300_000,
             "cacheScope": "public",
+            "_meta": contract_meta(&self.0.registry.catalog()),
         });
         self.add_instructions(&mut result);
         result
@@ -65,6 +71,24 @@ impl Server {
         }
         result
     }
+}
+
+/// What clients can pin of the tools, and how many there are.
+pub(crate) fn contract_meta(catalog: &Catalog) -> JsonObject {
+    let mut meta = JsonObject::new();
+    // This generates the schemas of the user's types, which may panic. Then a connection has to begin all the same.
+    if let Ok(digest) = guard(|| catalog.digest()) {
+        meta.insert(CONTRACT_META.to_owned(), json!({ "digest": digest }));
+    }
+    meta.extend(counts(catalog));
+    meta
+}
+
+/// How many tools, resources and prompts clients see.
+pub(super) fn counts(catalog: &Catalog) -> [(String, Value); 3] {
+    let tools = catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).count();
+    let counts = [("tools_count", tools), ("resources_count", 0), ("prompts_count", 0)];
+    counts.map(|(key, count)| (key.to_owned(), count.into()))
 }
 
 /// The capabilities of the server on this connection.

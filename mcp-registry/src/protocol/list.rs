@@ -15,8 +15,9 @@ use super::Server;
 use super::decode::SERVER_INFO;
 use super::encode::respond_result;
 use super::errors::invalid_params;
+use super::initialize::contract_meta;
 use crate::catalog::Catalog;
-use crate::catalog::tool::{RegisteredTool, ToolSchema};
+use crate::catalog::tool::{RegisteredTool, ToolMeta, ToolSchema};
 
 /// The encoded lists of one set of tools.
 pub(super) struct Lists {
@@ -40,7 +41,17 @@ pub(crate) struct ListedTool<'a> {
     /// As JSON.
     pub(crate) output_schema: Option<Cow<'a, str>>,
     pub(crate) annotations: JsonObject,
-    pub(crate) meta: JsonObject,
+    pub(crate) meta: Option<ListedMeta<'a>>,
+}
+
+/// The `_meta` of a listed tool.
+#[derive(Serialize)]
+pub(crate) struct ListedMeta<'a> {
+    /// The author's own keys. A key like that of the next member is a registration error.
+    #[serde(flatten)]
+    own: JsonObject,
+    #[serde(rename = "mcp-registry/tool")]
+    tool: ToolMeta<'a>,
 }
 
 impl<'a> ListedTool<'a> {
@@ -64,7 +75,7 @@ impl<'a> ListedTool<'a> {
             input_schema: schema(tool.input_schema(), definition.has_explicit_input()),
             output_schema: output.map(|output| schema(output, definition.has_explicit_output())),
             annotations: if version >= ProtocolVersion::V2025_03_26 { tool.annotations() } else { JsonObject::new() },
-            meta: if has_titles { tool.meta() } else { JsonObject::new() },
+            meta: has_titles.then(|| ListedMeta { own: tool.meta(), tool: tool.pinned() }),
         }
     }
 
@@ -85,7 +96,7 @@ impl<'a> ListedTool<'a> {
         if !annotations.is_empty() {
             write_member(",annotations", annotations, out);
         }
-        if !meta.is_empty() {
+        if let Some(meta) = meta {
             write_member(",_meta", meta, out);
         }
         out.push(b'}');
@@ -177,6 +188,7 @@ impl Server {
         let catalog = self.0.registry.catalog();
         respond_result(id, out, |out| {
             write_tools(&visible_tools(&catalog), ProtocolVersion::V2025_06_18, out);
+            write_member(",_meta", &contract_meta(&catalog), out);
             out.push(b'}');
         });
     }

@@ -47,6 +47,8 @@ use self::headers::NoHeaders;
 #[cfg(feature = "http")]
 pub(crate) use self::headers::RepeatedFields;
 pub(crate) use self::headers::TransportHeaders;
+#[cfg(feature = "rmcp")]
+pub(crate) use self::initialize::contract_meta;
 use self::list::Lists;
 #[cfg(feature = "http")]
 pub(crate) use self::peer::WeakPeer;
@@ -229,7 +231,7 @@ impl Server {
 
     /// The name, version and capabilities of the server, and the number of its tools.
     pub fn server_info(&self) -> Value {
-        json!({
+        let mut info = json!({
             "name": self.0.settings.name,
             "version": self.0.settings.version,
             "capabilities": {
@@ -237,15 +239,11 @@ impl Server {
                 "resources": { "subscribe": false, "listChanged": false },
                 "prompts": { "listChanged": false },
             },
-            "tools_count": self.visible_tools(),
-            "resources_count": 0,
-            "prompts_count": 0,
-        })
-    }
-
-    fn visible_tools(&self) -> usize {
-        let catalog = self.0.registry.catalog();
-        catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).count()
+        });
+        if let Value::Object(info) = &mut info {
+            info.extend(initialize::counts(&self.0.registry.catalog()));
+        }
+        info
     }
 
     /// Answers a message. `None` if there is no answer: to a notification, a response, or a cancelled request.

@@ -89,7 +89,14 @@ impl RegistryBuilder {
 
     /// Sets what happens to lint errors; [`Catalog::lint`] lists the rules (default: [`LintPolicy::Quiet`]).
     pub fn lint(mut self, policy: LintPolicy) -> Self {
-        self.assembly.lint = policy;
+        self.assembly.lint.policy = policy;
+        self
+    }
+
+    /// Requires an output schema of every tool, as [`LintPolicy::Strict`] does (default: a tool may have none). A tool that
+    /// returns `()` or content has none, and needs `allow("missing-output-schema")`.
+    pub fn require_output_schema(mut self) -> Self {
+        self.assembly.lint.output_schemas = true;
         self
     }
 

@@ -13,7 +13,6 @@ use crate::call::pipeline::{Call, PendingCall, Step};
 use crate::call::recorder::{Recorder, StartTime};
 use crate::call::request::CallRequest;
 use crate::call::result::{Answer, FlatWriter, ResultWriter, ValueWriter, write_result};
-use crate::call::run;
 use crate::call::trace::CallSpan;
 use crate::runtime::tokio_context::block_on;
 
@@ -149,7 +148,7 @@ impl Registry {
     pub fn check(&self, call: &ToolCall) -> Result<(), Error> {
         call.validate()?;
         let tool = self.snapshot().get(&call.tool_name)?.clone();
-        run::check_here(&tool, &call.arguments.to_string())
+        tool.checks().check_call(&call.arguments.to_string())
     }
 
     /// The number of calls, the number of failures and the durations, for each tool. A tool that is in several

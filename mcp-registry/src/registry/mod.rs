@@ -18,7 +18,7 @@ use crate::call::settings::Settings;
 use crate::catalog::Catalog;
 use crate::catalog::assemble::Assembly;
 use crate::catalog::dynamic::Tool;
-use crate::catalog::lint::LintPolicy;
+use crate::catalog::lint::Demands;
 use crate::catalog::tool::{RegisteredTool, ToolSchema};
 pub use crate::registry::builder::RegistryBuilder;
 use crate::util::lock::lock;
@@ -33,8 +33,8 @@ pub struct Registry(Arc<Shared>);
 struct Shared {
     tools: ArcSwap<Snapshot>,
     settings: Arc<Settings>,
-    /// What happens to lint errors when a tool is added.
-    lint: LintPolicy,
+    /// Which findings of the lint prevent a tool from being added.
+    lint: Demands,
     /// Held while the catalog is changed. A panic while it is held leaves the old catalog in place.
     changing: Mutex<()>,
     /// Called after each change.
@@ -102,7 +102,7 @@ impl Registry {
         RegistryBuilder::new(Assembly::new(entries))
     }
 
-    pub(crate) fn new(tools: Snapshot, settings: Arc<Settings>, lint: LintPolicy) -> Self {
+    pub(crate) fn new(tools: Snapshot, settings: Arc<Settings>, lint: Demands) -> Self {
         let (changing, listeners) = (Mutex::new(()), Mutex::default());
         Self(Arc::new(Shared { tools: ArcSwap::from_pointee(tools), settings, lint, changing, listeners }))
     }

@@ -50,6 +50,7 @@ impl Tools {
         let RequestContext { ct, id, meta, extensions, peer, .. } = context;
         let mut options =
             options.request_id(id.to_string()).meta(meta.0.0).extension(extensions).extension(peer.clone());
+        options = options.protocol_version(version);
         let (events, queue) = EventSender::new(requested, name).unzip();
         if let Some(events) = events.clone() {
             options = options.on_event(move |event| events.send(event));

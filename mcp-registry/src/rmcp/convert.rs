@@ -22,7 +22,7 @@ pub(super) fn tool(tool: &RegisteredTool, version: ProtocolVersion) -> Tool {
     tool.annotations = Some(listed.annotations)
         .filter(|annotations| !annotations.is_empty())
         .and_then(|annotations| serde_json::from_value(annotations.into()).ok());
-    tool.meta = Some(listed.meta).filter(|meta| !meta.is_empty()).map(Into::into);
+    tool.meta = listed.meta.map(|meta| object(json!(meta)).into());
     tool
 }
 

@@ -23,7 +23,7 @@ use super::call::version_of;
 use super::events::log_level;
 use super::{Tools, convert};
 use crate::catalog::Catalog;
-use crate::protocol::program_name;
+use crate::protocol::{contract_meta, program_name};
 use crate::registry::Watcher;
 use crate::util::lock::lock;
 use crate::util::panic::guard;
@@ -151,7 +151,9 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        (*self.config).clone()
+        let mut config = (*self.config).clone();
+        config.meta = Some(contract_meta(&self.tools.registry.catalog()).into());
+        config
     }
 
     async fn list_tools(

@@ -8,7 +8,7 @@ use std::{fmt, io, thread};
 
 use super::{Job, RuntimeError, discard, guarded};
 use crate::util::lock::lock;
-use crate::util::spin::spin_until;
+use crate::util::wait::wait_until;
 
 /// Starts a thread with this name, which runs this job.
 pub(super) type Start = fn(String, Job) -> io::Result<()>;
@@ -17,10 +17,6 @@ pub(super) type Start = fn(String, Job) -> io::Result<()>;
 pub(super) fn start_thread(name: String, run: Job) -> io::Result<()> {
     thread::Builder::new().name(name).spawn(run).map(drop)
 }
-
-/// How often a thread without a job yields before it sleeps. Waking it costs as much as about thirty small jobs, and
-/// often the next job arrives soon.
-const YIELDS: usize = 32;
 
 /// The threads, and the jobs that wait for one.
 ///
@@ -137,9 +133,8 @@ impl Pool {
             }
             if !state.closed {
                 drop(state);
-                let has_jobs = || self.queued.load(Ordering::Relaxed) > 0;
-                spin_until(has_jobs);
-                (0..YIELDS).take_while(|_| !has_jobs()).for_each(|_| thread::yield_now());
+                // Waking a thread costs as much as about thirty small jobs, and often the next job arrives soon.
+                wait_until(|| self.queued.load(Ordering::Relaxed) > 0);
                 state = lock(&self.state);
             }
             if state.queue.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! A tool is a function and can be tested as one; [`ToolContext::for_test`](mcp_core::ToolContext::for_test) creates
 //! its context. A [`Harness`] tests the whole call: names, arguments, state, result and output schema. A [`Client`]
-//! speaks the real protocol with a server, in memory.
+//! speaks the real protocol with a server, in memory. [`assert_contract`] compares the tools with what they promised.
 //!
 //! ```standalone_crate
 //! use mcp_registry::serde_json::json;
@@ -67,14 +67,18 @@ assert_data(&slow.call_async("slow.nap", json!({ "millis": 5 })).await, 5);
 
 mod assertions;
 mod client;
+mod contract;
 mod diff;
 mod harness;
+mod specification;
 
 use std::future::Future;
 
 pub use self::assertions::{assert_data, assert_failure, assert_fault, assert_json_eq, assert_progress, assert_text};
 pub use self::client::Client;
+pub use self::contract::{assert_contract, assert_contract_of};
 pub use self::harness::{Harness, Recorder};
+pub use self::specification::assert_specification;
 use crate::runtime::tokio_context;
 
 /// Waits for a future on this thread, in a test without an async runtime.

@@ -7,6 +7,7 @@
 pub(crate) mod check;
 mod cycles;
 mod formats;
+pub(crate) mod include;
 mod judge;
 mod keys;
 mod pattern;
@@ -50,13 +51,29 @@ pub(crate) trait Subject {
     fn output_model(&self) -> Option<Result<Model, ReadError>>;
 }
 
-/// The checks of a subject, each prepared once.
+/// The checks of the arguments of a subject, each prepared once.
 pub(crate) struct Checks<S> {
     subject: S,
     input: OnceLock<Prepared>,
     /// The schema of the arguments in which every format is a rule. It explains what only a type rejects.
     with_formats: OnceLock<Option<Schema>>,
-    output: OnceLock<Option<Prepared>>,
+}
+
+/// The check of the results of a tool, prepared once.
+#[derive(Default)]
+pub(crate) struct ResultCheck(OnceLock<Option<Prepared>>);
+
+impl ResultCheck {
+    /// The faults of a result.
+    pub(crate) fn check(&self, subject: &impl Subject, json: &str) -> Faults {
+        let how = How { document: RESULT, lenient: false, secrets: Secrets::None };
+        let checked = guarded("result", || match self.0.get_or_init(|| subject.output_model().map(prepare)) {
+            None => Ok(None),
+            Some(Ok(schema)) => schema.check(json, &how),
+            Some(Err(reason)) => Err(unchecked("result", reason)),
+        });
+        checked.err().unwrap_or_default()
+    }
 }
 
 /// A schema that values can be checked against, or why there is none.
@@ -77,7 +94,7 @@ fn prepare(model: Result<Model, ReadError>) -> Prepared {
 
 impl<S: Subject> Checks<S> {
     pub(crate) const fn new(subject: S) -> Self {
-        Self { subject, input: OnceLock::new(), with_formats: OnceLock::new(), output: OnceLock::new() }
+        Self { subject, input: OnceLock::new(), with_formats: OnceLock::new() }
     }
 
     pub(crate) const fn subject(&self) -> &S {
@@ -108,6 +125,21 @@ impl<S: Subject> Checks<S> {
             Ok(Some(edited)) => Ok(edited.into()),
             Err(faults) => Err(self.error(self.with_formats(json, faults)).into()),
         }
+    }
+
+    /// Checks arguments as a call does, without running the tool. The error lists every fault.
+    pub(crate) fn check_call(&self, json: &str) -> Result<(), Error> {
+        let arguments = self.check(json)?;
+        let Some(entry) = self.subject.entry() else { return Ok(()) };
+        let checked = guard(|| match entry.check(&arguments) {
+            Err(faults) if self.may_need_edits() => match self.edited(&arguments) {
+                Some(edited) => entry.check(&edited),
+                None => Err(faults),
+            },
+            checked => checked,
+        });
+        let checked = checked.map_err(|panicked| panicked.into_error(self.subject.name()))?;
+        checked.map_err(|faults| self.explain_rejection(&arguments, faults).into())
     }
 
     /// The faults of arguments, and those of formats that only types enforce.
@@ -176,18 +208,6 @@ impl<S: Subject> Checks<S> {
 
     fn error(&self, Faults { faults, omitted }: Faults) -> SchemaError {
         SchemaError::new(self.subject.name(), faults).omitted(omitted)
-    }
-
-    /// The faults of a result.
-    pub(crate) fn check_output(&self, json: &str) -> Faults {
-        let how = How { document: RESULT, lenient: false, secrets: Secrets::None };
-        let checked =
-            guarded("result", || match self.output.get_or_init(|| self.subject.output_model().map(prepare)) {
-                None => Ok(None),
-                Some(Ok(schema)) => schema.check(json, &how),
-                Some(Err(reason)) => Err(unchecked("result", reason)),
-            });
-        checked.err().unwrap_or_default()
     }
 }
 

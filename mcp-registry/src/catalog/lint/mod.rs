@@ -1,5 +1,6 @@
 //! The lint: finds what some hosts reject, and what confuses models.
 
+mod rules;
 mod schemas;
 
 use std::fmt;
@@ -7,15 +8,20 @@ use std::fmt;
 use mcp_core::NamePolicy;
 use mcp_core::entry::Hints;
 use mcp_core::error::{Origin, RegistrationProblem};
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
+#[cfg(feature = "cli")]
+pub(crate) use self::rules::hosts;
+use self::rules::{Level, RULES};
 use crate::catalog::Catalog;
 use crate::catalog::tool::RegisteredTool;
+use crate::util::canonical;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Some clients need a special setting. This affects most tools, and is reported once for all of them.
+    /// Some clients need a special setting, or the tool has nothing that could be described.
     Note,
     /// Some hosts or models do not work well with the tool.
     Warning,
@@ -35,6 +41,16 @@ pub enum LintPolicy {
     Strict,
 }
 
+/// The schema that a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Side {
+    /// The schema of the arguments.
+    Input,
+    /// The schema of the result.
+    Output,
+}
+
 /// A finding of the lint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,68 +61,106 @@ pub struct Finding {
     pub severity: Severity,
     /// The tool's canonical name; empty if the finding is about several tools.
     pub tool: String,
-    /// What is wrong, and what to do.
+    /// The schema that it is about, if it is about one.
+    pub side: Option<Side>,
+    /// The place in that schema, as a JSON Pointer; empty for the whole schema.
+    pub pointer: String,
+    /// What is wrong, why that matters, and what to do.
     pub message: String,
+    /// The hosts that are affected; every host if the list is empty.
+    pub hosts: &'static [&'static str],
     /// Where the tool is defined.
     pub origin: Option<Origin>,
 }
 
+impl Finding {
+    /// Returns whether a host, such as `gemini`, is affected.
+    pub fn affects(&self, host: &str) -> bool {
+        self.hosts.is_empty() || self.hosts.contains(&host)
+    }
+
+    /// An identifier of the finding that stays the same as long as its tool, rule, side and pointer do.
+    pub fn fingerprint(&self) -> String {
+        let facts = serde_json::json!([self.tool, self.rule, self.side.map(Side::as_str), self.pointer]);
+        canonical::digest(&facts.to_string())["sha256:".len()..][..16].to_owned()
+    }
+}
+
+impl Severity {
+    /// The name: `note`, `warning` or `error`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl Side {
+    /// The name: `input` or `output`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let severity = match self.severity {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        };
-        write!(f, "{severity}[{}]: {}", self.rule, self.message)?;
+        write!(f, "{}[{}]: {}", self.severity.as_str(), self.rule, self.message)?;
         self.origin.as_ref().map_or(Ok(()), |origin| write!(f, "\n    at {origin}"))
     }
 }
 
-impl LintPolicy {
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let source = self.origin.as_ref().map(|Origin { file, line, .. }| format!("{file}:{line}"));
+        let mut finding = serializer.serialize_struct("Finding", 9)?;
+        finding.serialize_field("rule", self.rule)?;
+        finding.serialize_field("severity", self.severity.as_str())?;
+        finding.serialize_field("tool", &self.tool)?;
+        finding.serialize_field("side", &self.side.map(Side::as_str))?;
+        finding.serialize_field("pointer", &self.pointer)?;
+        finding.serialize_field("message", &self.message)?;
+        finding.serialize_field("hosts", self.hosts)?;
+        finding.serialize_field("source", &source)?;
+        finding.serialize_field("fingerprint", &self.fingerprint())?;
+        finding.end()
+    }
+}
+
+/// Which findings prevent a registry from being built.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Demands {
+    pub(crate) policy: LintPolicy,
+    /// Whether every tool needs an output schema, as under the strict policy.
+    pub(crate) output_schemas: bool,
+}
+
+impl Demands {
     /// The findings that prevent a registry from being built.
     pub(crate) fn problems(self, catalog: &Catalog) -> Vec<RegistrationProblem> {
-        if self == Self::Quiet {
-            return Vec::new();
-        }
+        let findings = match self {
+            Self { policy: LintPolicy::Strict, .. } => catalog.lint(),
+            Self { output_schemas: true, .. } => {
+                let mut findings = Vec::new();
+                for tool in catalog.list_registered_tools() {
+                    output_schema(tool, &mut ToolFindings { tool, findings: &mut findings });
+                }
+                findings
+            }
+            _ => return Vec::new(),
+        };
         let is_error =
             |finding: &Finding| finding.severity == Severity::Error || finding.rule == "missing-output-schema";
         let problem = |Finding { rule, message, origin, .. }: Finding| {
             Some(RegistrationProblem::Lint { rule, message, origin: Box::new(origin?) })
         };
-        catalog.lint().into_iter().filter(is_error).filter_map(problem).collect()
+        findings.into_iter().filter(is_error).filter_map(problem).collect()
     }
 }
-
-/// The rules, for `allow("…")`.
-const RULES: [&str; 26] = [
-    "missing-description",
-    "missing-parameter-description",
-    "missing-effect-hints",
-    "missing-title",
-    "missing-output-schema",
-    "missing-properties",
-    "name-length",
-    "name-characters",
-    "name-form",
-    "dotted-name",
-    "root-union",
-    "schema-size",
-    "schema-references",
-    "null-type",
-    "any-value",
-    "map",
-    "one-of",
-    "tuple",
-    "bytes",
-    "wide-integer-id",
-    "unknown-format",
-    "slow-union",
-    "closed-arguments",
-    "optional-arguments",
-    "unknown-rule",
-    "too-many-tools",
-];
 
 /// The maximum length of a name that leaves room for the prefixes of hosts.
 const GOOD_NAME_LENGTH: usize = 40;
@@ -120,43 +174,31 @@ pub(crate) fn lint(catalog: &Catalog) -> Vec<Finding> {
     let mut findings = Vec::new();
     let listed: Vec<&RegisteredTool> =
         catalog.list_registered_tools().iter().filter(|tool| !tool.is_hidden()).collect();
-    let finding = |rule: &'static str, severity: Severity, message: String| {
-        let (tool, origin) = (String::new(), None);
-        Finding { rule, severity, tool, message, origin }
-    };
     if listed.len() > MAX_TOOLS {
-        let message = format!(
-            "{} tools are listed, and some hosts accept at most {MAX_TOOLS}; serve a `subset`, or hide some",
-            listed.len()
-        );
-        findings.push(finding("too-many-tools", Severity::Warning, message));
+        findings.extend(Draft::new("too-many-tools", format!("{} tools are listed", listed.len())).finish(None));
     }
     for tool in catalog.list_registered_tools() {
         let mut found = ToolFindings { tool, findings: &mut findings };
-        names(tool, catalog.policy(), &mut found);
-        descriptions(tool, &mut found);
-        schemas::lint(tool, &mut found);
-        for rule in tool.definition().allow.iter().filter(|rule| !RULES.contains(&rule.as_ref())) {
-            found.warn(
-                "unknown-rule",
-                format!("allows the lint rule `{rule}`, which does not exist; the rules are {}", RULES.join(", ")),
-            );
+        // Hosts and models do not see hidden tools, but programs can call them.
+        let is_seen = !tool.is_hidden();
+        if is_seen {
+            names(tool, catalog.policy(), &mut found);
+            descriptions(tool, &mut found);
         }
+        output_schema(tool, &mut found);
+        schemas::slow_union(tool, &mut found);
+        if is_seen {
+            schemas::lint(tool, &mut found);
+        }
+        unknown_rules(tool, &mut found);
     }
-    if let Some(tools) = tools_that_break(&listed, "closed-arguments", schemas::is_closed) {
-        let message = format!(
-            "google-genai for Python (up to 3.3) fails to convert `additionalProperties: false`, which is in the input of \
-             {tools}; pass the schema as `parameters_json_schema` there, or set `allow_unknown_arguments`"
-        );
-        findings.push(finding("closed-arguments", Severity::Note, message));
-    }
-    if let Some(tools) = tools_that_break(&listed, "optional-arguments", schemas::has_options) {
-        let message = format!(
-            "openai-agents with `convert_schemas_to_strict` makes optional arguments required and not null, which \
-             concerns {tools}; leave it off there, or give the arguments a default"
-        );
-        findings.push(finding("optional-arguments", Severity::Note, message));
-    }
+    let mut note = |rule, what, breaks: fn(&RegisteredTool) -> bool| {
+        let tools = tools_that_break(&listed, rule, breaks);
+        let draft = tools.map(|tools| Draft::new(rule, format!("{what} the input of {tools}")).at(Side::Input, ""));
+        findings.extend(draft.and_then(|draft| draft.finish(None)));
+    };
+    note("closed-arguments", "unknown members are refused in", schemas::is_closed);
+    note("optional-arguments", "some arguments can be left out of", schemas::has_options);
     findings
 }
 
@@ -166,7 +208,6 @@ fn tools_that_break(
     rule: &'static str,
     breaks: impl Fn(&RegisteredTool) -> bool,
 ) -> Option<String> {
-    debug_assert!(RULES.contains(&rule), "{rule} is not listed");
     let breaks_rule = |tool: &&&RegisteredTool| !tool.allows(rule) && breaks(tool);
     let broken_by: Vec<&str> = listed.iter().filter(breaks_rule).map(|tool| tool.name()).collect();
     if broken_by.is_empty() {
@@ -180,6 +221,89 @@ fn tools_that_break(
     Some(if more == 0 { named } else { format!("{named} and {more} more tools") })
 }
 
+/// A finding in the making. What it does not say is as the table of rules says.
+struct Draft {
+    rule: &'static str,
+    /// What is wrong, without the tool, the reason and what to do.
+    what: String,
+    side: Option<Side>,
+    pointer: String,
+    severity: Severity,
+    hosts: Option<&'static [&'static str]>,
+    why: Option<&'static str>,
+    fix: Option<String>,
+}
+
+impl Draft {
+    fn new(rule: &'static str, what: impl Into<String>) -> Self {
+        let (what, pointer, severity) = (what.into(), String::new(), Severity::Warning);
+        Self { rule, what, side: None, pointer, severity, hosts: None, why: None, fix: None }
+    }
+
+    /// Sets the place, which `what` names.
+    fn at(mut self, side: Side, pointer: impl Into<String>) -> Self {
+        (self.side, self.pointer) = (Some(side), pointer.into());
+        self
+    }
+
+    /// Sets the place, and adds it to `what`.
+    fn within(mut self, side: Side, pointer: impl Into<String>) -> Self {
+        let (name, pointer) = (side.as_str(), pointer.into());
+        self.what = match pointer.as_str() {
+            "" => format!("{} at the root of its {name}", self.what),
+            pointer => format!("{} in its {name} at `{pointer}`", self.what),
+        };
+        self.at(side, pointer)
+    }
+
+    /// Sets the severity, for a rule that has several (default: a warning).
+    fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    /// Sets the hosts that are affected, if they are not those of the rule.
+    fn hosts(mut self, hosts: &'static [&'static str]) -> Self {
+        self.hosts = Some(hosts);
+        self
+    }
+
+    fn why(mut self, why: &'static str) -> Self {
+        self.why = Some(why);
+        self
+    }
+
+    fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    /// The finding on a tool, or on several.
+    fn finish(self, tool: Option<&RegisteredTool>) -> Option<Finding> {
+        let row = rules::find(self.rule);
+        debug_assert!(row.is_some(), "{} is not in the table", self.rule);
+        let row = row?;
+        let severity = match row.level {
+            Level::Always(severity) => severity,
+            Level::Depends(_) => self.severity,
+        };
+        let name = tool.map_or("", RegisteredTool::name);
+        let subject = if name.is_empty() { String::new() } else { format!("`{name}` ") };
+        let why = self.why.unwrap_or(row.why);
+        let message = format!("{subject}{}: {why}; {}", self.what, self.fix.as_deref().unwrap_or(row.fix));
+        Some(Finding {
+            rule: row.id,
+            severity,
+            tool: name.to_owned(),
+            side: self.side,
+            pointer: self.pointer,
+            message,
+            hosts: self.hosts.unwrap_or(row.hosts),
+            origin: tool.map(|tool| tool.origin().clone()),
+        })
+    }
+}
+
 /// Collects the findings on one tool, except those of rules that it is allowed to break.
 struct ToolFindings<'a> {
     tool: &'a RegisteredTool,
@@ -187,83 +311,70 @@ struct ToolFindings<'a> {
 }
 
 impl ToolFindings<'_> {
-    fn add(&mut self, rule: &'static str, severity: Severity, what: impl fmt::Display) {
-        debug_assert!(RULES.contains(&rule), "{rule} is not listed");
-        if !self.tool.allows(rule) {
-            let tool = self.tool.name().to_owned();
-            let (message, origin) = (format!("`{tool}` {what}"), Some(self.tool.origin().clone()));
-            self.findings.push(Finding { rule, severity, tool, message, origin });
+    fn add(&mut self, draft: Draft) {
+        if !self.tool.allows(draft.rule) {
+            self.findings.extend(draft.finish(Some(self.tool)));
         }
-    }
-
-    fn warn(&mut self, rule: &'static str, what: impl fmt::Display) {
-        self.add(rule, Severity::Warning, what);
-    }
-
-    fn error(&mut self, rule: &'static str, what: impl fmt::Display) {
-        self.add(rule, Severity::Error, what);
     }
 }
 
 fn names(tool: &RegisteredTool, policy: NamePolicy, found: &mut ToolFindings<'_>) {
     let wire = tool.wire_name();
     if wire.len() > GOOD_NAME_LENGTH {
-        found.warn(
-            "name-length",
-            format!(
-                "is published as `{wire}`, {} characters; hosts put a prefix before it: use at most {GOOD_NAME_LENGTH}",
-                wire.len()
-            ),
-        );
+        found.add(Draft::new("name-length", format!("is published as `{wire}`, {} characters", wire.len())));
     }
     if wire.contains('.') && policy == NamePolicy::Dotted {
-        found.warn(
-            "dotted-name",
-            "is published with a dot, which Claude Desktop, Cursor and OpenAI refuse; use `NamePolicy::HostSafe`",
-        );
+        found.add(Draft::new("dotted-name", format!("is published as `{wire}`")));
     }
     let starts_well = wire.starts_with(|c: char| c.is_ascii_alphabetic());
     if !starts_well || wire.contains("__") || (wire.contains('-') && policy != NamePolicy::Dotted) {
-        found.warn(
-            "name-characters",
-            format!("is published as `{wire}`; begin with a letter, and use no `-` and no `__`"),
-        );
+        found.add(Draft::new("name-characters", format!("is published as `{wire}`")));
     }
     if !tool.tool_name().is_strict() {
-        found.error("name-form", "is not of the form `module.tool` in lower case; rename it");
+        found.add(Draft::new("name-form", "has a name of another form than `module.tool`"));
     }
 }
 
 fn descriptions(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
+    let entry = tool.definition().entry();
+    // A tool that is created at run time has no attribute, no doc comments and no return type.
+    let at_run_time = |draft: Draft, fix: &str| if entry.is_none() { draft.fix(fix) } else { draft };
     if tool.description().trim().is_empty() {
-        found.error("missing-description", "has no description, so a model cannot choose it; write a doc comment");
+        found.add(at_run_time(Draft::new("missing-description", "has no description"), "set `description`"));
     }
     if tool.title().is_none() {
-        found.warn("missing-title", "has no `title`, which some hosts ask for; add one");
+        found.add(at_run_time(Draft::new("missing-title", "has no `title`"), "set `title`"));
     }
     let Hints { read_only, destructive, .. } = tool.hints();
     if read_only.is_none() && destructive.is_none() {
-        found
-            .warn("missing-effect-hints", "does not say whether it changes anything; add `read_only` or `destructive`");
-    }
-    if tool.output_schema().is_none() {
-        found.warn(
-            "missing-output-schema",
-            "has no output schema; return a type with `JsonSchema`, or `allow(\"missing-output-schema\")`",
-        );
+        let draft = Draft::new("missing-effect-hints", "does not say whether it changes anything");
+        found.add(at_run_time(draft, "set `read_only` or `destructive` in `hints`"));
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::RULES;
+fn output_schema(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
+    if tool.output_schema().is_none() {
+        let draft = Draft::new("missing-output-schema", "has no output schema").at(Side::Output, "");
+        found.add(match tool.definition().entry() {
+            None => draft.fix("set `output_schema`, or `allow` this if the tool returns no data"),
+            Some(entry) if entry.returns_data() => {
+                draft.fix("return a type with `JsonSchema` instead of `Json` or `ToolResult`, or write `output_schema`")
+            }
+            Some(_) => draft
+                .severity(Severity::Note)
+                .why("it returns content or nothing, which no schema describes")
+                .fix("`allow` this if it is intended"),
+        });
+    }
+}
 
-    #[test]
-    fn every_rule_is_documented_once() {
-        let document = include_str!("rules.md");
-        for rule in RULES {
-            assert_eq!(document.matches(&format!("| `{rule}` |")).count(), 1, "{rule}");
-        }
-        assert_eq!(document.lines().filter(|line| line.starts_with("| `")).count(), RULES.len());
+fn unknown_rules(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
+    let allowed = tool.definition().allow.iter().map(AsRef::<str>::as_ref);
+    let unknown: Vec<String> =
+        allowed.filter(|rule| rules::find(rule).is_none()).map(|rule| format!("`{rule}`")).collect();
+    if !unknown.is_empty() {
+        let known: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+        let draft = Draft::new("unknown-rule", format!("allows {}", unknown.join(", ")));
+        found.add(draft.fix(format!("the rules are {}", known.join(", "))));
     }
 }

@@ -2,51 +2,47 @@
 
 use std::collections::HashSet;
 
+use mcp_core::support::faults::escaped;
 use serde_json::Value;
 
-use super::{Severity, ToolFindings};
+use super::{Draft, Severity, Side, ToolFindings};
 use crate::catalog::tool::RegisteredTool;
 use crate::validate::{self, FORMATS};
 
 /// The maximum size of a schema that leaves enough room for the conversation.
 const GOOD_SCHEMA_SIZE: usize = 8 * 1024;
 
+/// The hosts that do not follow `$ref`. Those that only fail at recursive types are not among them.
+const FOLLOW_NO_REFERENCES: [&str; 4] = ["claude-desktop", "copilot", "cursor", "gemini"];
+
 /// The keywords that restrict the type of a value.
 const KINDS: [&str; 9] = ["type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "not", "properties"];
 
-pub(super) fn lint(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
+pub(super) fn lint<'a>(tool: &'a RegisteredTool, found: &'a mut ToolFindings<'_>) {
     let schema = tool.input_schema();
     roots(schema, found);
-    if let Some(name) = validate::slow_type(tool) {
-        found.warn(
-            "slow-union",
-            format!(
-                "takes the untagged enum `{name}`, which contains itself: each level of nesting multiplies the time to read \
-                 it, and calls wait for each other; give the enum a tag"
-            ),
-        );
-    }
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         if property.get("description").is_none() {
-            found.warn(
-                "missing-parameter-description",
-                format!("does not say what `{name}` is; write a doc comment on the parameter"),
-            );
+            let draft = Draft::new("missing-parameter-description", "has a parameter without a description");
+            let draft = draft.within(Side::Input, format!("/properties/{}", escaped(name)));
+            let is_written = tool.definition().entry().is_none_or(|entry| entry.input_schema.is_some());
+            found.add(if is_written { draft.fix("write `description` in its schema") } else { draft });
         }
     }
-    let mut findings = PartFindings { side: "input", findings: Vec::new() };
-    for part in parts(schema) {
+    let mut findings = PartFindings { side: Side::Input, seen: Vec::new(), found };
+    for part in &parts(schema) {
         input_part(part, &mut findings);
         any_part(part, &mut findings);
     }
-    findings.side = "output";
+    findings.side = Side::Output;
     for part in tool.output_schema().into_iter().flat_map(|schema| parts(schema)) {
-        any_part(part, &mut findings);
+        any_part(&part, &mut findings);
     }
-    for PartFinding { rule, severity, before, name, sides, after } in findings.findings {
-        let place =
-            if name.is_empty() { format!("the root of its {sides}") } else { format!("`{name}` of its {sides}") };
-        found.add(rule, severity, format!("{before} {place}{after}"));
+}
+
+pub(super) fn slow_union(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
+    if let Some(name) = validate::slow_type(tool) {
+        found.add(Draft::new("slow-union", format!("takes the untagged enum `{name}`, which contains itself")));
     }
 }
 
@@ -54,70 +50,56 @@ pub(super) fn lint(tool: &RegisteredTool, found: &mut ToolFindings<'_>) {
 fn roots(schema: &Value, found: &mut ToolFindings<'_>) {
     let size = schema.to_string().len();
     if size > GOOD_SCHEMA_SIZE {
-        found.warn(
-            "schema-size",
-            format!("has an input schema of {size} bytes, which takes tokens in every conversation; make it smaller"),
-        );
+        let draft = Draft::new("schema-size", format!("has an input schema of {size} bytes"));
+        found.add(draft.at(Side::Input, ""));
     }
     if let Some(key) = ["oneOf", "anyOf", "allOf"].into_iter().find(|key| schema.get(key).is_some()) {
-        found.error(
-            "root-union",
-            format!(
-                "has `{key}` at the root of its input schema, which Anthropic and OpenAI refuse; put the enum into a field"
-            ),
-        );
+        found.add(Draft::new("root-union", format!("has `{key}`")).within(Side::Input, ""));
     }
+    let definitions = ["/$defs", "/definitions"].into_iter().find(|pointer| schema.pointer(pointer).is_some());
     if let Some(name) = validate::recursive_type(schema) {
-        found.error(
-            "schema-references",
-            format!(
-                "has an input schema in which `{name}` contains itself: llama-index and mcp-use for Python lose all tools of \
-                 the server, and OpenAI's strict mode is off; use a type for each level, or a flat list that refers by id"
-            ),
-        );
-    } else if ["$defs", "definitions"].iter().any(|key| schema.get(key).is_some()) {
-        found.warn(
-            "schema-references",
-            "has an input schema with `$ref`, which several hosts do not follow; make the types smaller",
-        );
+        let pointer = format!("{}/{}", definitions.unwrap_or_default(), escaped(&name));
+        let pointer = if schema.pointer(&pointer).is_some() { pointer } else { String::new() };
+        let draft = Draft::new("schema-references", format!("has the type `{name}`, which contains itself,"));
+        found.add(draft.within(Side::Input, pointer).severity(Severity::Error));
+    } else if let Some(pointer) = definitions {
+        let draft = Draft::new("schema-references", "has types to refer to").within(Side::Input, pointer);
+        let draft = draft.why("several hosts do not follow `$ref`").hosts(&FOLLOW_NO_REFERENCES);
+        found.add(draft.fix("make the types smaller, or write them where they are used"));
     }
     if schema.get("properties").is_none() {
-        found.warn(
-            "missing-properties",
-            "has an input schema without `properties`, which some hosts refuse; write `\"properties\": {}`",
-        );
+        found.add(Draft::new("missing-properties", "has no `properties`").within(Side::Input, ""));
     }
 }
 
-/// A finding on a value. If the value is in both the input and the output, it is reported once.
-struct PartFinding<'a> {
+/// Collects the findings on the parts of schemas. What one value, or one type that is written out several times, breaks in
+/// several parts is reported for the first of them.
+struct PartFindings<'a, 'b> {
+    side: Side,
+    seen: Vec<Seen<'a>>,
+    found: &'a mut ToolFindings<'b>,
+}
+
+/// A part that breaks a rule, and how.
+struct Seen<'a> {
     rule: &'static str,
-    severity: Severity,
-    before: String,
-    name: &'a str,
-    /// `input`, `output`, or `input and output`.
-    sides: String,
-    after: &'static str,
+    what: String,
+    side: Side,
+    part: Part<'a>,
 }
 
-struct PartFindings<'a> {
-    /// The current side: `input`, then `output`.
-    side: &'static str,
-    findings: Vec<PartFinding<'a>>,
-}
-
-impl<'a> PartFindings<'a> {
-    fn warn(&mut self, rule: &'static str, before: impl Into<String>, part: Part<'a>, after: &'static str) {
-        self.add(rule, Severity::Warning, before.into(), part, after);
-    }
-
-    fn add(&mut self, rule: &'static str, severity: Severity, before: String, part: Part<'a>, after: &'static str) {
-        let (side, name) = (self.side, part.name);
-        let same = |seen: &&mut PartFinding<'_>| seen.rule == rule && seen.name == name && seen.before == before;
-        match self.findings.iter_mut().find(same) {
-            Some(seen) if seen.sides.ends_with(side) => {}
-            Some(seen) => seen.sides = format!("{} and {side}", seen.sides),
-            None => self.findings.push(PartFinding { rule, severity, before, name, sides: side.to_owned(), after }),
+impl<'a> PartFindings<'a, '_> {
+    fn add(&mut self, part: &Part<'a>, draft: Draft) {
+        let (rule, side) = (draft.rule, self.side);
+        let is_same = |Seen { what, part: seen, .. }: &Seen<'_>| {
+            let is_same_value = seen.value() == part.value();
+            let is_same_type = (seen.name, seen.schema) == (part.name, part.schema);
+            seen.pointer == part.pointer || (*what == draft.what && (is_same_value || is_same_type))
+        };
+        let is_known = self.seen.iter().any(|seen| (seen.rule, seen.side) == (rule, side) && is_same(seen));
+        self.seen.push(Seen { rule, what: draft.what.clone(), side, part: part.clone() });
+        if !is_known {
+            self.found.add(draft.within(side, &part.pointer));
         }
     }
 }
@@ -127,73 +109,49 @@ fn is_kind(schema: &Value, kind: &str) -> bool {
 }
 
 /// The rules for schemas in the input.
-fn input_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
-    let Part { schema, .. } = part;
-    let mut warn = |rule, before: &str, after| found.warn(rule, before, part, after);
+fn input_part<'a>(part: &Part<'a>, found: &mut PartFindings<'a, '_>) {
+    let schema = part.schema;
     if is_nullable(schema) {
-        warn("null-type", "takes null in", ", which Gemini refuses; leave it out of `required` instead");
+        found.add(part, Draft::new("null-type", "takes null"));
     }
     let is_value = matches!(part.place, Place::Property | Place::Part);
     if is_value && ["oneOf", "const"].iter().any(|key| schema.get(key).is_some()) {
-        let after = ", which converters for Gemini drop; write `anyOf`, and an `enum` of one value";
-        warn("one-of", "has `oneOf` or `const` in", after);
+        found.add(part, Draft::new("one-of", "has `oneOf` or `const`"));
     }
     let is_open = |key: &str| schema.get(key).is_some_and(|more| *more != Value::Bool(false));
     if is_value && (is_open("additionalProperties") || is_open("patternProperties")) {
-        let after = ", for which OpenAI's strict mode is off; use a list of structs with a key, if you need it";
-        warn("map", "takes a map in", after);
+        found.add(part, Draft::new("map", "takes a map"));
     }
-    if KINDS.iter().any(|key| schema.get(key).is_some()) {
-        return;
-    }
-    match part.place {
-        Place::Property => {
-            let after = ": autogen loses all tools of the server, Anthropic's `transform_schema` fails, Gemini and \
-                         smolagents treat it as a string; use a more specific type, or `allow(\"any-value\")` if any \
-                         JSON is meant";
-            found.add("any-value", Severity::Error, "takes any JSON in".to_owned(), part, after);
-        }
-        Place::Part => {
-            let after = ", which Anthropic's `transform_schema` refuses and Gemini treats as a string; use a more \
-                         specific type";
-            warn("any-value", "takes any JSON within", after);
-        }
-        Place::Root | Place::Restriction => {}
+    if is_value && !KINDS.iter().any(|key| schema.get(key).is_some()) {
+        let severity = if part.place == Place::Property { Severity::Error } else { Severity::Warning };
+        found.add(part, Draft::new("any-value", "takes any JSON").severity(severity));
     }
 }
 
 /// The rules for schemas in the input and in the output.
-fn any_part<'a>(part: Part<'a>, found: &mut PartFindings<'a>) {
-    let Part { name, schema, .. } = part;
+fn any_part<'a>(part: &Part<'a>, found: &mut PartFindings<'a, '_>) {
+    let Part { name, schema, .. } = *part;
     if schema.get("prefixItems").is_some() {
-        let after = match found.side {
-            "input" => ": Gemini gets a list without items, and OpenAI's strict mode refuses it; use a struct",
-            _ => ", which few clients understand; use a struct",
-        };
-        found.warn("tuple", "has a tuple in", part, after);
+        let draft = Draft::new("tuple", "has a tuple");
+        let is_input = found.side == Side::Input;
+        // No converter reads what a tool returns.
+        found.add(part, if is_input { draft } else { draft.why("few clients understand it").hosts(&[]) });
     }
     let bound = |schema: &Value, key: &str, value: i64| schema.get(key).is_some_and(|bound| *bound == value);
     let is_byte =
         |items: &Value| is_kind(items, "integer") && bound(items, "minimum", 0) && bound(items, "maximum", 255);
     if is_kind(schema, "array") && schema.get("items").is_some_and(is_byte) {
-        found.warn(
-            "bytes",
-            "has a list of bytes in",
-            part,
-            ", which takes a model many tokens; use base64 in a string",
-        );
+        found.add(part, Draft::new("bytes", "has a list of bytes"));
     }
     let is_known = |format: &str| FORMATS.iter().any(|known| known.name == format);
     if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !is_known(format)) {
-        let before = format!("uses the format `{format}` in");
-        found.warn("unknown-format", before, part, ", which JSON Schema does not define; use `pattern`");
+        found.add(part, Draft::new("unknown-format", format!("uses the format `{format}`")));
     }
     let lower = name.to_ascii_lowercase();
     let is_id =
         lower == "id" || name.ends_with("_id") || name.ends_with("Id") || lower == "ids" || name.ends_with("_ids");
     if is_id && is_kind(schema, "integer") && schema.get("maximum").is_none() {
-        let after = ", of which clients in TypeScript lose digits beyond 2^53; use a string";
-        found.warn("wide-integer-id", "has the 64-bit integer", part, after);
+        found.add(part, Draft::new("wide-integer-id", "has a 64-bit integer as ID"));
     }
 }
 
@@ -229,7 +187,7 @@ fn values(tool: &RegisteredTool) -> impl Iterator<Item = Part<'_>> {
 }
 
 /// The position of a schema in its parent.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Root,
     /// A named member of an object.
@@ -240,61 +198,88 @@ enum Place {
     Restriction,
 }
 
-/// A schema within a schema, with the name of its value.
-#[derive(Clone, Copy)]
+/// A schema within a schema.
+#[derive(Clone)]
 struct Part<'a> {
+    /// The name of its value.
     name: &'a str,
     schema: &'a Value,
     place: Place,
+    pointer: String,
+    /// Where the pointer to the value ends: the named member or the definition that the schema is a part of.
+    value_end: usize,
 }
 
-/// Every schema within a schema. The target of a `$ref` is visited once, at its first use.
+impl Part<'_> {
+    /// The pointer to the value.
+    fn value(&self) -> &str {
+        &self.pointer[..self.value_end]
+    }
+}
+
+/// Every schema within a schema. The target of a `$ref` is visited for each name of its value.
 fn parts(schema: &Value) -> Vec<Part<'_>> {
-    let mut walk = Walk { document: schema, followed: HashSet::new(), parts: Vec::new() };
-    walk.add(Part { name: "", schema, place: Place::Root });
+    let mut walk = Walk { document: schema, visited: HashSet::new(), parts: Vec::new() };
+    walk.add(&Part { name: "", schema, place: Place::Root, pointer: String::new(), value_end: 0 });
     walk.parts
 }
 
 struct Walk<'a> {
     document: &'a Value,
-    followed: HashSet<&'a str>,
+    visited: HashSet<(String, &'a str, Place)>,
     parts: Vec<Part<'a>>,
 }
 
 impl<'a> Walk<'a> {
-    fn add(&mut self, part: Part<'a>) {
-        let Part { name, schema, place } = part;
-        let Value::Object(object) = schema else { return };
-        self.parts.push(part);
+    fn add(&mut self, part: &Part<'a>) {
+        let (name, place) = (part.name, part.place);
+        let Value::Object(object) = part.schema else { return };
+        if !self.visited.insert((part.pointer.clone(), name, place)) {
+            return;
+        }
+        self.parts.push(part.clone());
         let has_kind = object.contains_key("type") || place == Place::Restriction;
         for (key, inner) in object {
-            match (key.as_str(), inner) {
+            let place = match (key.as_str(), inner) {
                 ("$ref", Value::String(reference)) => {
-                    let target = reference.strip_prefix('#').and_then(|pointer| self.document.pointer(pointer));
-                    let target = target.filter(|_| self.followed.insert(reference));
-                    self.add_all(target, place, name);
+                    let pointer = reference.strip_prefix('#');
+                    let target = pointer.and_then(|pointer| Some((pointer, self.document.pointer(pointer)?)));
+                    if let Some((pointer, schema)) = target {
+                        let (pointer, value_end) = (pointer.to_owned(), pointer.len());
+                        self.add(&Part { name, schema, place, pointer, value_end });
+                    }
+                    continue;
                 }
                 ("properties", Value::Object(named)) => {
                     let place = if place == Place::Restriction { place } else { Place::Property };
-                    named.iter().for_each(|(name, schema)| self.add(Part { name, schema, place }));
+                    for (name, schema) in named {
+                        let pointer = format!("{}/properties/{}", part.pointer, escaped(name));
+                        let value_end = pointer.len();
+                        self.add(&Part { name, schema, place, pointer, value_end });
+                    }
+                    continue;
                 }
-                ("patternProperties", Value::Object(named)) => self.add_all(named.values(), Place::Part, name),
-                ("items" | "additionalProperties", schema) => self.add_all([schema], Place::Part, name),
-                ("not" | "if" | "then" | "else" | "contains", schema) => {
-                    self.add_all([schema], Place::Restriction, name);
-                }
-                ("prefixItems", Value::Array(all)) => self.add_all(all, Place::Part, name),
-                ("oneOf" | "anyOf" | "allOf", Value::Array(all)) => {
-                    let place = if has_kind || key == "allOf" { Place::Restriction } else { Place::Part };
-                    self.add_all(all, place, name);
-                }
-                _ => {}
-            }
+                ("patternProperties" | "items" | "additionalProperties" | "prefixItems", _) => Place::Part,
+                ("oneOf" | "anyOf", _) if !has_kind => Place::Part,
+                ("oneOf" | "anyOf" | "allOf" | "not" | "if" | "then" | "else" | "contains", _) => Place::Restriction,
+                _ => continue,
+            };
+            self.add_all(part, key, inner, place);
         }
     }
 
-    /// Adds several schemas of one value, all in the same position.
-    fn add_all(&mut self, schemas: impl IntoIterator<Item = &'a Value>, place: Place, name: &'a str) {
-        schemas.into_iter().for_each(|schema| self.add(Part { name, schema, place }));
+    /// Adds the schemas of a keyword: one, a list, or an object of patterns.
+    fn add_all(&mut self, part: &Part<'a>, key: &str, schemas: &'a Value, place: Place) {
+        let pointer = format!("{}/{key}", part.pointer);
+        let mut add = |pointer, schema| self.add(&Part { schema, place, pointer, ..part.clone() });
+        match schemas {
+            Value::Array(all) => {
+                (0..).zip(all).for_each(|(index, schema)| add(format!("{pointer}/{index}"), schema));
+            }
+            Value::Object(named) if key == "patternProperties" => {
+                named.iter().for_each(|(pattern, schema)| add(format!("{pointer}/{}", escaped(pattern)), schema));
+            }
+            schema => add(pointer, schema),
+        }
     }
 }

@@ -4,11 +4,14 @@
 //! (see [`Run::expand`]). Which alternative is chosen is decided before the value is read: by its type, by its members, and
 //! otherwise by trial (see `union.rs`).
 
+mod array;
+mod object;
 mod plan;
 mod report;
+mod scalar;
 mod scan;
 mod union;
-mod words;
+pub(super) mod words;
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
@@ -19,6 +22,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use self::plan::{Const, ObjectPlan, Plan};
 use self::report::{Found, Report, Step};
+use self::scalar::fits_quickly;
 use self::scan::{Malformed, Scanner, Text};
 use super::Faults;
 use super::pattern::Pattern;
@@ -126,7 +130,7 @@ impl Schema {
 }
 
 /// Whether a value may fit a schema because of a null that stands for an absent member.
-fn depends_on_absence(node: &Node) -> bool {
+pub(super) fn depends_on_absence(node: &Node) -> bool {
     let is_composite = |value: &Value| value.is_array() || value.is_object();
     !node.not.is_empty()
         || !node.conditions.is_empty()
@@ -207,7 +211,7 @@ struct Run<'a> {
     /// What is wrong with values as a whole, reported once they are read: what was expected, or that nothing was.
     pending: Vec<Option<String>>,
     steps: Vec<Step>,
-    /// How many bytes can be scanned again.
+    /// How many bytes can be scanned again, and how many schemas applied because of others.
     budget: usize,
     report: Report<'a>,
     /// What an alternative lacks, in [`Mode::Explain`], and the steps to the value.
@@ -295,6 +299,8 @@ impl<'a> Run<'a> {
     }
 
     fn apply(&mut self, id: NodeId, tracks: bool) -> Result<(), Stop> {
+        // One schema can apply many times: twice as often at each level, if each refers to the next one twice.
+        self.budget = self.budget.checked_sub(1).ok_or(Stop::Budget)?;
         let schema = self.schema;
         let node = &schema.model[id];
         for inner in node.reference.iter().chain(&node.all_of) {
@@ -310,7 +316,7 @@ impl<'a> Run<'a> {
             if self.judge(*not, Leniency::Strict)? && self.wants_fault()? {
                 let excluded = words::of_node(&schema.model, *not);
                 self.pending.push(Some(match excluded.as_str() {
-                    "what its schema says" => "other than what its schema rules out".to_owned(),
+                    words::UNSPECIFIC => "other than what its schema rules out".to_owned(),
                     excluded => format!("other than {excluded}"),
                 }));
             }
@@ -454,13 +460,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn literal(&mut self, first: usize, literal: &'static str, kind: Types) -> Result<(), Stop> {
-        let start = self.scan.pos;
-        self.scan.literal(literal)?;
-        self.restrict(first, kind)?;
-        self.enumerated(first, start, |value| matches!(value, Const::Literal(known) if *known == literal))
-    }
-
     /// Reports that the value is none of the only ones that fit.
     fn enumerated(&mut self, first: usize, start: usize, is_equal: impl Fn(&Const) -> bool) -> Result<(), Stop> {
         for index in first..self.active.len() {
@@ -474,199 +473,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn string(&mut self, first: usize) -> Result<(), Stop> {
-        let text = self.scan.string()?;
-        self.restrict(first, Types::STRING)?;
-        for index in first..self.active.len() {
-            let node = self.active[index].node;
-            if self.plan(node).has_string_rules {
-                self.string_rules(node, text)?;
-            }
-        }
-        if self.has_values(first) {
-            let decoded = text.decoded();
-            self.enumerated(first, text.start, |value| matches!(value, Const::Text(known) if *known == decoded))?;
-        }
-        Ok(())
-    }
-
     fn has_values(&self, first: usize) -> bool {
         self.active[first..].iter().any(|active| self.plan(active.node).values.is_some())
-    }
-
-    fn string_rules(&mut self, id: NodeId, text: Text<'a>) -> Result<(), Stop> {
-        let schema = self.schema;
-        let rules = &schema.model[id].string;
-        let (decoded, start) = (text.decoded(), text.start);
-        if rules.min_length > 0 || rules.max_length.is_some() {
-            let length = u64::try_from(decoded.chars().count()).unwrap_or(u64::MAX);
-            let of = |min, max| format!("a text{}", words::of_count(min, max, "character"));
-            if length < rules.min_length {
-                self.wrong(start, || of(rules.min_length, None))?;
-            }
-            if rules.max_length.is_some_and(|max| length > max) {
-                self.wrong(start, || of(0, rules.max_length))?;
-            }
-        }
-        for pattern in &rules.patterns {
-            if !schema.patterns[pattern.index()].is_match(&decoded) {
-                self.wrong(start, || mcp_core::support::faults::matching(schema.model.pattern(*pattern)))?;
-            }
-        }
-        if let Some(format) = self.plan(id).format.filter(|format| !(format.accepts)(&decoded)) {
-            self.wrong(start, || words::of_format(format.name))?;
-        }
-        Ok(())
-    }
-
-    fn number(&mut self, first: usize) -> Result<(), Stop> {
-        let start = self.scan.pos;
-        let (text, is_plain) = self.scan.number()?;
-        if is_plain && self.active[first..].iter().all(|active| fits_quickly(self.plan(active.node), text)) {
-            return Ok(());
-        }
-        let Some(digits) = Digits::parse(text.as_bytes()) else { return Ok(self.scan.error("a number")?) };
-        let is_integer = digits.is_integer();
-        self.restrict(first, if is_integer { Types::INTEGER } else { Types::FRACTION })?;
-        for index in first..self.active.len() {
-            let node = self.active[index].node;
-            if self.plan(node).has_number_rules {
-                self.number_rules(node, start, &digits)?;
-            }
-        }
-        self.enumerated(first, start, |value| matches!(value, Const::Number(known) if digits == *known))?;
-        let is_for_integers = |active: &Active| !self.plan(active.node).types.contains(Types::FRACTION);
-        if is_integer && !is_plain && self.active[first..].iter().any(is_for_integers) {
-            match self.leniency {
-                Leniency::Exact => return Err(Stop::Unfit),
-                Leniency::Strict => {}
-                Leniency::Lenient => {
-                    if let Some(integer) = digits.as_plain_integer(text) {
-                        self.edit(start, self.scan.pos, &integer);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn number_rules(&mut self, id: NodeId, start: usize, digits: &Digits<'_>) -> Result<(), Stop> {
-        let schema = self.schema;
-        let rules = &schema.model[id].number;
-        for (limit, is_min) in [(rules.min, true), (rules.max, false)] {
-            let Some(limit) = limit else { continue };
-            let order = digits.compare(limit.value);
-            let order = if is_min { order } else { order.reverse() };
-            if order.is_lt() || (limit.exclusive && order.is_eq()) {
-                self.wrong(start, || format!("a number {}", words::of_limit(limit, is_min)))?;
-            }
-        }
-        for of in &rules.multiple_of {
-            if !digits.is_multiple_of(*of) {
-                self.wrong(start, || format!("a multiple of {of}"))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn array(&mut self, first: usize) -> Result<(), Stop> {
-        let schema = self.schema;
-        self.restrict(first, Types::ARRAY)?;
-        let (start, last) = (self.scan.pos, self.active.len());
-        let (hashes, bits) = (self.hashes.len(), self.bits.len());
-        let rules = |active: &Active| schema.model[active.node].array.as_ref();
-        let (mut has_rules, mut is_unique, mut repeats) = (false, false, false);
-        for active in &mut self.active[first..last] {
-            let Some(array) = rules(active) else { continue };
-            (has_rules, is_unique) = (true, is_unique || array.unique);
-            active.bits = self.bits.len();
-            self.bits.resize(self.bits.len() + array.contains.len(), 0);
-        }
-        if !has_rules && self.mode != Mode::Report {
-            self.scan.skip()?;
-            return self.enumerated_again(first, start);
-        }
-        // Of one schema that has no more to say about an item.
-        let simple_items = match &self.active[first..last] {
-            [active] => self.plan(active.node).simple_items,
-            _ => None,
-        };
-        let mut count = 0;
-        let mut has_more = self.scan.enter(b']')?;
-        while has_more {
-            if let Some(items) = simple_items {
-                if self.leaf(items)? {
-                    count += 1;
-                    has_more = self.scan.next_part(b']')?;
-                    continue;
-                }
-            }
-            self.steps.push(Step::Index(count));
-            let (child, pending) = (self.active.len(), self.pending.len());
-            for index in first..last {
-                let active = self.active[index];
-                let Some(array) = rules(&active) else { continue };
-                match simple_items.or_else(|| array.prefix.get(count).copied()).or(array.items) {
-                    // Reported with the list.
-                    Some(items) if self.plan(items).is_never && count >= array.prefix.len() => {}
-                    Some(items) => self.expand(items, false)?,
-                    None => {}
-                }
-                for (counter, contains) in (active.bits..).zip(&array.contains) {
-                    self.bits[counter] += u64::from(self.judge(contains.schema, Leniency::Strict)?);
-                }
-            }
-            let hash = if is_unique && !repeats { self.hash_again()? } else { 0 };
-            self.value(child, pending)?;
-            if is_unique && !repeats {
-                self.hashes.push(hash);
-                repeats = is_milestone(self.hashes.len() - hashes) && self.repeated_hash(hashes).is_some();
-            }
-            self.steps.pop();
-            count += 1;
-            has_more = self.scan.next_part(b']')?;
-        }
-        if has_rules {
-            repeats |= is_unique && self.repeated_hash(hashes).is_some();
-            self.array_rules(first, start, u64::try_from(count).unwrap_or(u64::MAX), repeats)?;
-            self.hashes.truncate(hashes);
-            self.bits.truncate(bits);
-        }
-        self.enumerated_again(first, start)
-    }
-
-    fn array_rules(&mut self, first: usize, start: usize, count: u64, repeats: bool) -> Result<(), Stop> {
-        let schema = self.schema;
-        let of = |min, max| format!("a list{}", words::of_count(min, max, "item"));
-        for index in first..self.active.len() {
-            let Active { node, bits, .. } = self.active[index];
-            let Some(array) = &schema.model[node].array else { continue };
-            let max = self.plan(node).max_items;
-            if count < array.min_items {
-                self.wrong(start, || of(array.min_items, None))?;
-            }
-            if max.is_some_and(|max| count > max) {
-                self.wrong(start, || of(0, max))?;
-            }
-            if array.unique && repeats {
-                self.wrong(start, || "a list without the same item twice".to_owned())?;
-            }
-            for (counter, contains) in (bits..).zip(&array.contains) {
-                let found = self.bits[counter];
-                let what = || words::of_node(&schema.model, contains.schema);
-                if found < contains.min {
-                    let least = contains.min;
-                    self.wrong(start, || match least {
-                        1 => format!("a list with an item that is {}", what()),
-                        least => format!("a list with at least {least} items that are each {}", what()),
-                    })?;
-                } else if contains.max.is_some_and(|max| found > max) {
-                    let most = contains.max.unwrap_or_default();
-                    self.wrong(start, || format!("a list with at most {most} items that are each {}", what()))?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Compares a list or an object with the only values that fit.
@@ -678,250 +486,6 @@ impl<'a> Run<'a> {
         let hash = self.hash_again()?;
         self.scan.pos = end;
         self.enumerated(first, start, |value| matches!(value, Const::Hash(known) if *known == hash))
-    }
-
-    fn object(&mut self, first: usize) -> Result<(), Stop> {
-        let schema = self.schema;
-        self.restrict(first, Types::OBJECT)?;
-        let (start, last, bits) = (self.scan.pos, self.active.len(), self.bits.len());
-        let mut object =
-            Object { first, last, start, depth: self.scan.depth, hashes: self.hashes.len(), ..Object::default() };
-        for active in &mut self.active[first..last] {
-            let plan = &schema.plans[active.node.index()];
-            let Some(rules) = &plan.object else { continue };
-            object.has_rules = true;
-            object.tracks |= plan.tracks;
-            (active.bits, active.next) = (self.bits.len(), 0);
-            self.bits.resize(self.bits.len() + 2 * rules.required.len(), 0);
-        }
-        if !object.has_rules && self.mode != Mode::Report {
-            self.scan.skip()?;
-            return self.enumerated_again(first, start);
-        }
-        let mut has_more = self.scan.enter(b'}')?;
-        while has_more {
-            self.member(&mut object)?;
-            has_more = self.scan.next_part(b'}')?;
-        }
-        if let Some((from, to)) = object.dropped {
-            self.edit(from, to, "");
-        }
-        if self.hashes.len() > object.hashes + 1 {
-            self.repeated_key(&mut object)?;
-        }
-        self.hashes.truncate(object.hashes);
-        if object.has_rules {
-            self.object_rules(&object, start)?;
-            self.bits.truncate(bits);
-        }
-        self.enumerated_again(first, start)
-    }
-
-    fn member(&mut self, object: &mut Object) -> Result<(), Stop> {
-        let schema = self.schema;
-        let Object { first, last, .. } = *object;
-        let begin = self.scan.pos;
-        if let Some((from, _)) = object.dropped.take() {
-            self.edit(from, begin, "");
-        }
-        let key = self.scan.key()?;
-        let decoded = key.escaped.then(|| key.decoded());
-        let name = decoded.as_deref().unwrap_or(key.raw);
-        let mut step = Step::Key(key.start);
-        let (mut is_named, mut is_absent, mut is_duplicate) = (false, false, false);
-        for index in first..last {
-            let active = &mut self.active[index];
-            let Some(rules) = &schema.plans[active.node.index()].object else { continue };
-            active.slot = NO_SLOT;
-            let Some(slot) = rules.slot(name, active.next) else { continue };
-            (active.slot, active.next) = (slot, slot + 1);
-            if !is_named && (slot as usize) < rules.absent_if_null.len() {
-                step = Step::Property(active.node, slot);
-            }
-            let (word, bit) = (active.bits + slot as usize / 64, 1 << (slot % 64));
-            is_duplicate |= self.bits[word] & bit != 0;
-            self.bits[word] |= bit;
-            is_named = true;
-            is_absent |= self.is_absent(rules, slot);
-            let is_only = last - first == 1 && !rules.has_unknown_rules && !object.tracks;
-            let target = rules.targets.get(slot as usize).filter(|_| is_only && !is_absent && !is_duplicate);
-            if let Some(target) = target {
-                if self.leaf(*target)? {
-                    object.count += 1;
-                    object.kept = Some(self.scan.pos);
-                    return Ok(());
-                }
-            }
-        }
-        if is_duplicate && self.mode == Mode::Report && self.wants_fault()? {
-            let name = step.name(schema).unwrap_or(name).to_owned();
-            self.add(begin, Found::Duplicate(&name))?;
-        }
-        if !is_named && self.mode == Mode::Report && !object.repeats {
-            self.hashes.push(schema.hash(name));
-            // Early, so that the same key many times takes no memory.
-            if is_milestone(self.hashes.len() - object.hashes) {
-                self.repeated_key(object)?;
-            }
-        }
-        self.steps.push(step);
-        if is_absent {
-            self.scan.literal("null")?;
-            for Active { node, slot, bits, .. } in &self.active[first..last] {
-                let rules = schema.plans[node.index()].object.as_ref().filter(|_| *slot != NO_SLOT);
-                let Some(rules) = rules else { continue };
-                self.bits[bits + rules.required.len() + *slot as usize / 64] |= 1 << (slot % 64);
-            }
-            match object.kept {
-                None => object.dropped = Some((begin, self.scan.pos)),
-                Some(end) => {
-                    self.edit(end, self.scan.pos, "");
-                    object.kept = Some(self.scan.pos);
-                }
-            }
-            self.steps.pop();
-            return Ok(());
-        }
-        object.count += 1;
-        let (child, pending) = (self.active.len(), self.pending.len());
-        for index in first..last {
-            self.member_schemas(object, index, name, key)?;
-        }
-        if object.tracks {
-            self.unevaluated(object, name)?;
-        }
-        self.value(child, pending)?;
-        self.steps.pop();
-        object.kept = Some(self.scan.pos);
-        Ok(())
-    }
-
-    /// Adds the schemas of a member by one schema of its object.
-    #[inline]
-    fn member_schemas(&mut self, object: &mut Object, index: usize, name: &str, key: Text<'a>) -> Result<(), Stop> {
-        let schema = self.schema;
-        let Active { node, slot, .. } = self.active[index];
-        let (Some(plan), Some(rules)) = (&self.plan(node).object, &schema.model[node].object) else { return Ok(()) };
-        let target = plan.targets.get(slot as usize);
-        if let Some(target) = target {
-            self.expand(*target, false)?;
-        }
-        let mut covers = target.is_some();
-        if plan.has_unknown_rules {
-            for (pattern, inner) in &rules.pattern_properties {
-                if schema.patterns[pattern.index()].is_match(name) {
-                    covers = true;
-                    self.expand(*inner, false)?;
-                }
-            }
-            if let Some(more) = rules.additional.filter(|_| !covers) {
-                covers = true;
-                self.other_member(object, more, name)?;
-            }
-            if let Some(names) = rules.names.filter(|_| object.misnamed.is_none()) {
-                let value = std::mem::replace(&mut self.scan.pos, key.start);
-                let fits = self.judge(names, Leniency::Strict);
-                self.scan.pos = value;
-                object.misnamed = (!fits?).then_some(names);
-            }
-        }
-        self.active[index].covers = covers;
-        Ok(())
-    }
-
-    /// Adds the schema of a member that the schema of its object does not name.
-    fn other_member(&mut self, object: &Object, inner: NodeId, name: &str) -> Result<(), Stop> {
-        if !self.plan(inner).is_never {
-            return self.expand(inner, false);
-        }
-        if self.wants_fault()? {
-            let schema = self.schema;
-            let rules = self.active[object.first..object.last].iter();
-            let rules = rules.filter_map(|active| schema.model[active.node].object.as_ref());
-            let names = rules.flat_map(|rules| &rules.properties).map(|property| property.name.as_str());
-            let (known, step) = (names.collect::<Vec<_>>(), self.steps.pop());
-            self.add(self.scan.pos, Found::Unknown(name, &known))?;
-            self.steps.extend(step);
-        }
-        Ok(())
-    }
-
-    /// Adds the schemas of a member that no schema of the same object has evaluated.
-    fn unevaluated(&mut self, object: &Object, name: &str) -> Result<(), Stop> {
-        let schema = self.schema;
-        for index in (object.first..object.last).rev() {
-            let Active { node, end, .. } = self.active[index];
-            let inner = schema.model[node].object.as_ref().and_then(|rules| rules.unevaluated);
-            let is_covered = self.active[index..end].iter().any(|active| active.covers);
-            if let Some(inner) = inner.filter(|_| !is_covered) {
-                self.active[index].covers = true;
-                self.other_member(object, inner, name)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn object_rules(&mut self, object: &Object, start: usize) -> Result<(), Stop> {
-        let schema = self.schema;
-        let of = |min, max| format!("an object{}", words::of_count(min, max, "member"));
-        for index in object.first..object.last {
-            let Active { node, bits, .. } = self.active[index];
-            let (Some(plan), Some(rules)) = (&self.plan(node).object, &schema.model[node].object) else { continue };
-            let size = plan.required.len();
-            for word in 0..size {
-                let present = self.bits[bits + word] & !self.bits[bits + size + word];
-                let mut missing = plan.required[word] & !present;
-                while missing != 0 {
-                    let slot = word * 64 + missing.trailing_zeros() as usize;
-                    missing &= missing - 1;
-                    if self.wants_fault()? {
-                        self.add(start, Found::Lacking(&plan.names[slot]))?;
-                    }
-                }
-            }
-            let is_present = |run: &Self, slot: u32| {
-                let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
-                run.bits[bits + word] & !run.bits[bits + size + word] & bit != 0
-            };
-            for (dependency, required) in &plan.dependent_required {
-                if is_present(self, *dependency) {
-                    for slot in required {
-                        if !is_present(self, *slot) && self.wants_fault()? {
-                            self.add(start, Found::Lacking(&plan.names[*slot as usize]))?;
-                        }
-                    }
-                }
-            }
-            if object.count < rules.min_properties {
-                self.wrong(start, || of(rules.min_properties, None))?;
-            }
-            if rules.max_properties.is_some_and(|max| object.count > max) {
-                self.wrong(start, || of(0, rules.max_properties))?;
-            }
-        }
-        if let Some(names) = object.misnamed {
-            self.wrong(start, || format!("an object of which each name is {}", words::of_node(&schema.model, names)))?;
-        }
-        Ok(())
-    }
-
-    /// Reports a key that no schema names and that occurs twice.
-    fn repeated_key(&mut self, object: &mut Object) -> Result<(), Stop> {
-        let Some(repeated) = self.repeated_hash(object.hashes) else { return Ok(()) };
-        object.repeats = true;
-        self.hashes.truncate(object.hashes);
-        if self.wants_fault()? {
-            let place = (self.scan.pos, self.scan.depth);
-            let mut name = None;
-            (self.scan.pos, self.scan.depth) = (object.start, object.depth);
-            self.each_member(|run, key| {
-                name = Some(key.decoded()).filter(|name| run.schema.hash(name) == repeated);
-                Ok(name.is_none())
-            })?;
-            (self.scan.pos, self.scan.depth) = place;
-            self.add(object.start, Found::Duplicate(&name.unwrap_or_default()))?;
-        }
-        Ok(())
     }
 
     /// A hash that occurs twice among the last ones.
@@ -1021,42 +585,6 @@ impl<'a> Run<'a> {
         self.report.add(&self.steps, self.schema, text, &text[start..self.scan.pos], found);
         Ok(())
     }
-}
-
-/// An object that is being read.
-#[derive(Default)]
-struct Object {
-    /// Its schemas: from, to.
-    first: usize,
-    last: usize,
-    /// Where it is.
-    start: usize,
-    depth: u8,
-    has_rules: bool,
-    tracks: bool,
-    /// Where the hashes of its keys begin.
-    hashes: usize,
-    /// Whether a key that no schema names is known to occur twice.
-    repeats: bool,
-    /// How many members it has.
-    count: u64,
-    /// The schema of names, if a name does not fit.
-    misnamed: Option<NodeId>,
-    /// Where the last member before the next one ends, if one is kept.
-    kept: Option<usize>,
-    /// The last member, if it is dropped and none before it is kept.
-    dropped: Option<(usize, usize)>,
-}
-
-/// Whether an integer fits for sure, without comparing its digits.
-#[inline]
-fn fits_quickly(plan: &Plan, text: &str) -> bool {
-    let (least, most) = plan.integers;
-    // Shorter ones fit 64 bits.
-    let value = || if text.len() <= 18 { text.parse::<i64>().ok() } else { None };
-    plan.types.contains(Types::INTEGER)
-        && plan.values.is_none()
-        && (!plan.has_number_rules || value().is_some_and(|value| least <= value && value <= most))
 }
 
 /// Whether so many hashes are compared before there are more.

@@ -183,13 +183,15 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A number, at its first byte, and whether it has a point or an exponent.
+    /// A number, at its first byte, and whether it is written as serde writes integers.
     #[inline]
     pub(super) fn number(&mut self) -> Result<(&'a str, bool), Malformed> {
         let start = self.pos;
         let mut plain = true;
         self.pos += usize::from(self.peek() == b'-');
         if self.peek() == b'0' {
+            // For serde, `-0` is no integer.
+            plain = self.pos == start;
             self.pos += 1;
         } else {
             self.digits()?;

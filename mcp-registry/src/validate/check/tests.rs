@@ -187,6 +187,7 @@ fn integers_are_edited_where_only_integers_fit() {
     edited(&schema, r#"{"n": 2.0 }"#, Some(r#"{"n": 2 }"#));
     edited(&schema, r#"{"f":2.0,"any":2.0,"both":2.0}"#, None);
     edited(&schema, r#"{"list":[1,1e3, 2.50e1,0],"n":-0.0}"#, Some(r#"{"list":[1,1000, 25,0],"n":0}"#));
+    edited(&schema, r#"{"n":-0,"f":-0,"list":[-0]}"#, Some(r#"{"n":0,"f":-0,"list":[0]}"#));
     edited(&schema, r#"{"either":7.0,"some":1.0}"#, Some(r#"{"either":7,"some":1}"#));
     edited(&schema, r#"{"n":1e400}"#, None);
     edited(&schema, r#"{"n":123456789012345678901234567890.0}"#, Some(r#"{"n":123456789012345678901234567890}"#));
@@ -611,6 +612,22 @@ fn trials_have_a_budget() {
 }
 
 #[test]
+fn a_schema_that_applies_too_often_is_given_up() {
+    // Each level applies the next one twice.
+    let nested = |levels: usize| {
+        let level = |n: usize| json!({ "$ref": format!("#/$defs/{}", n + 1) });
+        let levels = (0..levels).map(|n| (n.to_string(), json!({ "allOf": [level(n), level(n)] })));
+        let mut definitions: serde_json::Map<String, Value> = levels.collect();
+        definitions.insert(definitions.len().to_string(), json!({ "type": "string" }));
+        schema(&json!({ "$ref": "#/$defs/0", "$defs": definitions }))
+    };
+    let strict = How { document: RESULT, lenient: false, secrets: Secrets::None };
+    assert!(nested(8).check("\"text\"", &strict).is_ok());
+    let Err(Faults { faults, .. }) = nested(40).check("\"text\"", &strict) else { panic!("it was checked") };
+    assert!(faults[0].message.contains("is too ambiguous to check within its limits; "), "{}", faults[0].message);
+}
+
+#[test]
 fn hostile_texts_need_little_memory() {
     let described = json!({ "type": "object", "properties": { "a": { "items": { "type": "integer", "maximum": 5 } } }, "additionalProperties": true });
     let schema = schema(&described);
@@ -687,6 +704,8 @@ fn references_stay_in_their_document() {
     );
     let anchor = json!({ "$ref": "#n", "$defs": { "N": { "$id": "urn:b", "$defs": { "M": { "$anchor": "n" } } } } });
     assert_eq!(error(anchor), "`$ref` leads to `#n`, and there is no such `$anchor` at `/$ref`");
+    let twice = json!({ "$ref": "#n", "$defs": { "A": { "$anchor": "n" }, "B": { "$dynamicAnchor": "n" } } });
+    assert_eq!(error(twice), "two schemas have the anchor `n` at `/$defs/B/$dynamicAnchor`");
     let unknown = "`$schema` is \"urn:x\", which is not supported, use 2020-12 at `/$schema`";
     assert_eq!(error(json!({ "$schema": "urn:x" })), unknown);
 }

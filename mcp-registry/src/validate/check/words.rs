@@ -9,13 +9,16 @@ use crate::validate::formats::format;
 /// How deep references and unions are followed.
 const MAX_DEPTH: usize = 8;
 
+/// What is said if there are no words for a schema.
+pub(in crate::validate) const UNSPECIFIC: &str = "what its schema says";
+
 /// What fits a schema: "an integer from 1 to 99".
 pub(super) fn of_node(model: &Model, id: NodeId) -> String {
     of_nodes(model, &[id])
 }
 
 /// What fits one of the schemas.
-pub(super) fn of_nodes(model: &Model, ids: &[NodeId]) -> String {
+pub(in crate::validate) fn of_nodes(model: &Model, ids: &[NodeId]) -> String {
     let mut list = Vec::new();
     for id in ids {
         collect(model, *id, 0, &mut list);
@@ -27,7 +30,7 @@ pub(super) fn of_nodes(model: &Model, ids: &[NodeId]) -> String {
 /// `a`, `a or b`, `a, b or c`.
 pub(super) fn joined(list: &[String]) -> String {
     match list {
-        [] => "what its schema says".to_owned(),
+        [] => UNSPECIFIC.to_owned(),
         [only] => only.clone(),
         [others @ .., end] => format!("{} or {end}", others.join(", ")),
     }

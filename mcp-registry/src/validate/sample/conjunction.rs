@@ -1,7 +1,7 @@
 //! What several schemas say together, and whether that is impossible.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use mcp_core::support::faults::escaped;
 use mcp_core::support::schema::{
@@ -14,28 +14,28 @@ use crate::validate::pattern::Pattern;
 
 /// Schemas that must fit, and schemas that must not.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Goal {
-    pub(super) all: Vec<NodeId>,
-    pub(super) not: Vec<NodeId>,
+pub(in crate::validate) struct Goal {
+    pub(in crate::validate) all: Vec<NodeId>,
+    pub(in crate::validate) not: Vec<NodeId>,
 }
 
 /// Schemas of which one must fit.
 #[derive(Clone, Copy)]
-pub(super) enum Union<'a> {
+pub(in crate::validate) enum Union<'a> {
     Any(&'a [NodeId]),
     One(&'a [NodeId]),
     If(&'a Condition),
 }
 
 impl Goal {
-    pub(super) fn all(all: Vec<NodeId>) -> Self {
+    pub(in crate::validate) fn all(all: Vec<NodeId>) -> Self {
         Self { all, not: Vec::new() }
     }
 }
 
 impl Union<'_> {
     /// The alternatives. Each value that fits reaches one of these goals.
-    pub(super) fn goals(self) -> Vec<Goal> {
+    pub(in crate::validate) fn goals(self) -> Vec<Goal> {
         match self {
             Self::Any(union) => union.iter().map(|one| Goal::all(vec![*one])).collect(),
             Self::One(union) => {
@@ -50,28 +50,54 @@ impl Union<'_> {
     }
 }
 
+/// A list of values, such as an `enum`, to look values up in.
+pub(in crate::validate) struct Listed<'a> {
+    texts: HashSet<&'a str>,
+    others: Vec<&'a Value>,
+}
+
+impl<'a> Listed<'a> {
+    pub(in crate::validate) fn new(values: impl IntoIterator<Item = &'a Value>) -> Self {
+        let (mut texts, mut others) = (HashSet::new(), Vec::new());
+        for value in values {
+            match value {
+                Value::String(text) => _ = texts.insert(text.as_str()),
+                other => others.push(other),
+            }
+        }
+        Self { texts, others }
+    }
+
+    pub(in crate::validate) fn contains(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.texts.contains(text.as_str()),
+            other => self.others.iter().any(|known| equal(known, other)),
+        }
+    }
+}
+
 /// What several schemas say together about a value other than null.
 #[derive(Clone)]
-pub(super) struct Conjunction<'a> {
+pub(in crate::validate) struct Conjunction<'a> {
     model: &'a Model,
-    pub(super) nodes: Vec<NodeId>,
-    pub(super) not: Vec<NodeId>,
-    pub(super) types: Types,
-    pub(super) values: Option<Vec<&'a Value>>,
-    pub(super) number: NumberRules,
-    pub(super) min_length: u64,
-    pub(super) max_length: Option<u64>,
-    pub(super) patterns: Vec<PatternId>,
-    pub(super) formats: Vec<&'a str>,
-    pub(super) arrays: Vec<&'a ArrayRules>,
-    pub(super) objects: Vec<&'a ObjectRules>,
-    pub(super) unions: Vec<Union<'a>>,
+    pub(in crate::validate) nodes: Vec<NodeId>,
+    pub(in crate::validate) not: Vec<NodeId>,
+    pub(in crate::validate) types: Types,
+    pub(in crate::validate) values: Option<Vec<&'a Value>>,
+    pub(in crate::validate) number: NumberRules,
+    pub(in crate::validate) min_length: u64,
+    pub(in crate::validate) max_length: Option<u64>,
+    pub(in crate::validate) patterns: Vec<PatternId>,
+    pub(in crate::validate) formats: Vec<&'a str>,
+    pub(in crate::validate) arrays: Vec<&'a ArrayRules>,
+    pub(in crate::validate) objects: Vec<&'a ObjectRules>,
+    pub(in crate::validate) unions: Vec<Union<'a>>,
     /// Which rules exclude each other, if that is known.
     clash: Option<String>,
 }
 
 impl<'a> Conjunction<'a> {
-    pub(super) fn new(model: &'a Model, goal: &Goal) -> Self {
+    pub(in crate::validate) fn new(model: &'a Model, goal: &Goal) -> Self {
         let mut all = Self {
             model,
             nodes: Vec::new(),
@@ -93,20 +119,20 @@ impl<'a> Conjunction<'a> {
     }
 
     /// Adds schemas, and those that depend on the members which they require.
-    pub(super) fn add(&mut self, goal: &Goal) {
+    pub(in crate::validate) fn add(&mut self, goal: &Goal) {
         goal.not.iter().for_each(|node| self.exclude(*node));
         let mut left: VecDeque<NodeId> = goal.all.iter().copied().collect();
         while let Some(next) = left.pop_front() {
             self.add_node(next);
-            if left.is_empty() {
-                let required = self.required();
-                left.extend(self.dependents(&required));
+            // Values that are no objects have no members.
+            if left.is_empty() && self.types == Types::OBJECT {
+                left.extend(self.dependents(&self.present()));
             }
         }
     }
 
     /// The schemas that apply if members are present, without those that apply anyway.
-    pub(super) fn dependents(&self, names: &[&str]) -> Vec<NodeId> {
+    pub(in crate::validate) fn dependents(&self, names: &[&str]) -> Vec<NodeId> {
         let schemas = self.objects.iter().flat_map(|rules| &rules.dependent_schemas);
         let applies = |(name, node): &&(String, NodeId)| names.contains(&name.as_str()) && !self.nodes.contains(node);
         schemas.filter(applies).map(|(_, node)| *node).collect()
@@ -138,9 +164,9 @@ impl<'a> Conjunction<'a> {
         let node = &self.model[id];
         self.restrict_types(node.types);
         if let Some(values) = &node.values {
-            let known = self.values.take();
-            let is_known = |value: &&Value| known.iter().flatten().any(|known| equal(known, value));
-            self.values = Some(values.iter().filter(|value| known.is_none() || is_known(value)).collect());
+            let known = self.values.take().map(Listed::new);
+            let is_known = |value: &&Value| known.as_ref().is_none_or(|known| known.contains(value));
+            self.values = Some(values.iter().filter(is_known).collect());
         }
         let (number, string) = (&node.number, &node.string);
         number.min.into_iter().for_each(|limit| self.number.restrict_min(limit));
@@ -159,10 +185,22 @@ impl<'a> Conjunction<'a> {
         node.reference.iter().chain(&node.all_of).for_each(|inner| self.add_node(*inner));
     }
 
-    /// The names of the members that must be present.
-    pub(super) fn required(&self) -> Vec<&'a str> {
+    /// The names of the members that must be present, each under this name or an alias.
+    pub(in crate::validate) fn required(&self) -> Vec<&'a str> {
+        self.required_names(|_| true)
+    }
+
+    /// The names of the members that must be present, each under this very name.
+    pub(in crate::validate) fn present(&self) -> Vec<&'a str> {
+        self.required_names(|name| {
+            let properties = self.objects.iter().filter_map(|rules| rules.property(name));
+            properties.into_iter().all(|property| property.aliases.is_empty())
+        })
+    }
+
+    fn required_names(&self, is_asked_for: impl Fn(&str) -> bool) -> Vec<&'a str> {
         let mut names: Vec<&str> = Vec::new();
-        for name in self.objects.iter().flat_map(|rules| rules.required_names()) {
+        for name in self.objects.iter().flat_map(|rules| rules.required_names()).filter(|name| is_asked_for(name)) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -170,7 +208,7 @@ impl<'a> Conjunction<'a> {
         let mut next = 0;
         while let Some(name) = names.get(next).copied() {
             next += 1;
-            for name in self.dependent_names(name) {
+            for name in self.dependent_names(name).filter(|name| is_asked_for(name)) {
                 if !names.contains(&name) {
                     names.push(name);
                 }
@@ -180,7 +218,7 @@ impl<'a> Conjunction<'a> {
     }
 
     /// The members that must be present if another one is.
-    pub(super) fn dependent_names(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    pub(in crate::validate) fn dependent_names(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let all: Vec<&'a str> = self
             .objects
             .iter()
@@ -190,23 +228,23 @@ impl<'a> Conjunction<'a> {
         all.into_iter()
     }
 
-    pub(super) fn items(&self) -> (u64, Option<u64>) {
+    pub(in crate::validate) fn items(&self) -> (u64, Option<u64>) {
         let min = self.arrays.iter().map(|rules| rules.min_items).max().unwrap_or(0);
         (min, self.arrays.iter().filter_map(|rules| rules.max_items).min())
     }
 
-    pub(super) fn members(&self) -> (u64, Option<u64>) {
+    pub(in crate::validate) fn members(&self) -> (u64, Option<u64>) {
         let min = self.objects.iter().map(|rules| rules.min_properties).max().unwrap_or(0);
         (min, self.objects.iter().filter_map(|rules| rules.max_properties).min())
     }
 
     /// The schemas of an item.
-    pub(super) fn item(&self, index: usize) -> Vec<NodeId> {
+    pub(in crate::validate) fn item(&self, index: usize) -> Vec<NodeId> {
         self.arrays.iter().filter_map(|rules| rules.prefix.get(index).copied().or(rules.items)).collect()
     }
 
     /// The schemas of names.
-    pub(super) fn names(&self) -> Vec<NodeId> {
+    pub(in crate::validate) fn names(&self) -> Vec<NodeId> {
         self.objects.iter().filter_map(|rules| rules.names).collect()
     }
 
@@ -227,8 +265,8 @@ impl<'a> Conjunction<'a> {
 }
 
 /// Which nodes a finite value can fit.
-pub(super) struct Facts<'a> {
-    pub(super) model: &'a Model,
+pub(in crate::validate) struct Facts<'a> {
+    pub(in crate::validate) model: &'a Model,
     /// Higher than that of every node that a value must have a part of; none if no value can fit.
     ranks: Vec<Option<u32>>,
     /// Whether null may fit each node.
@@ -256,7 +294,7 @@ const MAX_STEPS: usize = 1 << 8;
 const MAX_NESTED: usize = 4;
 
 impl<'a> Facts<'a> {
-    pub(super) fn new(model: &'a Model) -> Self {
+    pub(in crate::validate) fn new(model: &'a Model) -> Self {
         let count = model.nodes().count();
         let patterns = model.patterns().iter().map(|_| OnceCell::new()).collect();
         let mut nulls = vec![None; count];
@@ -282,32 +320,32 @@ impl<'a> Facts<'a> {
     }
 
     /// How deeply a value that fits must be nested at most; none if no value can fit.
-    pub(super) fn rank(&self, id: NodeId) -> Option<u32> {
+    pub(in crate::validate) fn rank(&self, id: NodeId) -> Option<u32> {
         self.ranks[id.index()]
     }
 
     /// The highest rank of the schemas; none if there is one that no value can fit.
-    pub(super) fn rank_of(&self, nodes: &[NodeId]) -> Option<u32> {
+    pub(in crate::validate) fn rank_of(&self, nodes: &[NodeId]) -> Option<u32> {
         nodes.iter().try_fold(0, |rank, node| Some(rank.max(self.rank(*node)?)))
     }
 
     /// Whether null may fit all of the nodes.
-    pub(super) fn may_be_null(&self, nodes: &[NodeId]) -> bool {
+    pub(in crate::validate) fn may_be_null(&self, nodes: &[NodeId]) -> bool {
         nodes.iter().all(|node| self.nulls[node.index()] != Some(false))
     }
 
-    pub(super) fn matches(&self, pattern: PatternId, text: &str) -> Option<bool> {
+    pub(in crate::validate) fn matches(&self, pattern: PatternId, text: &str) -> Option<bool> {
         let cell = &self.patterns[pattern.index()];
         let compiled = cell.get_or_init(|| Pattern::new(self.model.pattern(pattern)).ok());
         compiled.as_ref().map(|pattern| pattern.is_match(text))
     }
 
     /// The schemas of a member, as far as they are known to apply.
-    pub(super) fn member(&self, all: &Conjunction<'a>, name: &str) -> Vec<NodeId> {
+    pub(in crate::validate) fn member(&self, all: &Conjunction<'a>, name: &str) -> Vec<NodeId> {
         let mut schemas = Vec::new();
         for rules in &all.objects {
             let known = schemas.len();
-            schemas.extend(rules.properties.iter().filter(|it| it.name == name).map(|it| it.schema));
+            schemas.extend(rules.property(name).map(|property| property.schema));
             let mut is_unknown = false;
             for (pattern, schema) in &rules.pattern_properties {
                 match self.matches(*pattern, name) {
@@ -327,6 +365,15 @@ impl<'a> Facts<'a> {
         let left = self.steps.get().checked_sub(1);
         self.steps.set(left.unwrap_or(0));
         left.is_some()
+    }
+
+    /// Whether plainly no value but null fits, and how many steps it took to find out. `unions` is the number of unions that
+    /// need not be looked at.
+    pub(in crate::validate) fn is_impossible(&self, all: &Conjunction<'a>, unions: usize) -> (bool, usize) {
+        self.steps.set(MAX_STEPS);
+        let is_impossible =
+            all.nodes.iter().any(|node| self.rank(*node).is_none()) || self.check(all, unions, 0).is_err();
+        (is_impossible, MAX_STEPS - self.steps.get())
     }
 
     fn check_node(&self, id: NodeId) -> Result<u32, Clash> {
@@ -371,7 +418,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether values of a type may fit, apart from unions.
-    pub(super) fn admits(&self, all: &Conjunction<'a>, types: Types) -> bool {
+    pub(in crate::validate) fn admits(&self, all: &Conjunction<'a>, types: Types) -> bool {
         self.steps.set(MAX_STEPS);
         let is_admitted = |types: &Types| all.types.contains(*types) && self.check_type(all, *types, 0).is_ok();
         EACH_TYPE.iter().filter(|it| types.contains(**it)).any(is_admitted)
@@ -436,7 +483,7 @@ impl<'a> Facts<'a> {
     fn check_object(&self, all: &Conjunction<'a>, depth: usize) -> Result<u32, Clash> {
         let (min, max) = all.members();
         let mut rank = check_length("members", min, max)?;
-        let required = all.required();
+        let required = all.present();
         let count = u64::try_from(required.len()).unwrap_or(u64::MAX);
         if let Some(max) = max.filter(|max| count > *max) {
             return Err(Clash::Rules(format!("{count} members are required, and at most {max} may be present")));

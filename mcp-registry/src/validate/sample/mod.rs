@@ -3,8 +3,8 @@
 //! Every part of a value is made for the conjunction of all schemas that apply to it, one alternative of each union after
 //! the other, and verified with the checker. The number of steps is limited.
 
-mod conjunction;
-mod numbers;
+pub(super) mod conjunction;
+pub(super) mod numbers;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -25,6 +25,8 @@ use super::formats::format;
 
 /// How many steps a sample takes at most.
 const MAX_STEPS: usize = 1 << 14;
+/// How many alternatives are tried, even if they are impossible.
+const MAX_TRIED: usize = 8;
 /// How much deeper a value is nested than it seems to need.
 const DEPTH_RESERVE: usize = 8;
 /// How deep values are nested at most.
@@ -63,6 +65,16 @@ impl<'a> Samples<'a> {
     pub(crate) fn fitting(&self, node: NodeId) -> Option<Value> {
         self.steps.set(MAX_STEPS);
         self.sample(node)
+    }
+
+    /// A small value that reaches the goal; none if none was found. The steps are taken from a budget.
+    pub(super) fn reaching(&self, goal: &Goal, budget: &Cell<usize>) -> Option<Value> {
+        let steps = MAX_STEPS.min(budget.get());
+        self.steps.set(steps);
+        let depth = goal.all.iter().map(|node| self.depth(*node)).max().unwrap_or(DEPTH_RESERVE);
+        let found = self.find(goal, 1, depth).pop();
+        budget.set(budget.get() - (steps - self.steps.get()));
+        found
     }
 
     /// A value that does not fit and is close to one that does; none if every value fits or none was found.
@@ -127,9 +139,13 @@ impl<'a> Samples<'a> {
         let mut alternatives: Vec<_> =
             alternatives.iter().filter_map(|goal| Some((self.facts.rank_of(&goal.all)?, goal))).collect();
         alternatives.sort_by_key(|(rank, _)| *rank);
+        let is_large = alternatives.len() > MAX_TRIED;
         for (_, goal) in alternatives {
             let mut all = all.clone();
             all.add(goal);
+            if is_large && self.facts.is_impossible(&all, union + 1).0 {
+                continue;
+            }
             self.with_most_steps(|| self.alternatives(&all, union + 1, search));
         }
     }
@@ -409,6 +425,11 @@ impl<'a> Samples<'a> {
         let mut found = self.find(&goal, variant + 1, depth);
         found.pop()
     }
+}
+
+/// A text that a regular expression is likely to match.
+pub(super) fn matching_text(pattern: &str) -> Option<String> {
+    Texts::new(pattern).map(|texts| texts.text(0, 1))
 }
 
 /// Numbers that are likely to fit the rules.

@@ -4,17 +4,17 @@ use mcp_core::support::schema::{Decimal, Limit, NumberRules};
 use serde_json::Value;
 
 /// The numbers that fit, as integers in units of a power of ten: from `min` to `max`, and multiples of `step`.
-pub(super) struct Grid {
+pub(in crate::validate) struct Grid {
     exponent: i32,
-    pub(super) min: Option<i128>,
-    pub(super) max: Option<i128>,
-    pub(super) step: i128,
+    pub(in crate::validate) min: Option<i128>,
+    pub(in crate::validate) max: Option<i128>,
+    pub(in crate::validate) step: i128,
 }
 
 impl Grid {
     /// The numbers that fit the rules; none if they are too large or too precise for this. The units are finer than what
     /// the rules say, so that there is one between any two bounds.
-    pub(super) fn new(rules: &NumberRules, is_integer: bool) -> Option<Self> {
+    pub(in crate::validate) fn new(rules: &NumberRules, is_integer: bool) -> Option<Self> {
         let bounds = [rules.min, rules.max].into_iter().flatten().map(|limit| limit.value);
         let exponents = bounds.chain(rules.multiple_of.iter().copied()).map(Decimal::exponent);
         let exponent = exponents.min().unwrap_or(0).min(0).checked_sub(1)?;
@@ -32,13 +32,19 @@ impl Grid {
         Some(Self { exponent, min: bound(rules.min, 1)?, max: bound(rules.max, -1)?, step })
     }
 
+    /// The least and the greatest number.
+    pub(in crate::validate) fn ends(&self) -> (Option<Decimal>, Option<Decimal>) {
+        let at = |end: Option<i128>| end.and_then(|end| self.at(end));
+        (at(self.min), at(self.max))
+    }
+
     /// Whether there is no number.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::validate) fn is_empty(&self) -> bool {
         matches!((self.min, self.max), (Some(min), Some(max)) if min > max)
     }
 
     /// Numbers that fit, the most readable first.
-    pub(super) fn numbers(&self, count: usize) -> Vec<Decimal> {
+    pub(in crate::validate) fn numbers(&self, count: usize) -> Vec<Decimal> {
         let one = 10_i128.checked_pow(self.exponent.unsigned_abs()).unwrap_or(1);
         let middle = self.min.zip(self.max).and_then(|(min, max)| {
             let middle = min.checked_add(max.checked_sub(min)? / 2)?;
@@ -64,7 +70,7 @@ impl Grid {
     }
 
     /// Numbers that break one rule, close to those that fit.
-    pub(super) fn others(&self, value: Decimal) -> Vec<Decimal> {
+    pub(in crate::validate) fn others(&self, value: Decimal) -> Vec<Decimal> {
         let value = value.in_units(self.exponent);
         let below = self.min.map(|min| min.checked_sub(self.step));
         let above = self.max.map(|max| max.checked_add(self.step));
@@ -83,7 +89,7 @@ fn gcd(one: i128, other: i128) -> i128 {
 }
 
 /// Whether no number lies between the bounds.
-pub(super) fn is_empty(rules: &NumberRules, is_integer: bool) -> bool {
+pub(in crate::validate) fn is_empty(rules: &NumberRules, is_integer: bool) -> bool {
     let excludes =
         |min: Limit, max: Limit| min.value > max.value || (min.value == max.value && (min.exclusive || max.exclusive));
     rules.min.zip(rules.max).is_some_and(|(min, max)| excludes(min, max))
@@ -91,18 +97,18 @@ pub(super) fn is_empty(rules: &NumberRules, is_integer: bool) -> bool {
 }
 
 /// Whether the number is between the bounds.
-pub(super) fn is_within(rules: &NumberRules, value: Decimal) -> bool {
+pub(in crate::validate) fn is_within(rules: &NumberRules, value: Decimal) -> bool {
     rules.min.is_none_or(|min| value > min.value || (value == min.value && !min.exclusive))
         && rules.max.is_none_or(|max| value < max.value || (value == max.value && !max.exclusive))
 }
 
 /// The number as a value, if a value can be the same number.
-pub(super) fn json(number: Decimal) -> Option<Value> {
+pub(in crate::validate) fn json(number: Decimal) -> Option<Value> {
     serde_json::from_str(&number.to_string()).ok().filter(|value| Decimal::of(value) == number).map(Value::Number)
 }
 
 /// Floats around a bound, which may be too large for the grid.
-pub(super) fn floats(limit: Limit) -> impl Iterator<Item = Value> {
+pub(in crate::validate) fn floats(limit: Limit) -> impl Iterator<Item = Value> {
     let bound: Option<f64> = limit.value.to_string().parse().ok();
     let next = |bound: f64, step: i64| f64::from_bits(bound.to_bits().wrapping_add_signed(step));
     let around =

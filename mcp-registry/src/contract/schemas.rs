@@ -1,0 +1,265 @@
+//! Compares the schemas of a tool, and tells what has changed.
+
+use std::collections::{BTreeSet, HashSet};
+
+use mcp_core::support::schema::{Model, Node, Types};
+use serde_json::Value;
+
+use super::ToolContract;
+use super::change::{Change, Class, Witness};
+use super::diff::{Level, ToolDiff};
+use super::notes::{self, NoteChange};
+use super::parameters::{Aliases, STRICT, aliases, ignored, pointer_to, renamed};
+use super::rules::{self, Wording, either, pointer, quoted, shown};
+use crate::catalog::lint::Side;
+use crate::validate::counterexample;
+use crate::validate::include::{Comparison, Gap, Kind, gaps};
+
+impl ToolDiff<'_> {
+    pub(super) fn schema(&mut self, new: &ToolContract, side: Side) {
+        let old = self.old;
+        let (before, after) = match (side, &old.output_schema, &new.output_schema) {
+            // A list has only what is published.
+            (Side::Input, ..)
+                if self.after.is_list || (self.before.is_list && old.input_schema == new.input_schema) =>
+            {
+                (&old.input_schema, &new.input_schema)
+            }
+            (Side::Input, ..) => (old.accepted_schema(), new.accepted_schema()),
+            (Side::Output, Some(before), Some(after)) => (before, after),
+            (Side::Output, Some(before), None) => {
+                let ruled_out = Model::read(before, true).ok().and_then(counterexample).map(Witness::Result);
+                let message = "the output schema is gone, so nothing is promised about results";
+                self.add(Class::Reader, Level::Major, "output-schema-removed", "", message).witness = ruled_out;
+                return;
+            }
+            (Side::Output, None, Some(_)) => {
+                let message = "there is an output schema now";
+                self.add(Class::Reader, Level::Minor, "output-schema-added", "", message);
+                return;
+            }
+            (Side::Output, None, None) => return,
+        };
+        let schema = format!("the {} schema", side.as_str());
+        if before == after {
+            let [before, after] = [before, after].map(ToString::to_string);
+            if before != after {
+                let rule = either(side, "order", "result-order");
+                self.add(Class::Wire, Level::None, rule, "", format!("{schema} is in another order"));
+            }
+            return;
+        }
+        let count = self.changes.len();
+        if let Err(reason) = self.compare_schemas(before, after, side, new.is_ours()) {
+            let rule = either(side, "input-unreadable", "result-unreadable");
+            let change = self.add(class(side), Level::Major, rule, "", format!("{schema} has changed"));
+            change.unknown = Some(reason);
+        } else if self.changes.len() == count {
+            let rule = either(side, "spelling", "result-spelling");
+            let message = format!("{schema} is written differently, and means the same");
+            self.add(Class::Wire, Level::None, rule, "", message);
+        }
+    }
+
+    fn compare_schemas(&mut self, old: &Value, new: &Value, side: Side, is_ours: bool) -> Result<(), String> {
+        let read = if side == Side::Input { arguments } else { read };
+        let (old, new) = (read(old)?, read(new)?);
+        let pair = Pair::new(&old, &new, side, is_ours)?;
+        self.renamed(&pair, is_ours);
+        self.breaking(&pair);
+        self.aliases(&pair);
+        self.harmless(&pair);
+        self.notes(&old, &new, side);
+        Ok(())
+    }
+
+    /// Parameters that are called otherwise.
+    fn renamed(&mut self, pair: &Pair<'_>, is_ours: bool) {
+        for (from, to) in &pair.renamed {
+            let lost_at = |place: &str| {
+                pair.breaking.iter().find(|gap| pointer(gap) == place && !matches!(gap.kind, Kind::Unnamed(_)))
+            };
+            let gap = lost_at(&pointer_to(from)).or_else(|| lost_at(&pointer_to(to)));
+            let ignored = if gap.is_none() { ", and ignored under its old name" } else { "" };
+            let hint = format!("; keep the old name with `#[arg(alias = \"{from}\")]`");
+            let message = format!("`{from}` is called `{to}` now{ignored}{}", if is_ours { &hint } else { "" });
+            let change = self.add(Class::Caller, Level::Major, "parameter-renamed", &pointer_to(from), message);
+            change.witness = gap.and_then(|gap| gap.witness.clone()).map(Witness::Arguments);
+            change.unknown = gap.filter(|gap| gap.witness.is_none()).map(undecided);
+        }
+    }
+
+    /// The rules that have found something at a place of the arguments or of the result.
+    fn rules_at(&self, side: Side, pointer: &str) -> Vec<&'static str> {
+        let is_there = |change: &&Change| change.class == class(side) && change.pointer == pointer;
+        self.changes.iter().filter(is_there).map(|change| change.rule).collect()
+    }
+
+    /// What breaks a promise.
+    fn breaking(&mut self, pair: &Pair<'_>) {
+        let is_input = pair.side == Side::Input;
+        for gap in &pair.breaking {
+            let Wording { rule, pointer, message, .. } = rules::breaking(gap, pair.side);
+            let told = self.rules_at(pair.side, &pointer);
+            let is_told = match gap.kind {
+                Kind::Unnamed(_) => !told.is_empty() || pair.is_other_name(gap),
+                Kind::Null => told.iter().any(|rule| rule.ends_with("type-changed")),
+                Kind::Required(..) => pair.implies_required(&pointer),
+                _ => false,
+            };
+            if is_told || pair.is_renamed(&pointer) {
+                continue;
+            }
+            let is_kept = is_input && matches!(gap.kind, Kind::Unnamed(_));
+            let level = if is_kept { Level::Minor } else { Level::Major };
+            let change = self.add(class(pair.side), level, rule, &pointer, message);
+            change.witness = gap.witness.clone().map(if is_input { Witness::Arguments } else { Witness::Result });
+            change.unknown = (gap.witness.is_none() && !is_kept).then(|| undecided(gap));
+        }
+        for pointer in pair.ignored.iter().filter(|pointer| !pair.is_renamed(pointer)) {
+            if self.rules_at(Side::Input, pointer).is_empty() {
+                let name = pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+                let message = format!("{} is accepted, but ignored: the schema no longer names it", quoted(&name));
+                self.add(Class::Caller, Level::Major, "parameter-removed", pointer, message);
+            }
+        }
+    }
+
+    /// Names that were added, and those under which parameters are still accepted.
+    fn aliases(&mut self, pair: &Pair<'_>) {
+        for (object, from, to) in &pair.aliases.renamed {
+            let message = format!("`{from}` is called `{to}` now, and still accepted under its old name");
+            self.add(Class::Chooser, Level::Minor, "parameter-renamed", &(object.clone() + &pointer_to(to)), message);
+        }
+        for (object, name, alias) in &pair.aliases.added {
+            let message = format!("`{name}` is accepted as {}, too", quoted(alias));
+            let pointer = object.clone() + &pointer_to(name);
+            self.add(Class::Caller, Level::Minor, "parameter-alias-added", &pointer, message);
+        }
+    }
+
+    /// What breaks nothing.
+    fn harmless(&mut self, pair: &Pair<'_>) {
+        let changes = self.changes.iter().filter(|change| change.class == class(pair.side));
+        let known: HashSet<String> = changes.map(|change| change.pointer.clone()).collect();
+        let is_told = |place: &str| !place.is_empty() && (known.contains(place) || pair.is_renamed(place));
+        let mut reported = HashSet::new();
+        for gap in pair.harmless.iter().filter(|gap| !pair.is_other_name(gap)) {
+            let wording = rules::harmless(gap, pair.side);
+            // What is said in general adds nothing to what is said in particular.
+            let adds_nothing = wording.is_general && reported.contains(&wording.pointer);
+            if !is_told(&wording.pointer) && !is_told(&pointer(gap)) && !adds_nothing {
+                self.add(class(pair.side), Level::Minor, wording.rule, &wording.pointer, wording.message);
+                reported.insert(wording.pointer);
+            }
+        }
+    }
+
+    fn notes(&mut self, old: &Model, new: &Model, side: Side) {
+        for NoteChange { keyword, rules: [of_input, of_output], pointer, old, new } in notes::changes(old, new) {
+            if keyword != "default" || side == Side::Output {
+                let message = format!("`{keyword}` has changed in the {} schema", side.as_str());
+                self.add(Class::Chooser, Level::Patch, either(side, of_input, of_output), &pointer, message);
+            } else if !self.rules_at(side, &pointer).contains(&"parameter-required") {
+                let [before, after] = [old, new].map(|note| note.as_ref().map_or_else(|| "none".to_owned(), shown));
+                let message =
+                    format!("the default is {after} now, and was {before}: calls without it mean something else");
+                self.add(Class::Caller, Level::Minor, "default-changed", &pointer, message);
+            }
+        }
+    }
+}
+
+/// Two schemas, and where they differ.
+struct Pair<'m> {
+    side: Side,
+    /// What breaks a promise.
+    breaking: Vec<Gap>,
+    /// What breaks nothing.
+    harmless: Vec<Gap>,
+    /// The members that are accepted, but no longer named.
+    ignored: BTreeSet<String>,
+    aliases: Aliases<'m>,
+    /// The old and the new names of parameters.
+    renamed: Vec<(&'m str, &'m str)>,
+}
+
+impl<'m> Pair<'m> {
+    fn new(old: &'m Model, new: &'m Model, side: Side, is_ours: bool) -> Result<Self, String> {
+        let is_input = side == Side::Input;
+        let how = Comparison { null_is_absent: is_input && is_ours, may_name_members: is_input, with_witness: true };
+        let (mut breaking, mut harmless) = match side {
+            Side::Input => (gaps(old, new, how)?, gaps(new, old, STRICT)?),
+            Side::Output => (gaps(new, old, how)?, gaps(old, new, STRICT)?),
+        };
+        // One change can show several gaps, such as a member that was required and is gone, or another type without null.
+        breaking
+            .sort_by_key(|gap| (matches!(gap.kind, Kind::Unnamed(_)), gap.kind == Kind::Null, gap.witness.is_none()));
+        harmless.sort_by_key(|gap| rules::harmless(gap, side).is_general);
+        let types = harmless.iter().filter(|gap| matches!(gap.kind, Kind::Type(_))).map(|gap| gap.pointer.clone());
+        let types: HashSet<String> = types.collect();
+        harmless.retain(|gap| gap.kind != Kind::Null || !types.contains(&gap.pointer));
+        if !is_input {
+            let (ignored, aliases, renamed) = Default::default();
+            return Ok(Self { side, breaking, harmless, ignored, aliases, renamed });
+        }
+        let (ignored, aliases) = (ignored(old, new), aliases(old, new));
+        let renamed = renamed(old, new, &breaking, &ignored);
+        Ok(Self { side, breaking, harmless, ignored, aliases, renamed })
+    }
+
+    /// Whether it is about the old or the new name of a parameter.
+    fn is_renamed(&self, pointer: &str) -> bool {
+        self.renamed.iter().any(|(from, to)| pointer == pointer_to(from) || pointer == pointer_to(to))
+    }
+
+    /// Whether only another name of a member is there.
+    fn is_other_name(&self, gap: &Gap) -> bool {
+        let is_name = matches!(gap.kind, Kind::Required(..) | Kind::Forbidden(_) | Kind::Unnamed(_));
+        is_name && self.aliases.places.contains(&pointer(gap))
+    }
+
+    /// Whether a member is required because another name of it is gone, which is a finding of its own.
+    fn implies_required(&self, place: &str) -> bool {
+        let is_refused = |alias: &str| {
+            self.breaking.iter().any(|gap| matches!(gap.kind, Kind::Forbidden(_)) && pointer(gap) == alias)
+        };
+        let mut removed = self.aliases.removed.iter();
+        removed.any(|(name, alias)| name == place && (self.ignored.contains(alias) || is_refused(alias)))
+    }
+}
+
+/// Who is affected by a change.
+fn class(side: Side) -> Class {
+    either(side, Class::Caller, Class::Reader)
+}
+
+fn read(schema: &Value) -> Result<Model, String> {
+    let mut model = Model::read(schema, true).map_err(|error| format!("the schema cannot be compared: {error}"))?;
+    model.read_aliases();
+    Ok(model)
+}
+
+/// The schema of arguments, which are an object whatever the schema says.
+pub(super) fn arguments(schema: &Value) -> Result<Model, String> {
+    let mut model = read(schema)?;
+    let mut root = model.resolved(model.root());
+    // A schema may refer to its root, which stays as it is.
+    if model[root].types != Types::OBJECT || model[root].nullable {
+        let types = model[root].types & Types::OBJECT;
+        root = model.add(Node { types, nullable: false, ..model[root].clone() });
+    }
+    Ok(model.with_root(root))
+}
+
+/// Why there is no witness.
+fn undecided(gap: &Gap) -> String {
+    let what = match &gap.kind {
+        Kind::Pattern(_) => "whether one regular expression implies another is not decided",
+        Kind::Format(_) => "whether one format implies another is not decided",
+        Kind::Budget => "the comparison takes too many steps",
+        Kind::Rule(_) => "whether this keyword excludes more values is not decided",
+        _ => "no value was found that shows it",
+    };
+    format!("{what}; it counts as breaking")
+}

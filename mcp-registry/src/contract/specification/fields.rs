@@ -1,0 +1,445 @@
+//! The rows of the tables: what a schema says about each argument or field.
+
+use mcp_core::message::JsonObject;
+use mcp_core::support::faults::counted;
+use serde_json::Value;
+
+use super::Field;
+use super::markdown::{code, code_of, codes};
+use crate::catalog::tool::RegisteredTool;
+
+/// How deep fields are nested at most.
+const MAX_DEPTH: usize = 4;
+
+/// How many values of an enum are listed.
+const MAX_VALUES: usize = 20;
+
+/// The arguments of a tool.
+pub(super) fn parameters(tool: &RegisteredTool) -> Vec<Field> {
+    let mut fields = of(tool.input_schema());
+    for param in tool.params().iter().filter(|param| !param.aliases.is_empty()) {
+        for field in fields.iter_mut().filter(|field| field.name == param.name) {
+            field.constraints.push(format!("older name: {}", codes(param.aliases)));
+        }
+    }
+    fields
+}
+
+/// The members of an object with this schema.
+pub(super) fn of(schema: &Value) -> Vec<Field> {
+    let walk = Walk { root: schema };
+    let node = walk.node(schema);
+    walk.fields("", &node, std::slice::from_ref(&node.layers))
+}
+
+/// What an object with this schema has to fulfil as a whole.
+pub(super) fn of_whole(schema: &Value) -> Vec<String> {
+    let walk = Walk { root: schema };
+    walk.constraints_of_whole(&walk.node(schema))
+}
+
+/// Reads schemas that refer to others below the same root.
+struct Walk<'a> {
+    root: &'a Value,
+}
+
+/// A schema together with those that it refers to.
+#[derive(Clone, Default)]
+struct Node<'a> {
+    layers: Vec<&'a Value>,
+    nullable: bool,
+    /// The alternatives of each union that has several besides null.
+    unions: Vec<Vec<&'a Value>>,
+}
+
+/// A part of a value.
+#[derive(Clone)]
+struct Part<'a> {
+    /// What follows the name of the whole: `name`, `*` for members with other names, `[]` for items, `[0]` for one.
+    step: String,
+    /// The schemas of the alternatives that have the part.
+    schemas: Vec<&'a Value>,
+    required: bool,
+    /// Whether it is described by itself, rather than with the whole.
+    is_field: bool,
+}
+
+impl<'a> Node<'a> {
+    fn get(&self, key: &str) -> Option<&'a Value> {
+        self.layers.iter().find_map(|layer| layer.get(key))
+    }
+
+    fn text(&self, key: &str) -> Option<&'a str> {
+        self.get(key)?.as_str()
+    }
+
+    fn objects(&self, key: &str) -> impl Iterator<Item = &'a JsonObject> {
+        self.layers.iter().filter_map(move |layer| layer.get(key)?.as_object())
+    }
+
+    fn list(&self, key: &str) -> impl Iterator<Item = &'a Value> {
+        self.layers.iter().filter_map(move |layer| layer.get(key)?.as_array()).flatten()
+    }
+
+    /// Whether a value can have this type.
+    fn allows(&self, name: &str) -> bool {
+        match self.get("type") {
+            Some(Value::String(only)) => only == name,
+            Some(Value::Array(names)) => names.iter().any(|known| known == name),
+            _ => self.values().is_none_or(|values| values.into_iter().any(|value| type_of(value) == name)),
+        }
+    }
+
+    /// The schema of the items of a list.
+    fn items(&self) -> Option<&'a Value> {
+        self.get("items").filter(|items| items.is_object())
+    }
+
+    /// The values of an enum.
+    fn values(&self) -> Option<Vec<&'a Value>> {
+        match (self.get("enum"), self.get("const")) {
+            (Some(Value::Array(values)), _) => Some(values.iter().collect()),
+            (_, Some(value)) => Some(vec![value]),
+            _ => None,
+        }
+    }
+
+    /// The schemas of members without a name of their own, with the pattern of their names.
+    fn maps(&self) -> Vec<(Option<&'a str>, &'a Value)> {
+        let by_pattern =
+            self.objects("patternProperties").flatten().map(|(name, schema)| (Some(name.as_str()), schema));
+        let others = self.get("additionalProperties").map(|schema| (None, schema));
+        by_pattern.chain(others).filter(|(_, schema)| schema.is_object()).collect()
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn node(&self, schema: &'a Value) -> Node<'a> {
+        let mut node = Node::default();
+        self.add(schema, &mut node);
+        node
+    }
+
+    /// What has one of these schemas.
+    fn any_of(&self, schemas: &[&'a Value]) -> Node<'a> {
+        match schemas {
+            [first, others @ ..] if others.iter().all(|other| other == first) => self.node(first),
+            _ => Node { unions: vec![schemas.to_vec()], ..Node::default() },
+        }
+    }
+
+    fn add(&self, schema: &'a Value, node: &mut Node<'a>) {
+        if node.layers.iter().any(|known| std::ptr::eq(*known, schema)) {
+            return;
+        }
+        node.layers.push(schema);
+        let pointer = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+        if let Some(target) = pointer.and_then(|pointer| self.root.pointer(pointer)) {
+            self.add(target, node);
+        }
+        let list = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
+        list("allOf").for_each(|part| self.add(part, node));
+        let is_null = |schema: &&Value| schema.get("type").is_some_and(|kind| kind == "null");
+        for key in ["anyOf", "oneOf"] {
+            let (nulls, others): (Vec<_>, Vec<_>) = list(key).partition(is_null);
+            node.nullable |= !nulls.is_empty();
+            match others[..] {
+                [] => {}
+                [only] => self.add(only, node),
+                _ => node.unions.push(others),
+            }
+        }
+    }
+
+    /// The parts of a value, also of one that has alternatives.
+    fn parts(&self, node: &Node<'a>, depth: usize) -> Vec<Part<'a>> {
+        let part = |step: &str, schema: &'a Value, required, is_field| Part {
+            step: step.to_owned(),
+            schemas: vec![schema],
+            required,
+            is_field,
+        };
+        let mut found = Vec::new();
+        for (name, schema) in node.objects("properties").flatten() {
+            found.push(part(name, schema, node.list("required").any(|required| required == name), true));
+        }
+        for (index, schema) in node.list("prefixItems").enumerate() {
+            let is_there = node.get("minItems").and_then(Value::as_u64).is_some_and(|least| least > index as u64);
+            found.push(part(&format!("[{index}]"), schema, is_there, true));
+        }
+        found.extend(node.items().map(|items| part("[]", items, false, false)));
+        let has_members = node.get("properties").is_some();
+        found.extend(node.maps().into_iter().map(|(_, schema)| part("*", schema, false, has_members)));
+        let unions = node.unions.iter().filter(|_| depth < MAX_DEPTH);
+        found.extend(unions.flat_map(|union| self.parts_of_union(union, depth + 1)));
+        // The first schema says what a part is, and each may require it.
+        let mut parts: Vec<Part<'a>> = Vec::new();
+        for part in found {
+            match parts.iter_mut().find(|known| known.step == part.step) {
+                Some(known) => known.required |= part.required,
+                None => parts.push(part),
+            }
+        }
+        parts
+    }
+
+    /// The parts that one of the alternatives has.
+    fn parts_of_union(&self, union: &[&'a Value], depth: usize) -> Vec<Part<'a>> {
+        let nodes = union.iter().map(|schema| self.node(schema));
+        let nodes = nodes.filter(|node| node.allows("object") || node.allows("array"));
+        let alternatives: Vec<Vec<Part<'a>>> = nodes.map(|node| self.parts(&node, depth)).collect();
+        let mut found: Vec<Part<'a>> = Vec::new();
+        for part in alternatives.iter().flatten() {
+            // A member is always there if each alternative requires it.
+            let is_required = |other: &Part<'a>| other.step == part.step && other.required;
+            let required = alternatives.iter().all(|parts| parts.iter().any(is_required));
+            match found.iter_mut().find(|known| known.step == part.step) {
+                Some(known) => known.schemas.extend(&part.schemas),
+                None => found.push(Part { required, ..part.clone() }),
+            }
+        }
+        found
+    }
+
+    /// The parts of a value, each followed by its own parts. `outer` has the schemas in which the value is, from the outermost.
+    fn fields(&self, path: &str, node: &Node<'a>, outer: &[Vec<&'a Value>]) -> Vec<Field> {
+        let mut fields = Vec::new();
+        for part in self.parts(node, 0) {
+            let path = match path {
+                "" => part.step.clone(),
+                _ if part.step.starts_with('[') => format!("{path}{}", part.step),
+                _ => format!("{path}.{}", part.step),
+            };
+            let inner = self.any_of(&part.schemas);
+            if part.is_field || path == "*" {
+                let mut field = self.field(&path, &inner, part.required);
+                if part.step == "*" {
+                    field.constraints.splice(..0, key_patterns(node));
+                }
+                fields.push(field);
+            }
+            // A schema that contains itself is shown once.
+            let layers: Vec<&Value> = part.schemas.iter().flat_map(|schema| self.node(schema).layers).collect();
+            let is_inside = outer.iter().flatten().any(|known| layers.iter().any(|layer| is_same(layer, known)));
+            if outer.len() < MAX_DEPTH && !is_inside {
+                fields.extend(self.fields(&path, &inner, &[outer, &[layers]].concat()));
+            }
+        }
+        fields
+    }
+
+    fn field(&self, path: &str, node: &Node<'a>, required: bool) -> Field {
+        let (nodes, types) = (self.alternatives(node), self.types(node, 0));
+        let mut descriptions: Vec<&str> = nodes.iter().filter_map(|node| node.text("description")).collect();
+        descriptions.dedup();
+        let description = match descriptions[..] {
+            [] if path == "*" => "Each member, whatever its name.".to_owned(),
+            [] => String::new(),
+            [only] => only.to_owned(),
+            _ => format!("Depends on the form:\n- {}", descriptions.join("\n- ")),
+        };
+        let default = nodes.first().and_then(|node| node.get("default"));
+        let default = default.filter(|default| nodes.iter().all(|node| node.get("default") == Some(*default)));
+        let example = nodes.iter().find_map(|node| node.get("examples")?.as_array()?.first());
+        Field {
+            name: path.to_owned(),
+            types: if types.is_empty() { "any".to_owned() } else { types },
+            required,
+            description,
+            default: default.cloned(),
+            constraints: self.constraints(node),
+            example: example.cloned(),
+        }
+    }
+
+    /// The node, or what it can be if it is nothing but a union.
+    fn alternatives(&self, node: &Node<'a>) -> Vec<Node<'a>> {
+        match &node.unions[..] {
+            [union] if node.layers.is_empty() => union.iter().map(|schema| self.node(schema)).collect(),
+            _ => vec![node.clone()],
+        }
+    }
+
+    /// The types, with what they contain; empty if every type fits.
+    fn types(&self, node: &Node<'a>, depth: usize) -> String {
+        let with_content = |name: String| {
+            let inner = match name.as_str() {
+                _ if depth == MAX_DEPTH => None,
+                "array" => node.items(),
+                "object" if node.get("properties").is_none() => node.maps().first().map(|(_, schema)| *schema),
+                _ => None,
+            };
+            match inner.map(|inner| self.types(&self.node(inner), depth + 1)) {
+                Some(inner) if inner.contains(" or ") => format!("{name} of ({inner})"),
+                Some(inner) if !inner.is_empty() => format!("{name} of {inner}"),
+                _ => name,
+            }
+        };
+        self.simple_types(node, 0).into_iter().map(with_content).collect::<Vec<_>>().join(" or ")
+    }
+
+    /// The types without what they contain; none if every type fits.
+    fn simple_types(&self, node: &Node<'a>, depth: usize) -> Vec<String> {
+        let mut names: Vec<String> = match (node.get("type"), node.unions.first()) {
+            _ if node.layers.iter().any(|layer| is_never(layer)) => vec!["nothing".to_owned()],
+            (Some(Value::String(name)), _) => vec![name.clone()],
+            (Some(Value::Array(names)), _) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            (_, Some(union)) if depth < MAX_DEPTH => {
+                let of_each: Vec<_> =
+                    union.iter().map(|schema| self.simple_types(&self.node(schema), depth + 1)).collect();
+                if of_each.iter().any(Vec::is_empty) { Vec::new() } else { of_each.concat() }
+            }
+            _ => node.values().into_iter().flatten().map(|value| type_of(value).to_owned()).collect(),
+        };
+        if node.nullable && !names.is_empty() {
+            names.push("null".to_owned());
+        }
+        distinct(names)
+    }
+
+    /// What a value and its items or members without a name have to fulfil.
+    fn constraints(&self, node: &Node<'a>) -> Vec<String> {
+        let of_each: Vec<Vec<String>> =
+            self.alternatives(node).iter().map(|node| self.constraints_of_whole(node)).collect();
+        let mut constraints = match &of_each[..] {
+            [first, others @ ..] if !first.is_empty() && others.iter().all(|other| other == first) => first.clone(),
+            _ => self.constraints_of_whole(node),
+        };
+        let items = node.items().map(|items| ("each item", items));
+        let maps = node.maps().into_iter().filter(|_| node.get("properties").is_none());
+        constraints.extend(key_patterns(node).into_iter().filter(|_| node.get("properties").is_none()));
+        for (what, inner) in items.into_iter().chain(maps.map(|(_, schema)| ("each value", schema))) {
+            let inner = self.constraints_of_whole(&self.node(inner));
+            constraints.extend(inner.iter().map(|constraint| format!("{what}: {constraint}")));
+        }
+        constraints
+    }
+
+    /// What a value has to fulfil, apart from its parts.
+    fn constraints_of_whole(&self, node: &Node<'a>) -> Vec<String> {
+        let mut constraints = keyword_constraints(node);
+        for union in &node.unions {
+            let nodes: Vec<Node<'a>> = union.iter().map(|schema| self.node(schema)).collect();
+            let constants: Option<Vec<Vec<&Value>>> = nodes.iter().map(Node::values).collect();
+            let is_plain = |node: &Node<'a>| {
+                keyword_constraints(node).is_empty() && self.parts(node, 0).is_empty() && node.get("required").is_none()
+            };
+            constraints.extend(match constants {
+                Some(constants) => one_of(constants.concat()),
+                None if nodes.iter().all(is_plain) => None,
+                None => Some(format!("one of {} forms; see the schema", union.len())),
+            });
+        }
+        constraints.extend(node.get("not").filter(|not| !is_true(not)).map(|not| {
+            let not = self.node(not);
+            let types = self.simple_types(&not, 0);
+            match (
+                not.values(),
+                not.layers.iter().filter_map(|layer| layer.as_object()).map(JsonObject::len).sum::<usize>(),
+            ) {
+                (Some(values), 1) => format!("not {}", values.into_iter().map(code_of).collect::<Vec<_>>().join(", ")),
+                (None, 1) if !types.is_empty() => format!("not {}", code(&types.join(" or "))),
+                _ => "not everything; see the schema".to_owned(),
+            }
+        }));
+        constraints
+    }
+}
+
+/// Whether two schemas, of which one may be in the other, are the same: only one that refers to itself has its own parts.
+fn is_same(schema: &Value, outer: &Value) -> bool {
+    let has_parts_of = |key: &str| schema.get(key).is_some() && schema.get(key) == outer.get(key);
+    std::ptr::eq(schema, outer) || ["properties", "anyOf", "oneOf"].into_iter().any(has_parts_of)
+}
+
+/// Whether a schema accepts nothing.
+fn is_never(schema: &Value) -> bool {
+    *schema == Value::Bool(false) || schema.get("not").is_some_and(is_true)
+}
+
+/// Whether a schema accepts everything.
+fn is_true(schema: &Value) -> bool {
+    *schema == Value::Bool(true) || schema.as_object().is_some_and(JsonObject::is_empty)
+}
+
+/// What the names of the members of a map have to be.
+fn key_patterns(node: &Node<'_>) -> Vec<String> {
+    let by_name = node.get("propertyNames").and_then(|names| names.get("pattern")).and_then(Value::as_str);
+    let patterns = node.maps().into_iter().filter_map(|(pattern, _)| pattern).chain(by_name);
+    patterns.map(|pattern| format!("each name: matches {}", code(pattern))).collect()
+}
+
+/// The values, each once.
+pub(super) fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+fn one_of(values: Vec<&Value>) -> Option<String> {
+    match &distinct(values)[..] {
+        [] => None,
+        [only] => Some(format!("always {}", code_of(only))),
+        values => {
+            let listed: Vec<String> = values.iter().take(MAX_VALUES).map(|value| code_of(value)).collect();
+            let more = values.len().saturating_sub(MAX_VALUES);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            Some(format!("one of {}{more}", listed.join(", ")))
+        }
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// What the keywords of a schema say that need no other schema.
+fn keyword_constraints(node: &Node<'_>) -> Vec<String> {
+    let mut constraints: Vec<String> = node.values().and_then(one_of).into_iter().collect();
+    let number = |key: &str| node.get(key).filter(|value| value.is_number());
+    constraints.extend(match (number("minimum"), number("maximum")) {
+        (Some(min), Some(max)) => Some(format!("{min} to {max}")),
+        (Some(min), None) => Some(format!("at least {min}")),
+        (None, Some(max)) => Some(format!("at most {max}")),
+        (None, None) => None,
+    });
+    let words = [("exclusiveMinimum", "more than"), ("exclusiveMaximum", "less than"), ("multipleOf", "a multiple of")];
+    constraints.extend(words.iter().filter_map(|(key, words)| Some(format!("{words} {}", number(key)?))));
+    let counts = [
+        ("minLength", "maxLength", "character"),
+        ("minItems", "maxItems", "item"),
+        ("minProperties", "maxProperties", "member"),
+    ];
+    for (min, max, what) in counts {
+        let count = |key: &str| node.get(key).and_then(Value::as_u64);
+        constraints.extend(match (count(min).filter(|min| *min > 0), count(max)) {
+            (Some(min), Some(max)) if min == max => Some(counted(min, what)),
+            (Some(min), Some(max)) => Some(format!("{min} to {}", counted(max, what))),
+            (Some(min), None) => Some(format!("at least {}", counted(min, what))),
+            (None, Some(max)) => Some(format!("at most {}", counted(max, what))),
+            (None, None) => None,
+        });
+    }
+    if node.get("uniqueItems") == Some(&Value::Bool(true)) {
+        constraints.push("no item twice".to_owned());
+    }
+    constraints.extend(node.text("pattern").map(|pattern| format!("matches {}", code(pattern))));
+    constraints.extend(node.text("format").map(|format| format!("format {}", code(format))));
+    let others = ["if", "contains", "dependentRequired", "dependentSchemas"];
+    if others.iter().any(|key| node.get(key).is_some()) {
+        constraints.push("further rules; see the schema".to_owned());
+    }
+    constraints
+}
