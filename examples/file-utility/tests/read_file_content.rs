@@ -33,7 +33,8 @@ impl Fixture {
     }
 
     fn read(&self, path: &str) -> Result<String, ToolError> {
-        read_file_content(&self.workspace, path, None, "utf-8").map(|read| read.file_content)
+        let result = read_file_content(&self.workspace, path, None, "utf-8")?;
+        Ok(result.data.unwrap()["file_content"].as_str().unwrap().to_owned())
     }
 
     /// The type of the error that reading a path fails with.
@@ -52,7 +53,7 @@ impl Drop for Fixture {
 #[test]
 fn s4_4_a_file_is_read_with_its_count_and_encoding() {
     let fixture = Fixture::new("read");
-    let read = |path, max_chars, encoding| read_file_content(&fixture.workspace, path, max_chars, encoding).unwrap();
+    let read = |path, max_chars, encoding| fixture.workspace.read_text(path, max_chars, encoding).unwrap();
     let whole = read("a.txt", None, "utf-8");
     assert_eq!((whole.file_content.as_str(), whole.chars_read, whole.encoding_used.as_str()), ("zwölf\n", 6, "utf-8"));
     assert_eq!(read("./a.txt", Some(3), "UTF8").file_content, "zwö");
@@ -68,10 +69,39 @@ fn s4_5_s4_8_each_error_has_its_type() {
     }
     let error = read_file_content(&fixture.workspace, "a.txt", None, "klingon").unwrap_err();
     assert_eq!(error.error_type(), "UnsupportedEncodingError");
-    let absolute = fixture.root().join("a.txt");
-    for outside in ["../secret.txt", "x/../../secret.txt", "x/../a.txt", absolute.to_str().unwrap(), "a\0.txt"] {
+    for outside in ["../secret.txt", "x/../../secret.txt", "x/../a.txt", "a\0.txt"] {
         assert_eq!(fixture.refusal(outside), "PermissionError", "{outside}");
     }
+}
+
+#[test]
+fn s4_3_s4_8_an_absolute_path_is_read_only_inside_the_workspace() {
+    let fixture = Fixture::new("absolute");
+    let root = fixture.root();
+    fs::create_dir(root.join("sub")).unwrap();
+    fs::write(root.join("sub/b.txt"), "b").unwrap();
+    fs::create_dir(fixture.directory.join("root2")).unwrap();
+    fs::write(fixture.directory.join("root2/a.txt"), "secret").unwrap();
+    let at = |path: PathBuf| path.to_str().unwrap().to_owned();
+    assert_eq!(fixture.read(&at(root.join("a.txt"))).unwrap(), "zwölf\n");
+    assert_eq!(fixture.read(&at(root.join("./sub/b.txt"))).unwrap(), "b");
+    assert_eq!(fixture.read(&at(fs::canonicalize(&root).unwrap().join("sub/b.txt"))).unwrap(), "b");
+    assert_eq!(fixture.refusal(&at(root.join("none.txt"))), "FileNotFoundError");
+    assert_eq!(fixture.refusal(&at(root.clone())), "FileNotFoundError");
+    for outside in ["secret.txt", "root2/a.txt", "root/../secret.txt", "root/sub/../a.txt", "root/../root/a.txt"] {
+        assert_eq!(fixture.refusal(&at(fixture.directory.join(outside))), "PermissionError", "{outside}");
+    }
+}
+
+#[test]
+fn s4_12_the_result_has_the_explanation_of_the_specification() {
+    let fixture = Fixture::new("explained");
+    let main = "def main():\n  print(\"Hello, World!\")\n\nif __name__ == \"__main__\":\n  main()";
+    fs::create_dir_all(fixture.root().join("src/app")).unwrap();
+    fs::write(fixture.root().join("src/app/main.py"), main).unwrap();
+    let result = read_file_content(&fixture.workspace, "src/app/main.py", Some(65), "utf-8").unwrap();
+    let explanation = "Successfully read 65 characters from src/app/main.py using utf-8 encoding.";
+    assert_eq!(result.explanation.as_deref(), Some(explanation));
 }
 
 #[test]
@@ -181,6 +211,33 @@ mod unix {
         symlink(root.join("a.txt"), root.join("absolute-inside.txt")).unwrap();
         for link in ["absolute-inside.txt", "absolute.txt", "relative.txt", "chain.txt", "up/secret.txt", "zero"] {
             assert_eq!(fixture.refusal(link), "PermissionError", "{link}");
+        }
+    }
+
+    #[test]
+    fn a_workspace_that_is_opened_through_a_link_accepts_both_of_its_absolute_paths() {
+        let fixture = Fixture::new("linked-root");
+        let link = fixture.directory.join("link");
+        symlink(fixture.root(), &link).unwrap();
+        let workspace = file_utility::Workspace::open(&link).unwrap();
+        for path in [link.join("a.txt"), fs::canonicalize(&link).unwrap().join("a.txt")] {
+            assert_eq!(workspace.read_text(path.to_str().unwrap(), None, "utf-8").unwrap().file_content, "zwölf\n");
+        }
+        // The link may lead elsewhere later; the workspace stays where it is.
+        fs::remove_file(&link).unwrap();
+        symlink(&fixture.directory, &link).unwrap();
+        let secret = link.join("secret.txt");
+        let error = workspace.read_text(secret.to_str().unwrap(), None, "utf-8").unwrap_err();
+        assert_eq!(error.error_type(), "FileNotFoundError");
+    }
+
+    #[test]
+    fn s4_8_an_absolute_path_through_a_link_that_leads_out_is_refused() {
+        let fixture = Fixture::new("absolute-links");
+        symlink(&fixture.directory, fixture.root().join("up")).unwrap();
+        symlink("../secret.txt", fixture.root().join("out.txt")).unwrap();
+        for link in ["up/secret.txt", "out.txt"] {
+            assert_eq!(fixture.refusal(fixture.root().join(link).to_str().unwrap()), "PermissionError", "{link}");
         }
     }
 

@@ -37,13 +37,26 @@ pub struct Change {
 /// # Errors
 /// - `ValidationError`: the value is larger than 16 KiB of JSON.
 /// - `MemoryFullError`: 1,000 keys are remembered already.
+///
+/// # Idempotency
+/// The same value under the same key is remembered once. Only `existed` differs from the second call on.
+///
+/// # Security
+/// - **Resource Limits**: keys, values and their number are limited, so that callers cannot fill the memory of the program.
+/// - **Information Disclosure**: every caller can read what is remembered, so remember no secrets.
+///
+/// # Examples
+/// ```json
+/// { "key": "shopping/list", "existed": false }
+/// ```
 #[mcp_tool(title = "Remember", destructive = false, idempotent, tags("memory"), allow("any-value"))]
 pub fn put(
     #[ctx] memory: &Memory,
     /// The key to remember it by.
-    #[arg(min_length = 1, max_length = 256)]
+    #[arg(min_length = 1, max_length = 256, example = "shopping/list")]
     key: String,
     /// Any JSON value.
+    #[arg(example = ["eggs", "apples"])]
     value: Value,
 ) -> Result<Change, ToolError> {
     if value.to_string().len() > MAX_VALUE_BYTES {
@@ -62,11 +75,23 @@ pub fn put(
 /// Recalls the value under a key.
 ///
 /// # Errors
-/// - `ResourceNotFound`: nothing is remembered under the key.
+/// - `ResourceNotFound`: nothing is remembered under the key. `error_details`: `{"key": "…"}`.
+///
+/// # Idempotency
+/// The result is the same until another value is put under the key, or the key is deleted.
+///
+/// # Security
+/// - **Information Disclosure**: every caller can read what any other one has put.
+///
+/// # Examples
+/// ```json
+/// { "result": ["eggs", "apples"] }
+/// ```
 #[mcp_tool(title = "Recall", read_only, tags("memory"), allow("missing-output-schema"))]
 pub fn get(
     #[ctx] memory: &Memory,
     /// The key.
+    #[arg(example = "shopping/list")]
     key: &str,
 ) -> Result<Json<Value>, ToolError> {
     match memory.values().get(key) {
@@ -80,21 +105,41 @@ pub fn get(
 }
 
 /// Lists the keys under which something is remembered.
+///
+/// # Security
+/// - **Information Disclosure**: every caller sees the keys of all others, so put no secrets into keys.
+///
+/// # Examples
+/// ```json
+/// ["shopping/list"]
+/// ```
 #[mcp_tool(title = "List keys", read_only, tags("memory"))]
 pub fn list(
     #[ctx] memory: &Memory,
     /// Only keys that begin with this.
-    #[arg(default)]
+    #[arg(default, example = "shopping/")]
     prefix: &str,
 ) -> Vec<String> {
     memory.values().keys().filter(|key| key.starts_with(prefix)).cloned().collect()
 }
 
 /// Forgets the value under a key.
+///
+/// # Idempotency
+/// A key that is gone stays gone. Only `existed` differs from the second call on.
+///
+/// # Security
+/// - **Loss of Data**: the value cannot be recovered, and every trusted caller can delete what others have put.
+///
+/// # Examples
+/// ```json
+/// { "key": "shopping/list", "existed": true }
+/// ```
 #[mcp_tool(title = "Forget", destructive, idempotent, tags("memory"))]
 pub fn delete(
     #[ctx] memory: &Memory,
     /// The key.
+    #[arg(example = "shopping/list")]
     key: String,
 ) -> Change {
     let existed = memory.values().remove(&key).is_some();
