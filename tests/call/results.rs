@@ -34,6 +34,12 @@ fn explicit(n: Value) -> ToolResult {
     }
 }
 
+/// Promises data and returns none.
+#[mcp_tool(module = "results", output_schema = json!({ "type": "object" }))]
+fn unchanged() -> ToolResult {
+    ToolResult::no_change_needed()
+}
+
 /// Text.
 #[mcp_tool(module = "results")]
 fn text() -> &'static str {
@@ -76,6 +82,55 @@ fn s3_50_a_result_that_violates_the_output_schema_is_a_failure() {
     }
     let never = build(with_tools(tools).check_output(OutputCheck::Never));
     assert_eq!(call(&never, "results.order", json!({ "number": 0 })).data, Some(json!({ "number": 0 })));
+}
+
+#[test]
+fn s3_50_of_each_tool_every_nth_success_is_checked_beginning_with_the_first() {
+    let tools = tools![order, explicit];
+    for (interval, checked) in [(1, [0, 1, 2, 3, 4, 5, 6].as_slice()), (3, &[0, 3, 6]), (7, &[0]), (0, &[])] {
+        let registry = build(with_tools(tools).check_output(OutputCheck::Sample(interval)));
+        // The data of one is written as bytes, that of the other one is a value.
+        for (tool, bad, fails) in [
+            ("results.order", json!({ "number": 0 }), None),
+            ("results.explicit", json!({ "n": "x" }), Some(json!({ "n": "fail" }))),
+        ] {
+            let failed = |_: &usize| {
+                if let Some(fails) = &fails {
+                    assert_eq!(failure(&call(&registry, tool, fails.clone())).0, "OutOfStock", "not counted");
+                }
+                call(&registry, tool, bad.clone()).is_failure()
+            };
+            let found: Vec<usize> = (0..7).filter(failed).collect();
+            assert_eq!(found, checked, "{tool}, one of {interval}");
+        }
+    }
+}
+
+#[test]
+fn s3_50_callers_can_check_a_result_as_the_registry_does() {
+    let registry =
+        build(with_tools(tools![half, order, explicit, blocks, unchanged]).check_output(OutputCheck::Always));
+    let order = registry.get("results.order").unwrap();
+    assert!(order.check_result(&ToolResult::data(json!({ "number": 1 }))).is_ok());
+    let error = order.check_result(&ToolResult::data(json!({ "number": 0 }))).unwrap_err();
+    let failed = call(&registry, "results.order", json!({ "number": 0 }));
+    let expected = failed.error.as_ref().unwrap();
+    assert_eq!((error.error_type(), error.message()), (&expected.error_type, expected.error_message.as_str()));
+    assert!(order.check_result(&failed).is_ok(), "a failure promises no data");
+    let missing = order.check_result(&ToolResult::success()).unwrap_err();
+    assert!(
+        missing.message().contains("does not allow: there is no data, but the schema promises some; "),
+        "{missing}"
+    );
+    let unchanged =
+        registry.get("results.unchanged").unwrap().check_result(&ToolResult::no_change_needed()).unwrap_err();
+    let failed = call(&registry, "results.unchanged", json!({}));
+    assert_eq!(failed.error.as_ref().unwrap(), unchanged.detail(), "a call without data");
+    let half = registry.get("results.half").unwrap();
+    assert!(half.check_result(&ToolResult::data(json!({ "result": 0.5 }))).is_ok());
+    let blocks = registry.get("results.blocks").unwrap();
+    assert!(blocks.check_result(&ToolResult::data(json!({ "anything": 1 }))).is_ok(), "there is no schema");
+    assert!(blocks.check_result(&ToolResult::success()).is_ok(), "there is no schema");
 }
 
 #[test]

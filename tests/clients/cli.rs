@@ -2,28 +2,39 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use mcp_registry::serde_json::{self, Value, json};
 
 /// The output and exit code of a program.
-struct Ended {
-    code: Option<i32>,
-    out: String,
-    err: String,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ended {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}{}", self.out, self.err))
     }
 }
 
 /// Runs the program with these arguments, this environment and this input.
-fn program(words: &[&str], env: &[(&str, &str)], stdin: &str) -> Ended {
+pub(crate) fn program(words: &[&str], env: &[(&str, &str)], stdin: &str) -> Ended {
+    program_in(Path::new("."), words, env, stdin)
+}
+
+/// Runs the program in this folder.
+pub(crate) fn program_in(folder: &Path, words: &[&str], env: &[(&str, &str)], stdin: &str) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_program"));
     command.args(words).env_remove("MAIN").env_remove("BUILDER").env("GREETING", "Hello").envs(env.iter().copied());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .current_dir(folder)
+        .env_remove("GIT_DIR")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -31,12 +42,12 @@ fn program(words: &[&str], env: &[(&str, &str)], stdin: &str) -> Ended {
     Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-fn run(words: &[&str]) -> Ended {
+pub(crate) fn run(words: &[&str]) -> Ended {
     program(words, &[], "")
 }
 
 /// The environment of a program whose state cannot be opened.
-const STATELESS: [(&str, &str); 2] = [("MAIN", "main"), ("GREETING", "")];
+pub(crate) const STATELESS: [(&str, &str); 2] = [("MAIN", "main"), ("GREETING", "")];
 
 #[test]
 fn tools_are_listed_without_state_and_without_colors() {
@@ -203,6 +214,77 @@ fn the_lint_fails_on_errors_and_if_strict_on_warnings() {
     assert!(lax.out.starts_with("warning[") && lax.out == strict.out, "{}", lax.out);
 }
 
+/// The line of the program in which a tool is written.
+fn line_of(tool: &str) -> usize {
+    let source = include_str!("../fixtures/program.rs");
+    let function = source.lines().position(|line| line.starts_with(&format!("fn {tool}("))).unwrap();
+    let attribute = source.lines().take(function).enumerate().filter(|(_, line)| line.starts_with("#[mcp_tool"));
+    attribute.last().unwrap().0 + 1
+}
+
+#[test]
+fn findings_are_printed_as_json() {
+    let lint = run(&["lint", "--format", "json"]);
+    let report = lint.json();
+    assert_eq!((lint.code, &report["errors"]), (Some(1), &json!(1)));
+    let findings = report["findings"].as_array().unwrap();
+    let warnings = findings.iter().filter(|finding| finding["severity"] == "warning").count();
+    assert!(warnings > 0 && report["warnings"] == warnings, "{report:#}");
+    let mut silent = findings.iter().find(|finding| finding["rule"] == "missing-output-schema").unwrap().clone();
+    let fingerprint = silent["fingerprint"].take();
+    assert_eq!(fingerprint.as_str().unwrap().len(), 16);
+    let message = silent["message"].take();
+    assert!(message.as_str().unwrap().starts_with("`wrong.fail` has no output schema: "), "{message}");
+    let expected = json!({
+        "rule": "missing-output-schema",
+        "severity": "note",
+        "tool": "wrong.fail",
+        "side": "output",
+        "pointer": "",
+        "message": null,
+        "hosts": [],
+        "source": format!("tests/fixtures/program.rs:{}", line_of("fail")),
+        "fingerprint": null,
+    });
+    assert_eq!(silent, expected);
+    assert_eq!(run(&["lint", "--format=json"]).out, lint.out);
+}
+
+#[test]
+fn findings_are_printed_as_annotations() {
+    let lint = run(&["lint", "--format", "github"]);
+    assert_eq!(lint.code, Some(1));
+    let place = format!("file=tests/fixtures/program.rs,line={}", line_of("silent"));
+    let expected = format!("::error {place},title=missing-description::`wrong.silent` has no description: ");
+    assert!(lint.out.lines().any(|line| line.starts_with(&expected)), "{}", lint.out);
+    assert!(lint.out.lines().any(|line| line.starts_with("::notice title=closed-arguments::")), "{}", lint.out);
+    let is_annotation =
+        |line: &str| ["::error ", "::warning ", "::notice "].iter().any(|start| line.starts_with(start));
+    assert!(lint.out.lines().all(is_annotation), "{}", lint.out);
+    assert!(lint.err.starts_with("5 tools: 1 error, "), "{}", lint.err);
+}
+
+#[test]
+fn findings_can_be_limited_to_hosts_and_an_unknown_host_is_a_wrong_command_line() {
+    let rules = |words: &[&str]| -> Vec<String> {
+        let report = run(&[&["lint", "--format", "json"], words].concat()).json();
+        let findings = report["findings"].as_array().unwrap();
+        findings.iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
+    };
+    let has = |words: &[&str], rule: &str| rules(words).iter().any(|other| other == rule);
+    for words in [&[][..], &["--host", "gemini"], &["--host", "openai"], &["--host", "openai", "--host", "gemini"]] {
+        assert!(has(words, "missing-description"), "every host is affected");
+        assert_eq!(has(words, "closed-arguments"), words.is_empty() || words.contains(&"gemini"), "{words:?}");
+    }
+    assert!(has(&["--host", "claude"], "missing-title") && !has(&["--host", "gemini"], "missing-title"));
+    let unknown = run(&["lint", "--host", "netscape"]);
+    assert_eq!((unknown.code, unknown.out.as_str()), (Some(2), ""));
+    for host in ["netscape", "claude-desktop", "cursor", "gemini", "openai", "vscode"] {
+        assert!(unknown.err.contains(host), "{}", unknown.err);
+    }
+    assert_eq!(run(&["lint", "--format", "yaml"]).code, Some(2));
+}
+
 #[test]
 fn the_settings_of_the_builder_apply_to_every_command() {
     let bare = [("BUILDER", "bare")];
@@ -215,7 +297,9 @@ fn the_settings_of_the_builder_apply_to_every_command() {
 
 #[test]
 fn every_problem_with_the_tools_is_reported_at_once() {
-    for words in [&["list"][..], &["lint"], &["schema", "people.greet"], &["call", "wrong.fail"], &["serve"], &[]] {
+    for words in
+        [&["list"][..], &["lint"], &["check"], &["schema", "people.greet"], &["call", "wrong.fail"], &["serve"], &[]]
+    {
         let broken = program(words, &[("BUILDER", "broken")], "");
         assert_eq!((broken.code, broken.out.as_str()), (Some(1), ""), "{words:?}");
         assert!(broken.err.starts_with("error: the tools cannot be registered, for 2 reasons:\n"), "{}", broken.err);

@@ -1,13 +1,11 @@
 //! The example crates, through the registry, as a program would use them.
 
-use std::sync::Arc;
-
-use file_utility::{Workspace, read_file_content};
+use file_utility::Workspace;
 use mcp_registry::lint::{LintPolicy, Severity};
 use mcp_registry::protocol::Peer;
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::testing::block_on;
-use mcp_registry::{Registry, Server, Tool, ToolCall, ToolError, ToolResult, TrustLevel};
+use mcp_registry::testing::{assert_contract_of, block_on};
+use mcp_registry::{Registry, Server, ToolCall, TrustLevel};
 use memory::Memory;
 
 fn registry(name: &str) -> (std::path::PathBuf, Registry) {
@@ -51,13 +49,11 @@ fn s4_3_s4_4_the_schemas_are_those_of_the_usage_example() {
 }
 
 #[test]
-fn s4_7_s4_13_the_worked_calls_have_the_worked_answers() {
+fn s4_7_s4_12_s4_13_the_worked_calls_have_the_worked_answers() {
     let (root, registry) = registry("messages");
     let server = Server::new(registry);
     let answer = |message: &str| answered(&server, message);
-    let mut worked = compact(include_str!("../seed/s4_3_result_success.json"));
-    // The tool returns its data without an explanation.
-    worked = worked.replace(r#""Successfully read 73 characters from src/app/main.py using utf-8 encoding.""#, "null");
+    let worked = compact(include_str!("../seed/s4_3_result_success.json"));
     assert_eq!(answer(include_str!("../seed/s4_2_call.json")), worked);
     let short =
         json!({ "tool_name": "file_utility.read_file_content", "arguments": { "file_path": "src/app/main.py" } });
@@ -76,29 +72,6 @@ fn answered(server: &Server, message: &str) -> String {
 
 fn compact(json: &str) -> String {
     mcp_registry::serde_json::from_str::<Value>(json).unwrap().to_string()
-}
-
-#[test]
-fn s4_12_a_tool_with_an_explanation_returns_the_whole_worked_success() {
-    let (root, registry) = registry("explained");
-    let schema = registry.get_tool_schema("file_utility.read_file_content").unwrap();
-    let workspace = Arc::new(Workspace::open(&root).unwrap());
-    let tool = Tool::new("file_utility.read_file_content", Value::clone(&schema), move |_, arguments: Value| {
-        let workspace = Arc::clone(&workspace);
-        async move {
-            let path = arguments["file_path"].as_str().unwrap_or_default();
-            let read = read_file_content(&workspace, path, None, arguments["encoding"].as_str().unwrap_or("utf-8"))?;
-            let explanation = format!(
-                "Successfully read {} characters from {path} using {} encoding.",
-                read.chars_read, read.encoding_used
-            );
-            Ok::<_, ToolError>(ToolResult::data(read).explanation(explanation))
-        }
-    });
-    let server = Server::new(Registry::builder_of([]).tool(tool.description("Reads a file.")).build().unwrap());
-    let worked = compact(include_str!("../seed/s4_3_result_success.json"));
-    assert_eq!(answered(&server, include_str!("../seed/s4_2_call.json")), worked);
-    std::fs::remove_dir_all(root).unwrap();
 }
 
 #[test]
@@ -173,5 +146,12 @@ fn named_pipes_do_not_disable_other_tools() {
         }
     });
     assert_eq!(registry.call_blocking(&ToolCall::new("memory.list", json!({}))).data, Some(json!({ "result": [] })));
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn the_tools_keep_the_contract_of_the_toolbox() {
+    let (root, registry) = registry("contract");
+    assert_contract_of(&registry.catalog(), "../examples/toolbox/mcp.lock.json");
     std::fs::remove_dir_all(root).unwrap();
 }

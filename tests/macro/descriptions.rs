@@ -1,4 +1,4 @@
-//! Descriptions that come from macros: `include_str!`, `concat!` and those of users.
+//! Descriptions with sections, and those that come from macros: `include_str!`, `concat!` and those of users.
 
 use mcp_core::mcp_tool;
 
@@ -29,6 +29,45 @@ fn texts_from_macros_keep_their_place_in_a_description() {
 fn an_arguments_list_from_a_macro_describes_parameters() {
     let texts: Vec<&str> = entry("words.mixed").params.iter().map(|param| param.description).collect();
     assert_eq!(texts, ["Where it is,\n  with é and more.", "How much of it.", ""]);
+}
+
+/// Runs a script:
+///
+/// ~~~sh
+/// # no heading
+/// ```
+/// # nor this
+/// ~~~
+///
+/// Arguments
+/// ---------
+///
+/// - `script`: What to run,
+///   line by line.
+///
+/// Errors
+/// ------
+///
+/// 1. `ScriptError`: it fails.
+///
+/// ### Details
+///
+/// None.
+///
+/// ## Security
+/// It runs everything.
+#[mcp_tool(module = "words")]
+fn script(script: String) -> usize {
+    script.len()
+}
+
+#[test]
+fn sections_keep_what_is_below_them_and_headings_may_be_underlined() {
+    let entry = entry("words.script");
+    assert_eq!(entry.description, "Runs a script:\n\n~~~sh\n# no heading\n```\n# nor this\n~~~");
+    let errors = "1. `ScriptError`: it fails.\n\n### Details\n\nNone.";
+    assert_eq!(entry.sections, [("Errors", errors), ("Security", "It runs everything.")]);
+    assert_eq!(entry.params[0].description, "What to run,\n  line by line.");
 }
 
 #[mcp_tool(module = "words")]

@@ -30,7 +30,7 @@ fn defaults(
     #[arg(default = -5)] negative: i8,
     #[arg(default = "utf-8")] encoding: String,
     #[arg(default = "a/b")] path: PathBuf,
-    #[arg(default = "borrowed")] text: &str,
+    #[arg(default = "it's")] text: &str,
     #[arg(default = vec![1, 2])] list: &[u8],
     #[arg(default = Colour::Green)] colour: Colour,
     #[arg(default = Some(3))] maybe: Option<u8>,
@@ -40,7 +40,7 @@ fn defaults(
 
 #[test]
 fn a_default_replaces_an_absent_or_null_argument() {
-    let all = json!([0, 42, -5, "utf-8", "a/b", "borrowed", [1, 2], "green", 3]);
+    let all = json!([0, 42, -5, "utf-8", "a/b", "it's", [1, 2], "green", 3]);
     assert_eq!(call("params.defaults", "{}"), all);
     let names: Vec<&str> = entry("params.defaults").params.iter().map(|param| param.name).collect();
     let nulls: Value = names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();

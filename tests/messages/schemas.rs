@@ -24,6 +24,8 @@ static DETAIL: LazyLock<[Validator; 2]> = LazyLock::new(|| MODES.map(|mode| vali
 
 #[test]
 fn s1_7_s1_12_s1_21_the_schemas_are_draft_07_with_their_titles() {
+    assert_eq!(schema::context()["title"], "MCP Context");
+    validator(&schema::context());
     for mode in MODES {
         for (schema, title) in [
             (schema::tool_call(mode), "MCP Tool Call"),

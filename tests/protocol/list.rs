@@ -1,9 +1,11 @@
 //! `tools/list`: names, order, pages, and the differences between versions.
 
+use mcp_registry::entry::{MetaValue, ToolEntry};
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{Registry, Server, Tool};
+use mcp_registry::{Registry, Server, Tool, mcp_tool, tools};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::{STRUCTURED, answer, client, server};
 
@@ -25,7 +27,7 @@ fn e1_e19_a_tool_is_listed_as_each_version_requires() {
         assert_eq!(add["inputSchema"]["required"], json!(["a"]));
         assert_eq!(add["outputSchema"]["properties"]["result"]["type"], "integer");
         assert_eq!(add["annotations"], json!({ "title": "Add", "readOnlyHint": true }));
-        assert_eq!(add["_meta"], json!({ "owner": "math" }));
+        assert_eq!(add["_meta"]["owner"], "math");
         for tool in &tools {
             assert_eq!(tool["inputSchema"]["type"], "object");
             assert!(tool.get("outputSchema").is_none_or(|schema| schema["type"] == "object"));
@@ -84,6 +86,9 @@ fn s2_17_s2_18_c2_list_tools_returns_full_definitions_and_can_be_switched_off() 
         assert!(tool["name"].is_string() && tool["description"].is_string(), "{tool}");
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
     }
+    let meta = &result["result"]["_meta"];
+    assert_eq!(meta["mcp-registry/contract"]["digest"], server().registry().catalog().digest());
+    assert_eq!(meta["tools_count"], 10);
     let off = server().legacy_methods(false);
     for method in ["list_tools", "call_tool"] {
         let message = json!({ "jsonrpc": "2.0", "id": "1", "method": method, "params": { "tool_name": "served.add" } });
@@ -109,4 +114,99 @@ fn boolean_schemas_are_objects_for_older_clients() {
 fn an_empty_list_is_a_list() {
     let server = Server::new(Registry::builder_of([]).allow_empty().build().unwrap());
     assert!(block_on(Client::new(server).list_tools()).unwrap().is_empty());
+}
+
+/// Looks up a word: "é", \u{1f600}.
+///
+/// # Migration
+///
+/// `word` was `text` in 1.x.
+#[mcp_tool(
+    module = "pinned",
+    title = "Look up",
+    version = "2.0.0",
+    deprecated_in = "2.0.0",
+    replaced_by = "served.say",
+    read_only,
+    meta(owner = "words", level = 3)
+)]
+fn look_up(#[arg(max_length = 40, example = "a\tb")] word: String, #[arg(min = 0.5)] weight: f64) -> Option<String> {
+    (weight > 1.0).then_some(word)
+}
+
+#[test]
+fn s1_39_s1_41_a_listed_tool_has_its_version_its_digest_and_what_became_of_it() {
+    let server = Server::new(Registry::builder_of(tools![look_up, crate::add]).build().unwrap());
+    let tool = server.registry().get("pinned.look_up").unwrap();
+    let pinned = json!({
+        "name": "pinned.look_up",
+        "version": "2.0.0",
+        "digest": tool.digest(),
+        "deprecatedIn": "2.0.0",
+        "replacedBy": "served.say",
+        "migration": "`word` was `text` in 1.x.",
+    });
+    let meta = json!({ "owner": "words", "level": 3, "mcp-registry/tool": pinned });
+    for version in STRUCTURED {
+        let client = block_on(Client::connect(server.clone(), version)).unwrap();
+        let tools = block_on(client.list_tools()).unwrap();
+        assert_eq!(tools[0]["_meta"], meta);
+        let add = server.registry().get("served.add").unwrap();
+        let expected = json!({ "name": "served.add", "version": "1.0.0", "digest": add.digest() });
+        assert_eq!(tools[1]["_meta"]["mcp-registry/tool"], expected, "what a tool does not have is left out");
+    }
+    let legacy = answer(&server, r#"{"jsonrpc":"2.0","id":1,"method":"list_tools"}"#).unwrap();
+    assert_eq!(legacy["result"]["tools"][0]["_meta"], meta);
+    let entry = json!(tool);
+    assert_eq!((&entry["version"], &entry["digest"]), (&json!("2.0.0"), &json!(tool.digest())));
+    assert_eq!(entry["metadata"]["migration"], "`word` was `text` in 1.x.");
+}
+
+/// RFC 8785, as far as the tools here need it.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(object) => {
+            let mut members: Vec<_> = object.iter().collect();
+            members.sort_by_key(|(key, _)| key.encode_utf16().collect::<Vec<_>>());
+            let members: Vec<_> =
+                members.iter().map(|(key, value)| format!("{}:{}", json!(key), canonical(value))).collect();
+            format!("{{{}}}", members.join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        Value::Number(number) => number.as_f64().unwrap().to_string(),
+        value => value.to_string(),
+    }
+}
+
+#[test]
+fn s1_41_the_digest_of_a_tool_is_that_of_its_entry_in_the_newest_version() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "\u{fb33}": { "const": "\u{1f600}\n" }, "\u{1f600}": { "minimum": -1.50 }, "any": true },
+    });
+    let dynamic = Tool::new("x.dynamic", schema.clone(), |_, _| async {}).output_schema(schema);
+    let registry = crate::builder().tools(tools![look_up]).tool(dynamic).build().unwrap();
+    let client = block_on(Client::connect(Server::new(registry), ProtocolVersion::V2026_07_28)).unwrap();
+    let tools = block_on(client.list_tools()).unwrap();
+    assert_eq!(tools.len(), 12);
+    for mut tool in tools {
+        let meta = tool["_meta"]["mcp-registry/tool"].take();
+        let pinned = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
+        tool.as_object_mut().unwrap().retain(|key, _| pinned.contains(&key.as_str()));
+        let digits: Vec<String> = Sha256::digest(canonical(&tool)).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(meta["digest"], format!("sha256:{}", digits.concat()), "{tool}");
+    }
+}
+
+#[test]
+fn metadata_cannot_replace_what_the_registry_says_of_a_tool() {
+    let [like] = tools![crate::add];
+    let meta: &'static [(&str, MetaValue)] = &[("mcp-registry/tool", MetaValue::Str("mine"))];
+    let entry: &'static ToolEntry =
+        Box::leak(Box::new(ToolEntry::new("x.y", like.origin.clone(), like.call).meta(meta)));
+    let error = Registry::builder_of([entry]).build().unwrap_err().to_string();
+    assert!(
+        error.contains("`x.y` has the metadata key `mcp-registry/tool`, which the registry writes itself"),
+        "{error}"
+    );
 }

@@ -3,6 +3,7 @@
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::protocol::Peer;
 use mcp_registry::testing::{Client, block_on};
+use mcp_registry::{CallOptions, Json, Registry, Server, Tool, ToolCall, ToolContext, mcp_tool, schemars, tools};
 use serde_json::{Value, json};
 
 use crate::{LEGACY, answer, client, meta, server};
@@ -30,7 +31,7 @@ fn b1_b2_initialize_agrees_on_a_version() {
         assert_eq!(result["serverInfo"], json!({ "name": "served", "version": "1.2.3" }));
         assert_eq!(result["instructions"], "Serve yourself.");
         assert_eq!(result["capabilities"], json!({ "tools": { "listChanged": false } }), "nobody can be told");
-        assert_eq!(result["_meta"], json!({ "tools_count": 10, "resources_count": 0, "prompts_count": 0 }));
+        assert_eq!(result["_meta"]["tools_count"], 10);
         assert!(result.get("resultType").is_none());
     }
     let peer = Peer::builder().on_notification(|_| {}).build();
@@ -132,9 +133,114 @@ fn s3_28_to_s3_30_c20_the_server_reports_its_name_its_capabilities_and_the_numbe
     );
     let handshake = answer(&server(), &initialize("2025-11-25")).unwrap()["result"].clone();
     assert_eq!(handshake["serverInfo"], json!({ "name": "served", "version": "1.2.3" }));
-    assert_eq!(handshake["_meta"], json!({ "tools_count": 10, "resources_count": 0, "prompts_count": 0 }));
+    let digest = server().registry().catalog().digest().to_owned();
+    assert_eq!(
+        handshake["_meta"],
+        json!({
+            "mcp-registry/contract": { "digest": digest },
+            "tools_count": 10,
+            "resources_count": 0,
+            "prompts_count": 0,
+        })
+    );
     let unnamed = mcp_registry::Server::new(server().registry().clone()).server_info();
     assert!(unnamed["name"].as_str().unwrap().starts_with("protocol"), "the program's name: {unnamed}");
     let client = Client::new(server());
     assert!(format!("{client:?}").contains("Client"));
+}
+
+#[test]
+fn s3_30_c33_s1_41_discovery_has_the_counts_and_the_digest_of_all_tools() {
+    let server = server();
+    let meta = || {
+        let client = block_on(Client::connect(server.clone(), ProtocolVersion::V2026_07_28)).unwrap();
+        block_on(client.request("server/discover", json!({}))).unwrap()["_meta"].clone()
+    };
+    let before = meta();
+    let counts = ["tools_count", "resources_count", "prompts_count"].map(|key| before[key].as_u64());
+    assert_eq!(counts, [Some(10), Some(0), Some(0)]);
+    assert_eq!(before["mcp-registry/contract"]["digest"], server.registry().catalog().contract().digest());
+    assert!(before["io.modelcontextprotocol/serverInfo"].is_object());
+    server.registry().register(Tool::new("a.new", json!({ "type": "object" }), |_, _| async {})).unwrap();
+    let after = meta();
+    assert_eq!(after["tools_count"], 11);
+    assert_ne!(after["mcp-registry/contract"], before["mcp-registry/contract"]);
+    assert!(server.registry().unregister("a.new"));
+    assert_eq!(meta(), before);
+}
+
+#[derive(serde::Serialize)]
+struct NoSchema;
+
+impl schemars::JsonSchema for NoSchema {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "NoSchema".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        panic!("there is no schema")
+    }
+}
+
+/// Has a schema that panics.
+#[mcp_tool(module = "odd")]
+fn odd() -> NoSchema {
+    NoSchema
+}
+
+#[test]
+fn a_schema_that_panics_does_not_keep_a_connection_from_being_set_up() {
+    let registry = Registry::builder_of(tools![odd, crate::add]).build().unwrap();
+    let result = answer(&mcp_registry::Server::new(registry), &initialize("2025-11-25")).unwrap()["result"].clone();
+    assert_eq!(result["_meta"], json!({ "tools_count": 2, "resources_count": 0, "prompts_count": 0 }));
+}
+
+/// Returns its context.
+#[mcp_tool(module = "served")]
+fn context(#[ctx] cx: &ToolContext) -> Json<Value> {
+    Json(json!(cx))
+}
+
+#[test]
+fn s1_63_the_context_of_a_call_fits_its_schema() {
+    let schema = jsonschema::draft7::new(&mcp_registry::message::schema::context()).unwrap();
+    let registry = Registry::builder_of(tools![context]).build().unwrap();
+    let checked = |context: Value| {
+        assert!(schema.is_valid(&context), "{context}");
+        let left = context.get("deadline_ms").map(|left| left.as_u64().unwrap());
+        assert!(left.is_some_and(|left| left <= 30_000), "{context}");
+        context
+    };
+    let members = |context: &Value| context.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let least = checked(registry.call_blocking(&ToolCall::new("served.context", json!({}))).data.unwrap());
+    assert_eq!(members(&least), ["tool_name", "trust", "deadline_ms"]);
+
+    let server = Server::new(registry);
+    let peer = Peer::builder().options(CallOptions::new().caller("ada")).build();
+    let call = |meta: Value| {
+        let params = json!({ "name": "served_context", "arguments": {}, "_meta": meta });
+        let message = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }).to_string();
+        let answer = block_on(server.handle(message.as_bytes(), &peer)).unwrap();
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        checked(answer["result"]["structuredContent"].clone())
+    };
+    let mut newest = meta();
+    newest["io.modelcontextprotocol/clientInfo"] = json!({ "name": "host", "version": "1.2", "icons": [] });
+    newest["traceparent"] = json!("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    let mut context = call(newest);
+    context.as_object_mut().unwrap().shift_remove("deadline_ms");
+    let expected = json!({
+        "tool_name": "served.context",
+        "request_id": "7",
+        "caller": "ada",
+        "trust": "verified",
+        "protocol_version": "2026-07-28",
+        "client": { "name": "host", "version": "1.2" },
+        "trace": { "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
+    });
+    assert_eq!(context, expected);
+    // What a client says of itself may be anything.
+    let odd = call(json!({ "traceparent": 5, "tracestate": "a=b" }));
+    assert_eq!(members(&odd), ["tool_name", "request_id", "caller", "trust", "deadline_ms", "protocol_version"]);
+    assert_eq!(odd["protocol_version"], "2025-11-25");
 }

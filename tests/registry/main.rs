@@ -157,7 +157,8 @@ fn k_5_s3_48_a_schema_is_found_by_every_name_of_the_tool() {
 
 #[test]
 fn s2_14_s3_23_to_s3_27_c19_a_tool_serializes_to_its_registration_entry() {
-    let entry = serde_json::to_value(registry().get("picture.decide").unwrap()).unwrap();
+    let tool = registry().get("picture.decide").unwrap();
+    let entry = serde_json::to_value(&tool).unwrap();
     let source = entry["metadata"]["source"].as_str().unwrap().to_owned();
     assert!(source.contains("registry/main.rs:"), "{source}");
     assert_eq!(
@@ -168,6 +169,7 @@ fn s2_14_s3_23_to_s3_27_c19_a_tool_serializes_to_its_registration_entry() {
             "inputSchema": { "type": "object", "properties": {}, "additionalProperties": false },
             "annotations": { "destructiveHint": true },
             "version": "1.0.0",
+            "digest": tool.digest(),
             "metadata": {
                 "module": "registry",
                 "destructive": true,

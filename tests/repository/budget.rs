@@ -9,10 +9,10 @@ use syn::visit::{self, Visit};
 
 /// The public modules of `mcp-registry`: its floors, those of `mcp-core`, the subjects of `call` and `transport`,
 /// and the guide.
-const MODULES: [&str; 27] = [
-    "audit", "catalog", "cli", "context", "entry", "error", "gate", "guide", "http", "layer", "limit", "lint", "mcp",
-    "message", "metrics", "name", "observe", "output", "param", "protocol", "registry", "rmcp", "rpc", "runtime",
-    "schema", "stdio", "testing",
+const MODULES: [&str; 28] = [
+    "audit", "catalog", "cli", "context", "contract", "entry", "error", "gate", "guide", "http", "layer", "limit",
+    "lint", "mcp", "message", "metrics", "name", "observe", "output", "param", "protocol", "registry", "rmcp", "rpc",
+    "runtime", "schema", "stdio", "testing",
 ];
 
 fn repository() -> PathBuf {
@@ -226,14 +226,14 @@ fn the_command_line_has_at_most_12_subcommands_and_serve_13_flags() {
 
 /// The lines of a source that are neither blank nor comments, up to its unit tests.
 fn lines_of_code(text: &str) -> usize {
-    let code = text.lines().map(str::trim).take_while(|line| *line != "mod tests {");
+    let code = text.lines().map(str::trim).take_while(|line| !line.ends_with("mod tests {"));
     let is_code =
         |line: &&str| !line.is_empty() && !line.starts_with("//") && !["#[cfg(test)]", "mod tests;"].contains(line);
     code.filter(is_code).count()
 }
 
 #[test]
-fn the_sources_have_at_most_28_000_lines_of_code_and_the_macros_1_200() {
+fn the_sources_have_at_most_33_900_lines_of_code_and_the_macros_1_200() {
     let count = |folder: &str| -> usize {
         let is_test = |path: &PathBuf| {
             let within = path.iter().skip_while(|part| *part != "src");
@@ -249,11 +249,12 @@ fn the_sources_have_at_most_28_000_lines_of_code_and_the_macros_1_200() {
     let macros = count("mcp-macros/src");
     let all = macros + count("mcp-core/src") + count("mcp-registry/src");
     assert!((500..=1_200).contains(&macros), "{macros}");
-    assert!((10_000..=28_000).contains(&all), "{all}");
+    assert!((10_000..=33_900).contains(&all), "{all}");
 }
 
 #[test]
 fn comments_and_unit_tests_are_not_lines_of_code() {
     assert_eq!(lines_of_code("//! Doc.\n\nfn f() {\n    // why\n    g();\n}\n\n#[cfg(test)]\nmod tests {\n}\n"), 3);
+    assert_eq!(lines_of_code("fn f() {}\n\n#[cfg(test)]\npub(crate) mod tests {\n    fn g() {}\n}\n"), 1);
     assert_eq!(lines_of_code("#[cfg(test)]\nmod tests;\n\nfn f() {}\n"), 1);
 }

@@ -368,3 +368,21 @@ fn messages_that_the_sources_and_a_page_do_not_share_are_found() {
     assert_eq!(stale_messages(&format!("## During a call\n{rustc}"), &literals, "error: cannot find `x`").len(), 1);
     assert_eq!(stale_messages(&format!("## When you compile: rustc's own messages\n{rustc}"), &literals, "").len(), 0);
 }
+
+#[test]
+fn every_rule_of_the_diff_is_explained_in_the_guide() {
+    let page = read("docs/contracts.md");
+    let (_, rules) = page.split_once("### Rules").expect("the page has a section about rules");
+    let mut known = 0;
+    for source in ["diff", "schemas", "rules", "notes"] {
+        let text = read(&format!("mcp-registry/src/contract/{source}.rs"));
+        let literals = text.split('"').skip(1).step_by(2);
+        let is_rule =
+            |text: &&str| text.contains('-') && text.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
+        for rule in literals.filter(is_rule).filter(|rule| *rule != "parameter-default") {
+            assert!(rules.contains(&format!("`{rule}`")), "{rule} is not explained");
+            known += 1;
+        }
+    }
+    assert!(known > 50, "{known}");
+}

@@ -294,7 +294,10 @@ async fn a_handler_lists_what_our_own_server_lists() {
         assert_eq!(info.protocol_version.as_str(), version.as_str());
         assert_eq!(info.server_info.as_ref().unwrap().name, "embedded");
         assert_eq!(info.instructions.as_deref(), Some("Help yourself."));
+        let meta = json!(info.meta);
+        assert_eq!(meta["mcp-registry/contract"]["digest"], registry.catalog().digest());
         let listed = connected.list().await;
+        assert_eq!(meta["tools_count"], listed.len());
         assert_eq!(listed, own_list(&registry, version).await);
         let any = listed.iter().find(|tool| tool["name"] == "t_any").unwrap();
         let expected = if version.is_stateless() { json!(true) } else { json!({}) };

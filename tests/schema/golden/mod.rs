@@ -23,7 +23,7 @@ use mcp_core::output::Returned;
 use mcp_core::serde_json::{self, Value, json};
 
 /// The tools of this folder.
-fn golden_entries() -> impl Iterator<Item = &'static ToolEntry> {
+pub(crate) fn golden_entries() -> impl Iterator<Item = &'static ToolEntry> {
     entries().filter(|entry| entry.name.starts_with("golden."))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_registry::lint::{Finding, Severity};
+use mcp_registry::lint::{Finding, Severity, Side};
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
 use mcp_registry::{Catalog, Registry, Tool, ToolCall, mcp_tool, tools};
@@ -40,11 +40,13 @@ fn keep(
 #[test]
 fn any_json_is_an_error_since_a_host_loses_all_tools() {
     let found = findings(&Catalog::from_entries(tools![keep]).unwrap(), "any-value");
-    let names: Vec<bool> =
-        ["value", "lists"].iter().zip(&found).map(|(name, it)| it.message.contains(&format!("`{name}`"))).collect();
-    assert_eq!(names, [true, true], "{found:#?}");
+    let pointers: Vec<&str> = found.iter().map(|finding| &*finding.pointer).collect();
+    assert_eq!(pointers, ["/properties/value", "/properties/lists/items/items"]);
     let text = found[0].to_string();
-    assert!(text.starts_with("error[any-value]: `hosts.keep` takes any JSON in `value` of its input"), "{text}");
+    assert!(
+        text.starts_with("error[any-value]: `hosts.keep` takes any JSON in its input at `/properties/value`: "),
+        "{text}"
+    );
     assert!(found[1].to_string().starts_with("warning[any-value]: "), "inside of a list, it harms its tool alone");
     for host in ["autogen", "`transform_schema`", "Gemini", "smolagents"] {
         assert!(text.contains(host), "{text}");
@@ -81,8 +83,11 @@ fn a_map_is_reported_once_for_openai() {
     let found = findings(&Catalog::from_entries(tools![count]).unwrap(), "map");
     assert_eq!(found.len(), 2, "{found:#?}");
     let text = found[0].to_string();
-    assert!(text.starts_with("warning[map]: `hosts.count` takes a map in `words` of its input"), "{text}");
-    assert!(text.contains("OpenAI") && found[1].message.contains("`numbers`"), "{found:#?}");
+    assert!(
+        text.starts_with("warning[map]: `hosts.count` takes a map in its input at `/properties/words`: "),
+        "{text}"
+    );
+    assert!(text.contains("OpenAI") && found[1].pointer == "/properties/numbers", "{found:#?}");
     // Arguments that are not known are no map.
     assert!(findings(&made(json!({ "a": { "type": "object", "additionalProperties": false } })), "map").is_empty());
     let open = json!({ "type": "object", "properties": {}, "additionalProperties": true });
@@ -109,19 +114,47 @@ fn walk(
     path
 }
 
+/// The sides and pointers of the findings by a rule.
+fn places_of(catalog: &Catalog, rule: &str) -> Vec<(Option<Side>, String)> {
+    findings(catalog, rule).into_iter().map(|finding| (finding.side, finding.pointer)).collect()
+}
+
 #[test]
-fn a_finding_is_reported_once_for_input_and_output_definitions_and_uses() {
+fn a_type_has_one_finding_in_the_input_and_one_in_the_output_however_often_it_is_used() {
     let catalog = Catalog::from_entries(tools![walk]).unwrap();
-    let tuple = only(&catalog, "tuple").message;
-    assert!(tuple.starts_with("`hosts.walk` has a tuple in `corners` of its input and output"), "{tuple}");
-    assert!(tuple.contains("Gemini") && tuple.contains("OpenAI"), "{tuple}");
-    let id = only(&catalog, "wide-integer-id").message;
-    assert!(id.contains("`user_id` of its input and output"), "{id}");
-    let mut all: Vec<String> = catalog.lint().iter().map(ToString::to_string).collect();
-    let count = all.len();
-    all.sort();
-    all.dedup();
-    assert_eq!(all.len(), count);
+    for (rule, field) in [("tuple", "corners/items"), ("wide-integer-id", "user_id")] {
+        let input = (Some(Side::Input), format!("/properties/path/properties/{field}"));
+        let output = (Some(Side::Output), format!("/properties/{field}"));
+        assert_eq!(places_of(&catalog, rule), [input, output]);
+    }
+    let tuples = findings(&catalog, "tuple");
+    assert!(tuples[0].message.contains("Gemini") && tuples[0].message.contains("OpenAI"), "{}", tuples[0]);
+    assert_eq!(
+        (tuples[0].hosts, tuples[1].hosts),
+        (&["gemini", "openai"][..], &[][..]),
+        "no converter reads an output"
+    );
+}
+
+#[test]
+fn a_definition_is_reported_once_by_whichever_name_and_route_it_is_found() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "a": { "$ref": "#/$defs/Id" },
+            "owner_id": { "$ref": "#/$defs/Id" },
+            "user_id": { "$ref": "#/$defs/Id" },
+            "b": { "$ref": "#/properties/c/items" },
+            "c": { "type": "array", "items": { "anyOf": [{ "prefixItems": [true] }, { "prefixItems": [true, true] }] } },
+            "d/e~f": { "type": ["string", "null"] },
+        },
+        "$defs": { "Id": { "type": "integer" } },
+    });
+    let catalog = Registry::builder_of([]).tool(Tool::new("made.tool", schema, |_, _| async {})).catalog().unwrap();
+    let at = |pointer: &str| vec![(Some(Side::Input), pointer.to_owned())];
+    assert_eq!(places_of(&catalog, "wide-integer-id"), at("/$defs/Id"));
+    assert_eq!(places_of(&catalog, "tuple"), at("/properties/c/items/anyOf/0"));
+    assert_eq!(places_of(&catalog, "null-type"), at("/properties/d~1e~0f"));
 }
 
 /// Gives back places.
@@ -132,15 +165,18 @@ fn places() -> Vec<(i32, i32)> {
 
 #[test]
 fn a_finding_says_that_it_is_about_the_output() {
-    let message = only(&Catalog::from_entries(tools![places]).unwrap(), "tuple").message;
-    assert!(message.contains("`result` of its output") && !message.contains("input"), "{message}");
+    let finding = only(&Catalog::from_entries(tools![places]).unwrap(), "tuple");
+    assert_eq!((finding.side, &*finding.pointer), (Some(Side::Output), "/properties/result/items"));
+    let message = finding.message;
+    assert!(message.contains("in its output at `/properties/result/items`") && !message.contains("input"), "{message}");
 }
 
 #[test]
 fn recursion_is_an_error_since_hosts_lose_all_tools_and_other_references_are_a_warning() {
     let found = only(&Catalog::from_entries(tools![walk]).unwrap(), "schema-references");
     assert_eq!(found.severity, Severity::Error);
-    for part in ["input schema", "`Path`", "llama-index", "mcp-use"] {
+    assert_eq!((found.side, &*found.pointer), (Some(Side::Input), "/$defs/Path"));
+    for part in ["input", "`Path`", "llama-index", "mcp-use"] {
         assert!(found.message.contains(part), "{}", found.message);
     }
     let schema = json!({
@@ -150,14 +186,16 @@ fn recursion_is_an_error_since_hosts_lose_all_tools_and_other_references_are_a_w
     });
     let tool = Tool::new("made.referring", schema, |_, _| async {});
     let catalog = Registry::builder_of([]).tool(tool).catalog().unwrap();
-    assert_eq!(only(&catalog, "schema-references").severity, Severity::Warning);
+    let found = only(&catalog, "schema-references");
+    assert_eq!((found.severity, &*found.pointer), (Severity::Warning, "/$defs"));
+    assert!(found.affects("gemini") && !found.affects("llama-index"), "{found:?}");
 }
 
 #[test]
 fn unions_written_as_one_of_are_reported() {
     let catalog = made(json!({ "a": { "oneOf": [{ "type": "string", "const": "x" }, { "type": "integer" }] } }));
     let message = only(&catalog, "one-of").message;
-    assert!(message.contains("`a` of its input") && message.contains("Gemini"), "{message}");
+    assert!(message.contains("in its input at `/properties/a`") && message.contains("Gemini"), "{message}");
     assert!(message.contains("`anyOf`") && message.contains("`enum`"), "{message}");
 }
 
@@ -206,7 +244,7 @@ fn what_concerns_most_tools_is_one_note_for_all_of_them() {
     let catalog = Catalog::from_entries(tools![find, turn, excused]).unwrap();
     let closed = only(&catalog, "closed-arguments");
     assert_eq!((closed.severity, closed.tool.as_str(), &closed.origin), (Severity::Note, "", &None));
-    assert!(closed.message.contains("in the input of `hosts.find`;"), "{closed}");
+    assert!(closed.message.contains("in the input of `hosts.find`: "), "{closed}");
     assert!(closed.message.contains("google-genai") && closed.message.contains("allow_unknown_arguments"), "{closed}");
 
     let optional = only(&catalog, "optional-arguments");

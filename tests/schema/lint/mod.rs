@@ -2,13 +2,14 @@
 
 #![allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools have the form under test")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use mcp_core::entry::entries;
 use mcp_registry::error::RegistrationProblem;
-use mcp_registry::lint::{LintPolicy, Severity};
+use mcp_registry::lint::{Finding, LintPolicy, Severity, Side};
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Catalog, Content, NamePolicy, Registry, Tool, mcp_tool, tools};
+use mcp_registry::{Catalog, Content, Json, NamePolicy, Registry, Tool, ToolError, ToolResult, mcp_tool, tools};
 use serde::Deserialize;
 
 mod hosts;
@@ -80,6 +81,95 @@ fn a_finding_says_where_and_what_to_do() {
     let text = finding.to_string();
     assert!(text.starts_with("error[missing-description]: `bad.silent` has no description"), "{text}");
     assert!(text.contains("lint/mod.rs:"), "{text}");
+}
+
+/// The text without what is quoted, and how often a quotation is in it.
+fn unquoted(text: &str, quotation: &str) -> (String, usize) {
+    let (plain, quoted): (Vec<_>, Vec<_>) = text.split('`').enumerate().partition(|(index, _)| index % 2 == 0);
+    let count = quoted.iter().filter(|(_, part)| *part == quotation).count();
+    (plain.into_iter().map(|(_, part)| part).collect(), count)
+}
+
+/// Every tool of this binary that can be registered, among them one of each kind of type.
+fn every_tool() -> Catalog {
+    let catalog = Catalog::from_entries(entries().filter(|entry| !entry.name.starts_with("wrong."))).unwrap();
+    assert!(catalog.len() > 150, "{}", catalog.len());
+    catalog
+}
+
+#[test]
+fn no_two_findings_are_about_one_place_and_each_has_its_own_fingerprint() {
+    let findings = every_tool().lint();
+    let mut places = HashSet::new();
+    let mut fingerprints = HashSet::new();
+    for finding in &findings {
+        let Finding { rule, tool, side, pointer, .. } = finding;
+        assert!(places.insert((rule, tool, side, pointer)), "{finding:#?}");
+        let fingerprint = finding.fingerprint();
+        assert!(fingerprint.len() == 16 && fingerprints.insert(fingerprint), "{finding:#?}");
+    }
+    let sides: HashSet<_> = findings.iter().map(|finding| finding.side).collect();
+    assert_eq!(sides.len(), 3);
+}
+
+#[test]
+fn a_message_names_its_side_and_its_pointer_once_and_the_pointer_leads_to_a_schema() {
+    let catalog = every_tool();
+    for finding in catalog.lint() {
+        let Finding { rule, tool, side, pointer, message, .. } = &finding;
+        let (text, named) = unquoted(message, pointer);
+        let count =
+            |side: &str| text.split(|c: char| !c.is_alphabetic() && c != '-').filter(|word| *word == side).count();
+        let expected = match side {
+            Some(Side::Input) => (1, 0),
+            Some(Side::Output) => (0, 1),
+            _ => (0, 0),
+        };
+        assert_eq!((count("input"), count("output")), expected, "{finding}");
+        assert_eq!(named, usize::from(!pointer.is_empty()), "{finding}");
+        if tool.is_empty() || *rule == "missing-output-schema" {
+            continue;
+        }
+        let tool = catalog.get(tool).unwrap();
+        let schema = match side {
+            Some(Side::Output) => tool.output_schema().map(|schema| schema.pointer(pointer).is_some()),
+            _ => Some(tool.input_schema().pointer(pointer).is_some()),
+        };
+        assert_eq!(schema, Some(true), "{finding}");
+    }
+}
+
+#[test]
+fn a_fingerprint_depends_on_the_place_and_not_on_the_words() {
+    let catalog = Catalog::from_entries(tools![silent]).unwrap();
+    let finding = catalog.lint().into_iter().find(|finding| finding.rule == "tuple").unwrap();
+    let mut other = finding.clone();
+    (other.message, other.severity, other.origin) = (String::new(), Severity::Note, None);
+    assert_eq!(other.fingerprint(), finding.fingerprint());
+    other.pointer.push('/');
+    assert_ne!(other.fingerprint(), finding.fingerprint());
+    (other.pointer, other.side) = (finding.pointer.clone(), Some(Side::Output));
+    assert_ne!(other.fingerprint(), finding.fingerprint());
+}
+
+#[test]
+fn rules_that_do_not_exist_are_one_finding() {
+    let schema = json!({ "type": "object", "properties": {} });
+    let tool = Tool::new("made.tool", schema, |_, _| async {}).allow("no-rule").allow("any-value").allow("no-other");
+    let findings = Registry::builder_of([]).tool(tool).catalog().unwrap().lint();
+    let found: Vec<_> = findings.iter().filter(|finding| finding.rule == "unknown-rule").collect();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].message.starts_with("`made.tool` allows `no-rule`, `no-other`: "), "{}", found[0]);
+    assert!(found[0].message.contains("any-value, map"), "{}", found[0]);
+}
+
+#[test]
+fn a_tool_that_is_created_at_run_time_is_not_told_to_write_doc_comments() {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    let tool = Tool::new("made.tool", schema, |_, _| async {});
+    let findings = Registry::builder_of([]).tool(tool).catalog().unwrap().lint();
+    assert!(findings.iter().any(|finding| finding.rule == "missing-parameter-description"));
+    assert!(findings.iter().all(|finding| !finding.message.contains("doc comment")), "{findings:#?}");
 }
 
 #[test]
@@ -169,12 +259,47 @@ fn content() -> Content {
 #[mcp_tool(module = "strict", title = "Excused", read_only, allow("missing-output-schema"))]
 fn excused_unit() {}
 
+/// Says back data that has no schema.
+#[mcp_tool(module = "strict", title = "Free", read_only)]
+fn free() -> Json<Value> {
+    Json(Value::Null)
+}
+
+/// Says back a result.
+#[mcp_tool(module = "strict", title = "Result", read_only)]
+async fn result() -> Result<ToolResult, ToolError> {
+    Ok(ToolResult::success())
+}
+
+/// Draws.
+#[mcp_tool(module = "strict", title = "Draw", read_only)]
+async fn draw() -> Result<Vec<Content>, ToolError> {
+    Ok(vec![Content::image([1], "image/png")])
+}
+
+#[test]
+fn only_a_tool_that_returns_data_is_told_to_give_it_a_schema() {
+    let made = Tool::new("strict.made", json!({ "type": "object", "properties": {} }), |_, _| async {});
+    let catalog = Registry::builder_of(tools![unit, content, draw, free, result]).tool(made).catalog().unwrap();
+    let found: Vec<_> = catalog.lint().into_iter().filter(|finding| finding.rule == "missing-output-schema").collect();
+    for finding in &found {
+        let (severity, advice) = match &*finding.tool {
+            "strict.unit" | "strict.content" | "strict.draw" => (Severity::Note, "`allow` this if it is intended"),
+            "strict.made" => (Severity::Warning, "set `output_schema`, or `allow` this"),
+            _ => (Severity::Warning, "a type with `JsonSchema` instead of `Json` or `ToolResult`"),
+        };
+        assert_eq!((finding.severity, finding.side), (severity, Some(Side::Output)), "{finding}");
+        assert!(finding.message.contains(advice), "{finding}");
+        assert_eq!(finding.message.contains("JsonSchema"), advice.contains("JsonSchema"), "{finding}");
+    }
+    assert_eq!(found.len(), 6, "{found:#?}");
+}
+
 #[test]
 fn c29_c34_a_missing_output_schema_is_an_error_under_the_strict_policy_unless_it_is_allowed() {
-    for (name, entry) in [("strict.unit", tools![unit]), ("strict.content", tools![content])] {
+    for entry in [tools![unit], tools![content], tools![free]] {
         let catalog = Catalog::from_entries(entry).unwrap();
-        let found: Vec<_> = catalog.lint().into_iter().filter(|finding| finding.tool == name).collect();
-        assert_eq!((found.len(), found[0].rule, found[0].severity), (1, "missing-output-schema", Severity::Warning));
+        assert_eq!(rules(&catalog, catalog.list_registered_tools()[0].name()), ["missing-output-schema"]);
         assert!(Registry::builder_of(entry).build().is_ok());
         let error = Registry::builder_of(entry).lint(LintPolicy::Strict).build().unwrap_err();
         let [RegistrationProblem::Lint { rule: "missing-output-schema", .. }] = error.problems() else {
@@ -189,6 +314,63 @@ fn c29_c34_a_missing_output_schema_is_an_error_under_the_strict_policy_unless_it
     let made = Tool::new("made.without", schema, |_, _| async {}).description("Has no output schema.");
     assert!(strict.register(made.clone()).unwrap_err().to_string().contains("`made.without` has no output schema"));
     assert!(strict.register(made.allow("missing-output-schema")).is_ok());
+}
+
+#[test]
+fn s1_32_c29_an_output_schema_can_be_required_without_the_strict_policy() {
+    let builder = |entries| Registry::builder_of(entries).require_output_schema();
+    let error =
+        builder(tools![unit, content, hidden_unit, excused_unit, fine].as_slice().to_vec()).build().unwrap_err();
+    assert_eq!(error.problems().len(), 3, "{error}");
+    let strict = Registry::builder_of(tools![unit, content, hidden_unit, excused_unit, fine]).lint(LintPolicy::Strict);
+    assert_eq!(strict.build().unwrap_err(), error);
+    for expected in
+        ["`strict.unit` has no output schema", "tests/schema/lint/mod.rs:", "allow(\"missing-output-schema\")"]
+    {
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    assert!(error.to_string().contains("`strict.hidden_unit`"), "{error}");
+    // Nothing else is an error: these have no title and no hints.
+    let registry = builder(tools![excused_unit, untitled].to_vec()).build().unwrap();
+    let made = Tool::new("made.without", json!({ "type": "object" }), |_, _| async {});
+    assert!(registry.register(made.clone()).unwrap_err().to_string().contains("`made.without` has no output schema"));
+    assert!(registry.register(made.allow("missing-output-schema")).is_ok());
+}
+
+/// Says nothing back, to few.
+#[mcp_tool(module = "strict", title = "Hidden", read_only, hidden)]
+fn hidden_unit() {}
+
+#[test]
+fn hidden_tools_are_linted_only_for_what_concerns_calls() {
+    let tools = tools![bare_hidden, slow_hidden];
+    let findings = Catalog::from_entries(tools).unwrap().lint();
+    let rules: Vec<_> = findings.iter().map(|finding| (finding.tool.as_str(), finding.rule)).collect();
+    assert_eq!(
+        rules,
+        [
+            ("hidden.bare_hidden", "missing-output-schema"),
+            ("hidden.bare_hidden", "unknown-rule"),
+            ("hidden.slow_hidden", "slow-union"),
+        ]
+    );
+}
+
+#[mcp_tool(module = "hidden", hidden, allow("no-such-rule"))]
+fn bare_hidden(ids: Vec<i64>, any: Value) -> Json<i64> {
+    let _ = any;
+    Json(ids.into_iter().sum())
+}
+
+#[mcp_tool(module = "hidden", hidden)]
+fn slow_hidden(tree: Tree) -> bool {
+    let _ = tree;
+    true
+}
+
+#[mcp_tool(module = "Strict_Not")]
+fn untitled() -> bool {
+    true
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! Arguments that cannot be checked are refused, whatever the reason, and the tool does not run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{self, Value, json};
@@ -8,6 +9,12 @@ use mcp_registry::{CallOptions, Error, Registry, Tool, mcp_tool, tools};
 use serde::Deserialize;
 
 static RUNS: AtomicUsize = AtomicUsize::new(0);
+
+/// Keeps the tests of this file apart, since they count the runs of the same tools.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Ignores unknown fields, as serde does by default.
 #[derive(Deserialize, JsonSchema)]
@@ -70,6 +77,7 @@ fn nasty() -> Vec<String> {
 
 #[test]
 fn broken_texts_deep_values_and_duplicate_keys_are_refused_and_never_run() {
+    let _alone = alone();
     let registry = Registry::builder_of(tools![job, pooled, awaited, flattened]).build().unwrap();
     for tool in ["hostile.job", "hostile.pooled", "hostile.awaited", "hostile.flattened"] {
         assert!(call(&registry, tool, r#"{"name": "fine", "opts": {"level": 3, "zz": 1}}"#).is_ok());
@@ -90,6 +98,7 @@ fn broken_texts_deep_values_and_duplicate_keys_are_refused_and_never_run() {
 
 #[test]
 fn a_number_of_any_size_does_no_harm_where_nobody_reads_it() {
+    let _alone = alone();
     let registry = Registry::builder_of(tools![job, pooled, awaited, flattened]).build().unwrap();
     for tool in ["hostile.job", "hostile.pooled", "hostile.awaited", "hostile.flattened"] {
         for number in ["1e999", "-1e-999999999999", "1e999999999999999999999999"] {
@@ -106,6 +115,7 @@ fn a_number_of_any_size_does_no_harm_where_nobody_reads_it() {
 
 #[test]
 fn the_error_says_what_cannot_be_checked() {
+    let _alone = alone();
     let registry = Registry::builder_of(tools![job]).build().unwrap();
     let told = |zz: &str| {
         let error = call(&registry, "hostile.job", &format!(r#"{{"name": "a", "opts": {{"level": 1, "zz": {zz}}}}}"#));
@@ -141,6 +151,7 @@ fn made(schema: Value) -> Result<Registry, String> {
 
 #[test]
 fn keywords_at_the_root_of_a_written_schema_are_enforced() {
+    let _alone = alone();
     for (keyword, said) in [
         ("not", json!({})),
         ("const", json!({})),
@@ -169,6 +180,7 @@ fn keywords_at_the_root_of_a_written_schema_are_enforced() {
 
 #[test]
 fn a_schema_that_cannot_be_enforced_is_refused_and_the_keyword_is_named() {
+    let _alone = alone();
     let schema = json!({
         "additionalProperties": { "$id": "urn:x", "$anchor": "y" },
         "properties": { "a": { "$dynamicRef": "#y", "$id": "urn:x", "definitions": { "A": {} } } },

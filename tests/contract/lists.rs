@@ -1,0 +1,242 @@
+//! Responses to `tools/list`, compared with each other and with locks.
+
+#![allow(clippy::needless_pass_by_value, unused_variables, reason = "tools have the form under test")]
+
+use mcp_core::entry::ToolEntry;
+use mcp_registry::contract::{Contract, Verdict, Witness};
+use mcp_registry::serde_json::{Value, json};
+use mcp_registry::testing::{Client, block_on};
+use mcp_registry::{Registry, Server, mcp_tool, tools};
+
+use crate::{broken, rules};
+
+mod before {
+    use super::mcp_tool;
+
+    /// Finds orders.
+    ///
+    /// # Migration
+    /// Send `customer` in place of `client`.
+    #[mcp_tool(module = "shop", version = "2.1.0", title = "Find", read_only, aliases("shop.look"))]
+    pub(super) fn search(#[arg(alias = "client")] customer: u32, state: Option<String>) -> Vec<u32> {
+        vec![customer]
+    }
+
+    /// Counts orders.
+    #[mcp_tool(module = "shop", hidden, deprecated_in = "1.0.0", replaced_by = "shop.search")]
+    pub(super) fn count() -> u32 {
+        0
+    }
+}
+
+mod after {
+    use super::mcp_tool;
+
+    /// Finds orders.
+    ///
+    /// # Migration
+    /// Send `customer` in place of `client`.
+    #[mcp_tool(name = "shop.find", version = "2.2.0", title = "Find", read_only, aliases("shop.search", "shop.look"))]
+    pub(super) fn search(#[arg(alias = "client")] customer: u32, state: Option<String>) -> Vec<u32> {
+        vec![customer]
+    }
+}
+
+/// What the tools promise, what is listed of them, and the list without our own metadata.
+fn contracts(entries: &[&'static ToolEntry]) -> [Contract; 3] {
+    let registry = Registry::builder_of(entries.iter().copied()).build().unwrap();
+    let lock = Contract::read(&registry.catalog().contract().to_string()).unwrap();
+    let listed = block_on(Client::new(Server::new(registry)).list_tools()).unwrap();
+    let mut listed: Value = json!(listed);
+    let read = |list: &Value| Contract::from_tools_list(&list.to_string()).unwrap();
+    let list = read(&listed);
+    for tool in listed.as_array_mut().unwrap() {
+        tool.as_object_mut().unwrap().remove("_meta");
+    }
+    [lock, list, read(&listed)]
+}
+
+fn foreign(tools: Value) -> Contract {
+    Contract::from_tools_list(&tools.to_string()).unwrap()
+}
+
+#[test]
+fn a_lock_and_the_lists_of_the_same_server_are_equal() {
+    let contracts = contracts(&tools![before::search, before::count]);
+    for old in &contracts {
+        assert_eq!(Contract::read(&old.to_string()).as_ref(), Ok(old));
+        for new in &contracts {
+            assert!(old.diff(new).is_empty(), "{}", old.diff(new));
+        }
+    }
+}
+
+#[test]
+fn a_tool_that_is_known_by_its_name_on_the_wire_is_found_by_its_aliases() {
+    let [lock, list, bare] = contracts(&tools![before::search]);
+    let [new_lock, new_list, new_bare] = contracts(&tools![after::search]);
+    for old in [&lock, &list, &bare] {
+        let diff = old.diff(&new_lock);
+        assert_eq!((diff.verdict(), rules(&diff)), (Verdict::Compatible, vec!["tool-renamed"]), "{diff}");
+    }
+    // A list does not have the aliases.
+    for new in [&new_list, &new_bare] {
+        assert_eq!(broken(&lock.diff(new)).rule, "tool-renamed");
+    }
+}
+
+#[test]
+fn two_tools_that_share_only_a_name_on_the_wire_are_not_the_same() {
+    let tool = |name: &str| {
+        let meta = json!({ "mcp-registry/tool": { "name": name, "version": "1.0.0" } });
+        foreign(json!([{ "name": "a_b_c", "_meta": meta, "description": name }]))
+    };
+    assert_eq!(rules(&tool("a.b_c").diff(&tool("a_b.c"))), ["tool-removed", "tool-added"]);
+}
+
+#[test]
+fn a_tool_is_renamed_only_if_one_is_gone_and_one_is_new() {
+    let tools =
+        |names: &[&str]| foreign(names.iter().map(|name| json!({ "name": name, "description": "D" })).collect());
+    assert_eq!(rules(&tools(&["a", "b"]).diff(&tools(&["a", "c"]))), ["tool-renamed"]);
+    assert_eq!(rules(&tools(&["a", "b"]).diff(&tools(&["c"]))), ["tool-removed", "tool-removed", "tool-added"]);
+    assert_eq!(rules(&tools(&["a"]).diff(&tools(&["b", "c"]))), ["tool-removed", "tool-added", "tool-added"]);
+}
+
+#[test]
+fn a_title_is_compared_wherever_it_is() {
+    let tool = |title: &str| foreign(json!([{ "name": "a", "annotations": { "title": title } }]));
+    let newer = foreign(json!([{ "name": "a", "title": "A", "annotations": { "title": "A" } }]));
+    assert_eq!(rules(&tool("A").diff(&tool("B"))), ["title"]);
+    assert!(tool("A").diff(&newer).is_empty());
+}
+
+#[test]
+fn arguments_are_objects_whatever_the_schema_says() {
+    let tool = |schema: Value| foreign(json!([{ "name": "a", "inputSchema": schema }]));
+    let member = json!({ "x": { "type": "string" } });
+    let object = json!({ "type": "object", "properties": member });
+    for other in [
+        json!({ "type": ["object", "string"], "properties": member }),
+        json!({ "type": ["object", "null"], "properties": member }),
+        json!({ "properties": member }),
+    ] {
+        let (one, other) = (tool(object.clone()), tool(other));
+        assert_eq!(rules(&one.diff(&other)), ["spelling"], "{}", one.diff(&other));
+        assert_eq!(rules(&other.diff(&one)), ["spelling"], "{}", other.diff(&one));
+    }
+    // A member that has the schema of the arguments may be something else.
+    let tree = |leaf: Value, types: Value| {
+        let children = json!({ "type": "array", "items": { "$ref": "#" } });
+        tool(json!({ "type": types, "properties": { "leaf": leaf, "children": children } }))
+    };
+    let (text, number) = (json!({ "type": "string" }), json!({ "type": "integer" }));
+    let object = json!("object");
+    let diff = tree(text.clone(), object.clone()).diff(&tree(number, object.clone()));
+    assert_eq!((rules(&diff), diff.changes[0].pointer.as_str()), (vec!["type-changed"], "/leaf"), "{diff}");
+    let diff = tree(text.clone(), json!(["object", "string"])).diff(&tree(text, object));
+    assert_eq!((rules(&diff), broken(&diff).pointer.as_str()), (vec!["type-changed"], "/children/0"), "{diff}");
+    // The call that breaks has an object, too.
+    let diff = tool(json!({})).diff(&foreign(json!([])));
+    assert_eq!(broken(&diff).witness, Some(Witness::Arguments(json!({}))));
+}
+
+#[test]
+fn the_members_of_a_map_are_not_removed() {
+    let tool = |schema: Value| foreign(json!([{ "name": "a", "inputSchema": schema }]));
+    let text = json!({ "type": "string" });
+    let named = json!({ "type": "object", "properties": { "x": text } });
+    let nested =
+        |schema: &Value| json!({ "type": "object", "properties": { "filter": schema }, "additionalProperties": false });
+    let map = json!({ "type": "object", "additionalProperties": text });
+    let patterns = json!({ "type": "object", "patternProperties": { "^x": text } });
+    for new in [&map, &patterns] {
+        for (old, new) in [(named.clone(), new.clone()), (nested(&named), nested(new))] {
+            let diff = tool(old).diff(&tool(new));
+            assert!(!rules(&diff).contains(&"parameter-removed"), "{diff}");
+        }
+    }
+    // A member of an open object is, also in a closed one.
+    let other = json!({ "type": "object", "properties": { "y": text } });
+    let diff = tool(nested(&named)).diff(&tool(nested(&other)));
+    assert_eq!((broken(&diff).rule, broken(&diff).pointer.as_str()), ("parameter-removed", "/filter/x"), "{diff}");
+    // Anything may be in it.
+    let diff = tool(nested(&named)).diff(&tool(nested(&json!({ "type": "object" }))));
+    assert_eq!(diff.verdict(), Verdict::Compatible, "{diff}");
+    assert_eq!(diff.changes[0].message, "was a string, and may be any value now", "{diff}");
+}
+
+#[test]
+fn a_parameter_of_an_open_schema_is_renamed() {
+    let tool = |schema: Value| foreign(json!([{ "name": "a", "inputSchema": schema }]));
+    let open = |name: &str, required: bool| {
+        let required: Vec<&str> = required.then_some(name).into_iter().collect();
+        tool(json!({ "type": "object", "properties": { (name): { "type": "string" } }, "required": required }))
+    };
+    let diff = open("client/id", true).diff(&open("customer/id", true));
+    let change = broken(&diff);
+    assert_eq!((rules(&diff), change.pointer.as_str()), (vec!["parameter-renamed"], "/client~1id"));
+    assert_eq!(change.message, "`client/id` is called `customer/id` now");
+    let Some(Witness::Arguments(call)) = &change.witness else { panic!("{change:?}") };
+    assert!(call.get("client/id").is_some() && call.get("customer/id").is_none(), "{call}");
+
+    let diff = open("most", false).diff(&open("limit", false));
+    let change = broken(&diff);
+    assert_eq!((rules(&diff), &change.witness), (vec!["parameter-renamed"], &None));
+    assert_eq!(change.message, "`most` is called `limit` now, and ignored under its old name");
+}
+
+#[test]
+fn several_rules_of_one_kind_at_one_place_are_one_finding_that_names_all() {
+    let tool = |schema: Value| {
+        let schema = json!({ "type": "object", "properties": { "limit": schema } });
+        foreign(json!([{ "name": "a", "inputSchema": schema, "outputSchema": schema }]))
+    };
+    let wide = tool(json!({ "type": "integer", "maximum": 100 }));
+    let narrow = tool(json!({ "type": "integer", "minimum": 1, "maximum": 10 }));
+    let diff = wide.diff(&narrow);
+    assert_eq!(rules(&diff), ["bound-tightened", "result-bound-tightened"], "{diff}");
+    let both = "`minimum` is 1 now, and was not limited; `maximum` is 10 now, and was 100";
+    assert_eq!((diff.changes[0].message.as_str(), diff.changes[1].message.as_str()), (both, both));
+    let diff = narrow.diff(&wide);
+    assert_eq!(rules(&diff), ["result-bound-loosened", "bound-loosened"], "{diff}");
+    let both = "`minimum` was 1, and is gone; `maximum` was 10, and is 100 now";
+    assert_eq!((diff.changes[0].message.as_str(), diff.changes[1].message.as_str()), (both, both));
+}
+
+#[test]
+fn calls_as_tasks_are_compared() {
+    let tool = |support: Value| foreign(json!([{ "name": "a", "execution": { "taskSupport": support } }]));
+    let [forbidden, optional, required] = ["forbidden", "optional", "required"].map(|support| tool(json!(support)));
+    let none = foreign(json!([{ "name": "a" }]));
+    assert!(none.diff(&forbidden).is_empty() && forbidden.diff(&none).is_empty());
+    let lock = Contract::read(&required.to_string()).unwrap();
+    for (old, new, witness) in
+        [(&none, &lock, Some(json!({}))), (&optional, &required, Some(json!({}))), (&optional, &none, None)]
+    {
+        let diff = old.diff(new);
+        let change = broken(&diff);
+        assert_eq!((rules(&diff), &change.witness), (vec!["task-support-narrowed"], &witness.map(Witness::Arguments)));
+    }
+    assert_eq!(broken(&none.diff(&required)).message, "calls as tasks are required now, and were forbidden");
+    for (old, new) in [(&none, &optional), (&required, &optional)] {
+        assert_eq!(
+            (old.diff(new).verdict(), rules(&old.diff(new))),
+            (Verdict::Compatible, vec!["task-support-widened"])
+        );
+    }
+}
+
+#[test]
+fn names_of_others_are_shown_without_what_controls_the_display() {
+    let tool = |schema: Value| foreign(json!([{ "name": "a", "inputSchema": schema }]));
+    let with = |values: Value| {
+        tool(
+            json!({ "type": "object", "properties": { "x\u{202e}y": { "enum": values } }, "additionalProperties": false }),
+        )
+    };
+    let diff = with(json!(["a", "\u{2066}b\u{2028}"])).diff(&with(json!(["a"])));
+    let shown = diff.to_string();
+    assert!(shown.contains(r"/x\u{202e}y: ") && shown.contains(r"\u{2066}b\u{2028}"), "{shown}");
+    assert!(!shown.contains(['\u{202e}', '\u{2066}', '\u{2028}']), "{shown}");
+}
