@@ -56,6 +56,12 @@ fn plain(value: &Value) -> Value {
     }
 }
 
+/// Whether a number may be too small for a float, as in `1e-999`.
+fn has_small_number(text: &str) -> bool {
+    let mut exponents = text.split("e-").chain(text.split("E-"));
+    exponents.any(|rest| rest.bytes().take_while(u8::is_ascii_digit).count() > 2)
+}
+
 fn check(schema: &Value, arguments: &[String]) {
     let tool = Tool::new(NAME, schema.clone(), |_, arguments: Value| async move {
         *RAN.lock().expect("nothing panics") = Some(arguments);
@@ -76,8 +82,8 @@ fn check(schema: &Value, arguments: &[String]) {
         let sent = loose::value(text).expect("what runs is JSON");
         // Integers are spelled as integers, and nulls for absent members are dropped.
         assert_eq!(plain(&received), plain(&sent), "the tool did not receive what was sent, {text}, by {schema}");
-        // It rounds numbers before it divides them.
-        if schema.to_string().contains("multipleOf") {
+        // It rounds numbers before it divides them, and reads the smallest ones as 0.
+        if schema.to_string().contains("multipleOf") || has_small_number(text) {
             continue;
         }
         let accepted = catch_unwind(AssertUnwindSafe(|| is_accepted(&validator, &sent)));

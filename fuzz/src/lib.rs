@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+pub mod contract;
 mod dice;
 pub mod explicit_schema;
 pub mod flat;
