@@ -1,11 +1,18 @@
 # Shared by the scripts in this folder, which source it. It changes to the root of the repository.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# What a later build of changed sources would read is a third of what a build writes, and CI builds once.
+[ -z "${CI-}" ] || export CARGO_INCREMENTAL=0
+
+# again COMMAND…: tries a command that uses the network up to three times.
+again() {
+    "$@" || { sleep 10 && "$@"; } || { sleep 30 && "$@"; }
+}
 
 # apt_install PACKAGE…
 apt_install() {
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    again apt-get update -qq
+    again apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 # need COMMAND [PACKAGE]: installs the package unless the command is there.
@@ -15,21 +22,21 @@ need() { command -v "$1" >/dev/null || apt_install "${2-$1}"; }
 pip_install() {
     # The Python of some distributions has no `venv` of its own.
     [ -x "$1/bin/pip" ] || python3 -m venv "$1" || { apt_install python3-venv && python3 -m venv --clear "$1"; }
-    "$1/bin/pip" install -q --disable-pip-version-check "${@:2}"
+    again "$1/bin/pip" install -q --disable-pip-version-check "${@:2}"
 }
 
 # npm_install FOLDER PACKAGE…
 npm_install() {
     need npm
     mkdir -p "$1"
-    npm install --prefix "$1" --loglevel=error --no-fund --no-audit --no-save --no-package-lock "${@:2}"
+    again npm install --prefix "$1" --loglevel=error --no-fund --no-audit --no-save --no-package-lock "${@:2}"
 }
 
 # cargo_install NAME VERSION: installs a cargo subcommand unless this version is there. Without optimization, because that
 # takes longer than it saves.
 cargo_install() {
     [ "$(cargo "${1#cargo-}" --version 2>/dev/null)" = "$1 $2" ] ||
-        CARGO_PROFILE_DEV_DEBUG=0 nice cargo install --quiet --locked --debug "$1@$2"
+        CARGO_PROFILE_DEV_DEBUG=0 again nice cargo install --quiet --locked --debug "$1@$2"
 }
 
 # scratch NAME: prints the absolute path of target/NAME, which it creates if necessary.
@@ -62,7 +69,7 @@ run_steps() {
         start=$SECONDS
         printf '\n== %s\n' "$name"
         ("step_$name")
-        printf '== %s took %d s\n' "$name" $((SECONDS - start))
+        printf '== %s took %d s; %s free\n' "$name" $((SECONDS - start)) "$(df -h --output=avail . | tail -n 1 | tr -d ' ')"
     done
     trap - EXIT
     printf '\nall in %d s\n%d passed, 0 failed\n' "$SECONDS" ${#chosen[@]}
