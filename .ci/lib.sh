@@ -46,7 +46,8 @@ scratch() { mkdir -p "target/$1" && (cd "target/$1" && pwd); }
 debug_binaries() { (cd "${CARGO_TARGET_DIR:-target}/debug" && pwd); }
 
 # run_steps SCRIPT [--list | STEP…]: runs the named functions `step_NAME` of a script, or all of them in the order in which
-# they are defined, each in a subshell; stops at the first that fails.
+# they are defined, each in a subshell; stops at the first that fails. With `CI` set, the output of a step goes to
+# target/ci/NAME; what is printed of it is what was not checked, and the end of it if the step failed.
 run_steps() {
     local script=$1 all chosen
     shift
@@ -64,13 +65,24 @@ run_steps() {
         fi
     done
     # A trap, which reads global variables, because `if step; then` would switch off `set -e` inside of the step.
-    trap 'printf "\n== %s failed after %d s\n" "$name" $((SECONDS - start)) >&2' EXIT
+    trap step_failed EXIT
     for name in "${chosen[@]}"; do
         start=$SECONDS
-        printf '\n== %s\n' "$name"
-        ("step_$name")
+        if [ -n "${CI-}" ]; then
+            log=$(scratch ci)/$name
+            ("step_$name") >"$log" 2>&1
+            grep -a '^NOT CHECKED' "$log" || true
+        else
+            printf '\n== %s\n' "$name"
+            ("step_$name")
+        fi
         printf '== %s took %d s; %s free\n' "$name" $((SECONDS - start)) "$(df -h --output=avail . | tail -n 1 | tr -d ' ')"
     done
     trap - EXIT
     printf '\nall in %d s\n%d passed, 0 failed\n' "$SECONDS" ${#chosen[@]}
+}
+
+step_failed() {
+    printf '\n== %s failed after %d s\n' "$name" $((SECONDS - start)) >&2
+    [ -z "${log-}" ] || tail -n 120 "$log" | cut -c 1-600 >&2
 }
