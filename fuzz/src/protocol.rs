@@ -122,9 +122,11 @@ pub fn run(data: &[u8]) {
             Some(_) => line,
         };
         plain.send(message);
-        // White space makes no difference, except that errors mention positions, and that a thread of the pool may be quick.
-        let is_value = serde_json::from_slice::<Value>(message).is_ok();
-        is_same &= is_value && message.len() < LONGEST && !message.windows(4).any(|window| window == b"pool");
+        // White space makes no difference, except that errors mention positions. Whether a tool that is not `inline` answers
+        // at once depends on time.
+        let value = serde_json::from_slice::<Value>(message).map(|value| value.to_string());
+        let is_timed = |value: &String| ["pool", "wait"].iter().any(|tool| value.contains(tool));
+        is_same &= message.len() < LONGEST && value.is_ok_and(|value| !is_timed(&value));
         if is_same {
             spaced.send(&[b" ", message].concat());
         }
