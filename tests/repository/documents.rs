@@ -311,7 +311,7 @@ fn literals_of<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> (Ve
 }
 
 #[test]
-fn each_message_of_troubleshooting_is_in_the_sources_and_each_error_on_the_page() {
+fn s4_14_each_message_of_troubleshooting_is_in_the_sources_and_each_error_on_the_page() {
     let folders = ["mcp-core/src", "mcp-macros/src", "mcp-registry/src"];
     let files: Vec<_> = folders.iter().flat_map(|folder| sources(&workspace().join(folder))).collect();
     let (literals, of_errors) = literals_of(files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
