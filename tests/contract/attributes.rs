@@ -309,7 +309,7 @@ fn each_alias_that_is_removed_is_a_finding_with_a_call_by_it() {
     let moved = diff(&tools![two_aliases::search], &tools![v1::search, looking::look]);
     let change = moved.changes.iter().find(|it| it.rule == "alias-removed" && it.called == "shop.look").unwrap();
     assert_eq!((change.breaking, &change.witness), (true, &None));
-    assert_eq!(change.message, "no longer answers to `shop.look`; calls of it reach another tool, `shop.look`");
+    assert_eq!(change.message, "no longer answers to `shop.look`; calls to it now reach another tool, `shop.look`");
     let added = diff(&tools![v1::search], &tools![two_aliases::search]);
     assert_eq!((added.verdict(), rules(&added)), (Verdict::Compatible, vec!["alias-added", "alias-added"]));
     assert_eq!(added.changes[0].message, "answers to `shop.find`, too");
@@ -325,7 +325,7 @@ fn what_models_and_programs_are_told_about_a_tool_is_compared() {
         ("deprecation-changed", "is no longer deprecated", tools![deprecated::search], tools![v1::search]),
         (
             "deprecation-changed",
-            "is deprecated since 1.3.0, and was since 1.2.0; use `shop.find`",
+            "has been deprecated since 1.3.0 (was: since 1.2.0); use `shop.find`",
             tools![deprecated::search],
             tools![deprecated_later::search],
         ),
@@ -370,7 +370,7 @@ fn a_removed_tool_breaks_callers_and_says_whether_it_was_deprecated() {
     assert!(change.message.contains("without being deprecated") && change.witness.is_some(), "{change:?}");
     assert_eq!(the_change(&removed, "tool-added").tool, "shop.count");
     let announced = diff(&tools![deprecated::search], &tools![other::count]);
-    assert_eq!(broken(&announced).message, "was removed; it was deprecated since 1.2.0 in favor of `shop.find`");
+    assert_eq!(broken(&announced).message, "was removed; it had been deprecated since 1.2.0 in favor of `shop.find`");
     let deprecation = diff(&tools![v1::search], &tools![deprecated::search]);
     assert_eq!((deprecation.verdict(), rules(&deprecation)), (Verdict::Compatible, vec!["deprecated"]));
 }

@@ -240,3 +240,15 @@ fn names_of_others_are_shown_without_what_controls_the_display() {
     assert!(shown.contains(r"/x\u{202e}y: ") && shown.contains(r"\u{2066}b\u{2028}"), "{shown}");
     assert!(!shown.contains(['\u{202e}', '\u{2066}', '\u{2028}']), "{shown}");
 }
+
+#[test]
+fn each_of_many_renamed_tools_is_found_if_only_one_is_like_it() {
+    let tools = |prefix: &str| {
+        let tool = |index| json!({ "name": format!("{prefix}{index}"), "description": format!("Does {}.", index / 2 * 2), "inputSchema": {} });
+        // The last two are alike.
+        foreign((0..2_000).filter(|index| index % 2 == 0 || *index == 1_999).map(tool).collect())
+    };
+    let diff = tools("old").diff(&tools("new"));
+    let count = |rule| diff.changes.iter().filter(|change| change.rule == rule).count();
+    assert_eq!((count("tool-renamed"), count("tool-removed"), count("tool-added")), (999, 2, 2));
+}

@@ -1,7 +1,9 @@
 //! Which changes of schemas break callers, and which break readers.
 
+use std::collections::BTreeSet;
+
 use mcp_registry::contract::{Class, Verdict, Witness};
-use mcp_registry::serde_json::{Value, json};
+use mcp_registry::serde_json::{Map, Value, json};
 
 use crate::{broken, contract, input_diff, output_diff, rules, tool};
 
@@ -173,6 +175,79 @@ fn s1_37_a_parameter_that_is_removed_from_an_open_schema_breaks_callers_though_i
         assert_eq!((change.rule, change.pointer.as_str(), &change.witness), ("parameter-removed", "/state", &None));
         assert_eq!(change.message, "`state` is accepted, but ignored: the schema no longer names it");
         assert_eq!((diff.verdict(), diff.changes.len()), (Verdict::Breaking, 1), "{:#?}", diff.changes);
+    }
+}
+
+#[test]
+fn s1_37_a_member_that_is_no_longer_named_in_a_closed_schema_is_refused_and_not_ignored() {
+    let point = |names: &[&str]| {
+        let properties: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
+        with(json!({ "type": "object", "properties": properties, "additionalProperties": false }))
+    };
+    let diff = input_diff(&point(&["x", "y"]), &point(&["x"]));
+    let change = broken(&diff);
+    assert_eq!((change.rule, change.pointer.as_str()), ("parameter-removed", "/state/y"));
+    assert_eq!(change.message, "`y` is no longer accepted");
+    assert!(change.witness.is_some(), "{change:?}");
+}
+
+#[test]
+fn many_changes_are_counted_though_not_all_are_shown() {
+    let members = |values: &[&str]| {
+        let member = |index| (format!("p{index}"), json!({ "enum": values }));
+        let properties: Map<String, Value> = (0..300).map(member).collect();
+        json!({ "type": "object", "properties": properties })
+    };
+    let (all, fewer) = (members(&["a", "b"]), members(&["a"]));
+    for (diff, rule, last) in [
+        (input_diff(&all, &fewer), "enum-value-removed", "more-changes"),
+        (output_diff(&fewer, &all), "result-enum-value-added", "result-more-changes"),
+    ] {
+        let count = |rule| diff.changes.iter().filter(|change| change.rule == rule).count();
+        assert_eq!((count(rule), count(last), diff.changes.len()), (256, 1, 257));
+        let omitted = diff.changes.iter().find(|change| change.rule == last).unwrap();
+        assert_eq!((omitted.message.as_str(), omitted.breaking), ("44 more places are not shown", true));
+        assert_eq!(diff.verdict(), Verdict::Breaking);
+    }
+}
+
+#[test]
+fn many_new_names_are_compared_in_bounded_time() {
+    let members = |prefix: &str| {
+        let member = |index| (format!("{prefix}{index}"), json!({ "type": "string", "minLength": index }));
+        let properties: Map<String, Value> = (0..2_000).map(member).collect();
+        json!({ "type": "object", "properties": properties, "additionalProperties": false })
+    };
+    let diff = input_diff(&members("a"), &members("b"));
+    let found: BTreeSet<&str> = rules(&diff).into_iter().collect();
+    assert_eq!(found, BTreeSet::from(["input-widened", "more-changes", "parameter-added", "parameter-removed"]));
+    let widened = diff.changes.iter().find(|change| change.rule == "input-widened").unwrap();
+    assert_eq!(widened.message, "more values are accepted now at 1744 more places, which are not shown");
+}
+
+#[test]
+fn texts_about_items_and_about_members_without_a_name_are_compared() {
+    let text = |text: &str| json!({ "type": "string", "description": text });
+    let tuple =
+        |first: &str, rest: &str| with(json!({ "type": "array", "prefixItems": [text(first)], "items": text(rest) }));
+    for (pointer, old, new) in [
+        ("/state/0", list(text("One.")), list(text("Two."))),
+        ("/state/0", tuple("One.", "All."), tuple("Two.", "All.")),
+        ("/state/1", tuple("One.", "All."), tuple("One.", "Others.")),
+        (
+            "/state/*",
+            with(json!({ "type": "object", "additionalProperties": text("One.") })),
+            with(json!({ "type": "object", "additionalProperties": text("Two.") })),
+        ),
+        (
+            "/state/*",
+            with(json!({ "type": "object", "patternProperties": { "^x": text("One.") } })),
+            with(json!({ "type": "object", "patternProperties": { "^x": text("Two.") } })),
+        ),
+    ] {
+        let diff = input_diff(&old, &new);
+        assert_eq!(rules(&diff), ["parameter-description"], "{old} → {new}: {:#?}", diff.changes);
+        assert_eq!((diff.changes[0].pointer.as_str(), diff.changes[0].class), (pointer, Class::Chooser));
     }
 }
 

@@ -310,6 +310,15 @@ fn s1_28_the_error_details_on_a_page_have_the_structure_of_the_real_ones() {
 }
 
 #[test]
+fn no_result_is_too_large_for_the_largest_limit() {
+    let large = mcp_registry::Tool::new("odd.large", json!({ "type": "object" }), |_, _: Value| async {})
+        .max_result(usize::MAX);
+    let registry = Registry::builder_of([]).tool(large).build().unwrap();
+    let errors = registry.get("odd.large").unwrap().specification().registry_errors;
+    assert!(errors.iter().all(|error| error.error_type != "ResultTooLargeError"), "{errors:?}");
+}
+
+#[test]
 fn members_of_alternatives_are_described_for_all_of_them() {
     let catalog = Catalog::from_entries(golden_entries()).unwrap();
     let specification = |name: &str| catalog.get(name).unwrap().specification();

@@ -4,13 +4,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use mcp_core::name::Version;
 use mcp_core::support::cut;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::change::{Change, Class, Diff, Witness};
 use super::rules::{QUOTED, quoted};
 use super::schemas::arguments;
 use super::{Contract, ToolContract};
 use crate::catalog::lint::Side;
+use crate::util::canonical;
 use crate::validate::sample;
 
 impl Contract {
@@ -18,13 +19,14 @@ impl Contract {
     pub fn diff(&self, new: &Self) -> Diff {
         let mut changes = Vec::new();
         let mut compared = HashSet::new();
+        let unmatched = unmatched(self, new);
         for old in &self.tools {
             let mut tool = ToolDiff::new(old, self, new);
             match tool.successor() {
                 Some(successor) => tool.compare(successor),
                 // A list says nothing about hidden tools.
                 None if old.hidden && new.is_list => {}
-                None => tool.renamed_or_removed(),
+                None => tool.renamed_or_removed(&unmatched),
             }
             compared.extend(tool.new.map(|new| new.name.as_str()));
             changes.extend(tool.finish());
@@ -39,6 +41,24 @@ impl Contract {
         changes.sort_by_cached_key(|change: &Change| (change.tool.clone(), !change.breaking, change.class));
         Diff { changes }
     }
+}
+
+/// Tools that only one of two contracts has, by what they are apart from their names: of the old one, and of the new one.
+type Unmatched<'a> = HashMap<String, [Vec<&'a ToolContract>; 2]>;
+
+fn unmatched<'a>(old: &'a Contract, new: &'a Contract) -> Unmatched<'a> {
+    let mut all = Unmatched::new();
+    for (at, one, other) in [(0, old, new), (1, new, old)] {
+        for tool in one.tools.iter().filter(|tool| other.get(&tool.name).is_none()) {
+            all.entry(nameless_digest(tool)).or_default()[at].push(tool);
+        }
+    }
+    all
+}
+
+fn nameless_digest(tool: &ToolContract) -> String {
+    let parts = json!([tool.description, tool.input_schema, tool.output_schema]);
+    canonical::digest(&parts.to_string())
 }
 
 /// How much of a version a change calls for.
@@ -118,7 +138,7 @@ impl<'a> ToolDiff<'a> {
     fn add_lost_name(&mut self, rule: &'static str, name: &str, message: String, advice: &str) {
         let other = self.after.tools.iter().find(|tool| tool.answers_to(name));
         let message = match other {
-            Some(other) => format!("{message}; calls of it reach another tool, {}", quoted(&other.name)),
+            Some(other) => format!("{message}; calls to it now reach another tool, {}", quoted(&other.name)),
             None => message + advice,
         };
         let call = self.call().filter(|_| other.is_none());
@@ -156,17 +176,10 @@ impl<'a> ToolDiff<'a> {
     }
 
     /// Looks for a tool that is the same as the old one under a new name.
-    fn renamed_or_removed(&mut self) {
+    fn renamed_or_removed(&mut self, unmatched: &Unmatched<'a>) {
         let old = self.old;
-        let is_same = |tool: &&ToolContract| {
-            tool.description == old.description
-                && tool.input_schema == old.input_schema
-                && tool.output_schema == old.output_schema
-        };
-        let (before, after) = (self.before, self.after);
-        let added = after.tools.iter().filter(is_same).filter(|tool| before.get(&tool.name).is_none());
-        let removed = before.tools.iter().filter(is_same).filter(|tool| after.get(&tool.name).is_none());
-        if let ([new], [_]) = (&*added.collect::<Vec<_>>(), &*removed.collect::<Vec<_>>()) {
+        let alike = unmatched.get(&nameless_digest(old)).map(|[old, new]| (&old[..], &new[..]));
+        if let Some(([_], [new])) = alike {
             let hint = format!("; keep the old name with `aliases(\"{}\")`", old.name);
             let hint = if old.is_ours() { &*hint } else { "" };
             self.new = Some(new);
@@ -176,7 +189,7 @@ impl<'a> ToolDiff<'a> {
         let instead = old.replaced_by.as_ref().map_or_else(String::new, |tool| format!(" in favor of `{tool}`"));
         let advice = if old.is_ours() { "; deprecate it first with `deprecated_in`" } else { "" };
         let message = match &old.deprecated_in {
-            Some(since) => format!("was removed; it was deprecated since {since}{instead}"),
+            Some(since) => format!("was removed; it had been deprecated since {since}{instead}"),
             None => format!("was removed without being deprecated{advice}"),
         };
         self.add_lost_name("tool-removed", &old.name, message, "");
@@ -202,7 +215,7 @@ impl<'a> ToolDiff<'a> {
             let message = format!("is called `{}` now, and still answers to its old name", new.name);
             self.add(Class::Chooser, Level::Minor, "tool-renamed", "", message);
         }
-        let message = format!("is published as `{}` now, and was `{}`", new.wire_name, old.wire_name);
+        let message = format!("is now published as `{}` (was `{}`)", new.wire_name, old.wire_name);
         if answers && !new.answers_to(&old.wire_name) {
             self.add_lost_name("wire-name-changed", &old.wire_name, message, "");
         } else if new.name == old.name && new.wire_name != old.wire_name {
@@ -239,7 +252,7 @@ impl<'a> ToolDiff<'a> {
             (None, Some(_)) => ("deprecated", format!("is deprecated{instead}")),
             (Some(_), None) => ("deprecation-changed", "is no longer deprecated".to_owned()),
             (Some(before), Some(after)) if before != after => {
-                ("deprecation-changed", format!("is deprecated since {after}, and was since {before}{instead}"))
+                ("deprecation-changed", format!("has been deprecated since {after} (was: since {before}){instead}"))
             }
             _ if old.replaced_by != new.replaced_by => {
                 let shown =

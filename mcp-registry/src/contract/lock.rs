@@ -141,11 +141,17 @@ impl Contract {
                 return Err(ContractError::Edited(format!("`{}`", cut(name, QUOTED))));
             }
         }
-        let checksum = canonical::digest(&lock["tools"].to_string());
+        let contract = Self { is_list: lock["list"] == true, ..contract };
+        let checksum = contract.checksum(&lock["tools"]);
         if lock["digest"] != contract.digest().as_str() || lock["checksum"] != checksum.as_str() {
             return Err(ContractError::Edited("the whole contract".to_owned()));
         }
-        Ok(Self { is_list: lock["list"] == true, ..contract })
+        Ok(contract)
+    }
+
+    /// The digest of everything in the lock, so that every edit is noticed.
+    fn checksum(&self, tools: &Value) -> String {
+        canonical::digest(&json!([self.is_list, tools]).to_string())
     }
 
     /// Reads a lock, or a response to `tools/list`.
@@ -160,7 +166,7 @@ impl fmt::Display for Contract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tools: JsonObject = self.tools.iter().map(|tool| (tool.name.clone(), written(tool).into())).collect();
         let tools = Value::from(tools);
-        let checksum = canonical::digest(&tools.to_string());
+        let checksum = self.checksum(&tools);
         let mut lock = json!({ "format": FORMAT, "digest": self.digest(), "checksum": checksum });
         if self.is_list {
             lock["list"] = true.into();
@@ -270,6 +276,8 @@ mod tests {
             ("\"minimum\": 0", "\"minimum\": 1", "`shop.search`"),
             ("\"version\": \"1.1.0\"", "\"version\": \"1.2.0\"", "the whole contract"),
             ("\"shop.find\"", "\"shop.look\"", "the whole contract"),
+            // A list says nothing about hidden tools and aliases.
+            ("\"tools\": {", "\"list\": true, \"tools\": {", "the whole contract"),
         ] {
             let edited = lock().replace(old, new);
             assert_ne!(edited, lock(), "{old}");

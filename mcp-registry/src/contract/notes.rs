@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use mcp_core::support::faults::escaped;
-use mcp_core::support::schema::{Model, NodeId, Notes};
+use mcp_core::support::schema::{ArrayRules, Model, NodeId, Notes, PatternId};
 use serde_json::Value;
 
 /// A note that differs.
@@ -46,10 +46,19 @@ pub(super) fn changes(old: &Model, new: &Model) -> Vec<NoteChange> {
                     parts.push((property.schema, other.schema, pointer, property.required));
                 }
             }
+            let additional = one.additional.zip(other.additional);
+            parts.extend(additional.map(|(one, other)| (one, other, format!("{pointer}/*"), false)));
+            for (pattern, schema) in &one.pattern_properties {
+                let has_pattern = |(id, _): &&(PatternId, NodeId)| new.pattern(*id) == old.pattern(*pattern);
+                let same = other.pattern_properties.iter().find(has_pattern);
+                parts.extend(same.map(|(_, other)| (*schema, *other, format!("{pointer}/*"), false)));
+            }
         }
         if let (Some(one), Some(other)) = (&one.array, &other.array) {
-            let items = one.items.zip(other.items);
-            parts.extend(items.map(|(one, other)| (one, other, format!("{pointer}/0"), false)));
+            let first = |rules: &ArrayRules| format!("{pointer}/{}", rules.prefix.len());
+            parts.extend(one.items.zip(other.items).map(|(item, other)| (item, other, first(one), false)));
+            let prefix = one.prefix.iter().zip(&other.prefix).enumerate();
+            parts.extend(prefix.map(|(at, (one, other))| (*one, *other, format!("{pointer}/{at}"), false)));
         }
         let unions = one.any_of.iter().chain(&one.one_of).zip(other.any_of.iter().chain(&other.one_of));
         for (one, other) in unions.filter(|(one, other)| one.len() == other.len()) {

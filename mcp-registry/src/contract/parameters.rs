@@ -10,6 +10,9 @@ use crate::validate::include::{Comparison, Gap, Kind, gaps};
 /// How many members are compared by name.
 const MAX_COMPARED: usize = 1 << 12;
 
+/// How many pairs of a removed and an added parameter are compared.
+const MAX_PAIRS: usize = 1 << 10;
+
 /// A comparison of all that two schemas say.
 pub(super) const STRICT: Comparison =
     Comparison { null_is_absent: false, may_name_members: false, with_witness: false };
@@ -42,16 +45,21 @@ pub(super) fn renamed<'m>(
         let (one, other) = (&old[removed.schema].notes.description, &new[added.schema].notes.description);
         if one.is_some() && other.is_some() { one == other } else { is_only_one }
     };
+    if removed.len() * added.len() > MAX_PAIRS {
+        return Vec::new();
+    }
     let is_within = |one: &Model, other: &Model| gaps(one, other, STRICT).is_ok_and(|gaps| gaps.is_empty());
+    let is_same = |removed: &Property, added: &Property| {
+        let (one, other) = (old.with_root(removed.schema), new.with_root(added.schema));
+        is_within(&one, &other) && is_within(&other, &one)
+    };
     let mut pairs = Vec::new();
     for removed in removed {
         let mut alike = added.iter().filter(|added| {
-            let (one, other) = (old.with_root(removed.schema), new.with_root(added.schema));
             added.required == removed.required
                 && (added.required || is_described_alike(removed, added))
                 && !pairs.iter().any(|(_, to)| *to == added.name)
-                && is_within(&one, &other)
-                && is_within(&other, &one)
+                && is_same(removed, added)
         });
         let only = alike.next().filter(|_| alike.next().is_none());
         pairs.extend(only.map(|added| (removed.name.as_str(), added.name.as_str())));
@@ -71,7 +79,8 @@ pub(super) fn ignored(old: &Model, new: &Model) -> BTreeSet<String> {
                 || others.is_some_and(|others| !others.is_any() && !others.is_never())
                 || (rules.properties.is_empty() && !pointer.is_empty())
         });
-        let is_object = after.types.contains(Types::OBJECT) && !is_map && after.values.is_none();
+        let is_closed = rules.and_then(|rules| rules.additional).is_some_and(|more| new[new.resolved(more)].is_never());
+        let is_object = after.types.contains(Types::OBJECT) && !is_map && !is_closed && after.values.is_none();
         let can_be_there = |property: &&Property| is_object && !old[old.resolved(property.schema)].is_never();
         let properties = before.object.iter().flat_map(|rules| &rules.properties).filter(can_be_there);
         let names = properties.flat_map(|property| std::iter::once(&property.name).chain(&property.aliases));

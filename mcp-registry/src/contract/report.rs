@@ -230,7 +230,7 @@ pub(crate) mod tests {
                 added,
                 change("enum-value-removed", Class::Reader, "less is returned"),
                 change("title", Class::Chooser, "the title has changed"),
-                change("order", Class::Wire, "the order has changed"),
+                change("spelling", Class::Wire, "the bytes have changed"),
             ],
         };
         let labels: Vec<String> =

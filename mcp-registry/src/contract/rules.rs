@@ -1,9 +1,9 @@
 //! The rules by which schemas are compared, and what they say.
 
 use mcp_core::support::cut;
-use mcp_core::support::faults::escaped;
 use serde_json::Value;
 
+use super::parameters::pointer_to;
 use crate::catalog::lint::Side::{self, Input, Output};
 use crate::validate::include::{Gap, Kind};
 
@@ -94,7 +94,9 @@ pub(super) fn breaking(gap: &Gap, side: Side) -> Wording {
         }
         (Kind::Unnamed(_), Input) => ("parameter-added", format!("{name} is new and optional")),
         (Kind::Forbidden(_), Input) => ("parameter-removed", format!("{name} is no longer accepted")),
-        (Kind::Forbidden(_), Output) => ("result-field-added", format!("{name} may be there now, which was ruled out")),
+        (Kind::Forbidden(_), Output) => {
+            ("result-field-added", format!("{name} may be present now; the old schema ruled it out"))
+        }
         (Kind::Closed, Input) => {
             ("unknown-refused", "members that the schema does not name are no longer accepted".to_owned())
         }
@@ -111,6 +113,8 @@ pub(super) fn breaking(gap: &Gap, side: Side) -> Wording {
         }
         (Kind::Budget, Input) => ("too-complex", "the schemas are too complex to compare".to_owned()),
         (Kind::Budget, Output) => ("result-too-complex", "the schemas are too complex to compare".to_owned()),
+        (Kind::Omitted(count), Input) => ("more-changes", format!("{count} more places are not shown")),
+        (Kind::Omitted(count), Output) => ("result-more-changes", format!("{count} more places are not shown")),
     };
     Wording { rule, pointer: pointer(gap), message, is_general: false }
 }
@@ -134,7 +138,7 @@ pub(super) fn harmless(gap: &Gap, side: Side) -> Wording {
             ("result-bound-tightened", tightened(keyword, was.as_ref(), bound))
         }
         (Kind::Required(_, true), Input) => ("parameter-optional", format!("{name} is optional now")),
-        (Kind::Required(_, true), Output) => ("result-field-required", format!("{name} is always there now")),
+        (Kind::Required(_, true), Output) => ("result-field-required", format!("{name} is always present now")),
         (Kind::Forbidden(_), Input) => ("parameter-added", format!("{name} is new and optional")),
         (Kind::Required(_, false) | Kind::Unnamed(_), Output) => ("result-field-added", format!("{name} is new")),
         (Kind::Closed, Input) => {
@@ -142,6 +146,12 @@ pub(super) fn harmless(gap: &Gap, side: Side) -> Wording {
         }
         (Kind::Closed, Output) => {
             ("result-narrowed", "there are no members now that the schema does not name".to_owned())
+        }
+        (Kind::Omitted(count), Input) => {
+            ("input-widened", format!("more values are accepted now at {count} more places, which are not shown"))
+        }
+        (Kind::Omitted(count), Output) => {
+            ("result-narrowed", format!("fewer values occur now at {count} more places, which are not shown"))
         }
         _ => {
             let (rule, message) = match side {
@@ -166,6 +176,5 @@ fn member(gap: &Gap) -> Option<&str> {
 
 /// Where the value is that the gap is about.
 pub(super) fn pointer(gap: &Gap) -> String {
-    let member = member(gap).map(|name| format!("/{}", escaped(name)));
-    format!("{}{}", gap.pointer, member.unwrap_or_default())
+    format!("{}{}", gap.pointer, member(gap).map(pointer_to).unwrap_or_default())
 }

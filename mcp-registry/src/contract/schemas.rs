@@ -41,22 +41,20 @@ impl ToolDiff<'_> {
             (Side::Output, None, None) => return,
         };
         let schema = format!("the {} schema", side.as_str());
-        if before == after {
-            let [before, after] = [before, after].map(ToString::to_string);
-            if before != after {
-                let rule = either(side, "order", "result-order");
-                self.add(Class::Wire, Level::None, rule, "", format!("{schema} is in another order"));
-            }
+        let is_equal = before == after;
+        let [old_text, new_text] = [before, after].map(ToString::to_string);
+        if old_text == new_text {
             return;
         }
         let count = self.changes.len();
-        if let Err(reason) = self.compare_schemas(before, after, side, new.is_ours()) {
+        let compared = if is_equal { Ok(()) } else { self.compare_schemas(before, after, side, new.is_ours()) };
+        if let Err(reason) = compared {
             let rule = either(side, "input-unreadable", "result-unreadable");
             let change = self.add(class(side), Level::Major, rule, "", format!("{schema} has changed"));
             change.unknown = Some(reason);
         } else if self.changes.len() == count {
             let rule = either(side, "spelling", "result-spelling");
-            let message = format!("{schema} is written differently, and means the same");
+            let message = format!("{schema} is written differently, but means the same");
             self.add(Class::Wire, Level::None, rule, "", message);
         }
     }

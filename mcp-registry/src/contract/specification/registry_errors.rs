@@ -24,7 +24,8 @@ pub(super) fn of(tool: &RegisteredTool, examples: &Examples) -> Vec<RegistryErro
         let condition = "The caller is not trusted, and the tool is destructive.";
         add(detail.error_type, condition, detail.error_details);
     }
-    let condition = "Too many calls: the program limits their rate, or earlier ones still run after their time limit.";
+    let condition =
+        "Too many calls: the program limits their rate, or earlier ones are still running past their time limit.";
     let details = json!({ "tool": name, "retry_after_seconds": 1.5 });
     add(ErrorType::API_LIMIT_EXCEEDED, condition, Some(details));
     let rejection = examples.failure.as_ref().and_then(|(_, result)| result.error.clone());
@@ -53,12 +54,15 @@ pub(super) fn of(tool: &RegisteredTool, examples: &Examples) -> Vec<RegistryErro
     };
     add(ErrorType::TOOL_EXECUTION_ERROR, condition, details);
     let limit = tool.max_result().unwrap_or(DEFAULT_MAX_RESULT);
-    let detail = ErrorDetail::from(ResultTooLargeError::new(name, limit + 1, limit));
-    let condition = match tool.max_result() {
-        Some(limit) => format!("The result has more than {limit} bytes."),
-        None => format!("The result is larger than the program allows ({} MiB by default).", limit >> 20),
-    };
-    add(detail.error_type, &condition, detail.error_details);
-    add(ErrorKind::Serialization.error_type(), "The result cannot be written as JSON.", None);
+    // No result is larger than the largest limit.
+    if let Some(size) = limit.checked_add(1) {
+        let detail = ErrorDetail::from(ResultTooLargeError::new(name, size, limit));
+        let condition = match tool.max_result() {
+            Some(limit) => format!("The result has more than {limit} bytes."),
+            None => format!("The result is larger than the program allows ({} MiB by default).", limit >> 20),
+        };
+        add(detail.error_type, &condition, detail.error_details);
+    }
+    add(ErrorKind::Serialization.error_type(), "The result cannot be serialized as JSON.", None);
     errors
 }

@@ -75,6 +75,8 @@ pub(crate) enum Kind {
     Rule(&'static str),
     /// The schemas are too large to compare.
     Budget,
+    /// So many other gaps.
+    Omitted(usize),
 }
 
 /// How schemas are compared.
@@ -91,10 +93,8 @@ pub(crate) struct Comparison {
 
 /// How many rules are looked at.
 const MAX_STEPS: usize = 1 << 16;
-/// How many gaps are reported.
-const MAX_GAPS: usize = 24;
-/// How many new members are reported.
-const MAX_UNNAMED: usize = 1 << 8;
+/// How many gaps are reported, each with a witness.
+const MAX_GAPS: usize = 1 << 8;
 /// How many gaps are noted before known ones are left out.
 const MAX_NOTED: usize = 1 << 10;
 /// How many alternatives of the left are compared with all of the target at once.
@@ -145,9 +145,11 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
     }
     // What may be accepted must not hide what is a gap in any case.
     found.sort_by_key(Found::is_unnamed);
-    let gaps = found.iter().filter(|found| !found.is_unnamed()).count();
-    found.drain(gaps.min(MAX_GAPS)..gaps);
-    found.truncate(MAX_GAPS + MAX_UNNAMED);
+    let omitted = found.iter().skip(MAX_GAPS).filter(|found| !found.is_unnamed()).count();
+    found.truncate(MAX_GAPS);
+    if omitted > 0 {
+        found.push(Found { path: Vec::new(), kind: Kind::Omitted(omitted), left: vec![model.root()], target });
+    }
     let witnesses = if how.with_witness { witness::of(&found, model, target, (of, within), how)? } else { Vec::new() };
     let gap = |(found, witness): (Found, Option<Value>)| Gap {
         pointer: pointer(&found.path),

@@ -148,9 +148,10 @@ impl<'a> Prover<'a> {
         // An object without named members is a map, except for the arguments of a call.
         let is_struct =
             self.path.borrow().is_empty() || left.all.objects.iter().any(|known| !known.properties.is_empty());
+        let required = left.all.required();
         let is_new = |name: &str| {
             let is_named = || self.how.get().may_name_members && self.is_named(left, name);
-            is_struct && !left.all.required().contains(&name) && !is_named()
+            is_struct && !required.contains(&name) && !is_named()
         };
         let forgives_null = self.forgives_null(left);
         for property in &rules.properties {

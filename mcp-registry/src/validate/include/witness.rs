@@ -215,7 +215,7 @@ fn breaking(model: &mut Model, found: &Found) -> Node {
             let names = rules.names;
             unfit_object(model, ObjectRules { names, ..ObjectRules::default() })
         }
-        Kind::Rule(_) | Kind::Budget => Node { not: vec![found.target], ..Node::any() },
+        Kind::Rule(_) | Kind::Budget | Kind::Omitted(_) => Node { not: vec![found.target], ..Node::any() },
     }
 }
 
