@@ -44,6 +44,9 @@ def run(program, words):
             is_interrupted = True
             served = printed
             os.kill(child, signal.SIGINT)
+    else:
+        os.kill(child, signal.SIGKILL)
+        sys.exit(f"`calc {' '.join(words)}` does not end; it printed {printed}")
     os.waitpid(child, 0)
     printed = served if is_interrupted else printed
     # The path of the program differs from machine to machine.

@@ -508,6 +508,19 @@ fn over_http_the_program_prints_its_address_and_serves() {
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("Hello, Ada!"), "{answer}");
 }
 
+#[cfg(unix)]
+#[test]
+fn over_http_the_program_handles_signals_as_soon_as_it_has_printed_its_address() {
+    for signal in ["-INT", "-TERM"] {
+        for _ in 0..10 {
+            let mut serving = Serving::start(&[], None);
+            let id = serving.child.id().to_string();
+            assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+            assert_eq!(serving.child.wait().unwrap().code(), Some(0), "{signal}");
+        }
+    }
+}
+
 #[test]
 fn over_http_a_token_can_be_required() {
     for serving in [Serving::start(&["--token", "s3cret"], None), Serving::start(&[], Some("s3cret"))] {

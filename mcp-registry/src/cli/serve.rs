@@ -17,6 +17,8 @@ use super::{Cli, run_async};
 use crate::protocol::Server;
 #[cfg(feature = "http")]
 use crate::transport::http::Http;
+#[cfg(feature = "http")]
+use crate::transport::signals::Signals;
 use crate::transport::stdio::serve_stdio;
 
 impl Cli<'_> {
@@ -71,8 +73,10 @@ impl Cli<'_> {
                 )),
                 other => Failure::failed(other),
             })?;
+            // Who reads the note may send a signal at once.
+            let signals = Signals::new().map_err(Failure::failed)?;
             print_note(&format!("serving http://{}/mcp until Ctrl-C", listener.local_addr().map_err(bind_error)?));
-            http.serve_on(listener).await.map_err(Failure::failed)
+            http.serve_until_signal(listener, signals).await.map_err(Failure::failed)
         })?;
         Ok(ExitCode::SUCCESS)
     }

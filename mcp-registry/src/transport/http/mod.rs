@@ -36,6 +36,7 @@ pub use self::service::HttpService;
 use self::sessions::Sessions;
 use crate::protocol::Server;
 use crate::runtime::TokioRuntime;
+use crate::transport::signals::Signals;
 
 /// The default of [`Http::max_in_flight`].
 const MAX_IN_FLIGHT: usize = 4096;
@@ -375,7 +376,14 @@ impl Http {
 
     /// Serves a listener, as [`serve`](Self::serve) does.
     pub async fn serve_on(self, listener: TcpListener) -> Result<(), TransportError> {
-        let mut signals = crate::transport::signals::Signals::new()?;
+        self.serve_until_signal(listener, Signals::new()?).await
+    }
+
+    pub(crate) async fn serve_until_signal(
+        self,
+        listener: TcpListener,
+        mut signals: Signals,
+    ) -> Result<(), TransportError> {
         let signal = async move || std::future::poll_fn(|context| signals.poll(context)).await;
         self.run(listener, signal).await
     }
