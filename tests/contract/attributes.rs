@@ -46,6 +46,11 @@ versions! {
         #[mcp_tool(module = "shop", version = "1.1.0", read_only)]
         pub(super) fn search(customer: u32, #[arg(default = 10)] limit: u32) -> u32 { customer + limit }
     }
+    renamed_otherwise {
+        /// Finds orders.
+        #[mcp_tool(module = "shop", version = "1.1.0", read_only)]
+        pub(super) fn search(buyer: u32, #[arg(default = 10)] limit: u32) -> u32 { buyer + limit }
+    }
     renamed_option {
         /// Finds orders.
         #[mcp_tool(module = "shop", version = "1.1.0", read_only)]
@@ -239,7 +244,8 @@ fn s1_42_a_major_version_without_a_migration_note_is_a_warning() {
     let change = the_change(&diff, "missing-migration");
     assert!(!change.breaking && diff.is_acceptable());
     assert!(
-        diff.to_string().contains("\nwarning[missing-migration] shop.search: 2.0.0 has no migration note"),
+        diff.to_string()
+            .contains("\nwarning[missing-migration] shop.search: there is no new migration note for 2.0.0; "),
         "{diff}"
     );
     assert!(change.message.contains("# Migration"), "{change:?}");
@@ -331,7 +337,7 @@ fn what_models_and_programs_are_told_about_a_tool_is_compared() {
         ),
         (
             "deprecation-changed",
-            "the tool to use instead is `shop.look` now, and was `shop.find`",
+            "the tool to use instead is now `shop.look` (was `shop.find`)",
             tools![deprecated::search],
             tools![deprecated_otherwise::search],
         ),
@@ -376,10 +382,20 @@ fn a_removed_tool_breaks_callers_and_says_whether_it_was_deprecated() {
 }
 
 #[test]
-fn the_fingerprint_of_a_change_is_stable() {
-    let change = || broken(&diff(&tools![v1::search], &tools![renamed_parameter::search])).fingerprint();
-    assert_eq!(change(), change());
-    assert_eq!(change().len(), 16);
+fn the_fingerprint_of_a_change_depends_on_its_tool_rule_and_place_only() {
+    let change = |new: &[&'static ToolEntry]| {
+        let diff = diff(&tools![v1::search], new);
+        let change = diff.changes.iter().find(|change| change.rule == "parameter-renamed").unwrap();
+        (change.message.clone(), change.fingerprint())
+    };
+    let (message, fingerprint) = change(&tools![renamed_parameter::search]);
+    assert_eq!(fingerprint, "c521c6d20904aba5");
+    // Another version, line and new name.
+    for new in [tools![announced::search], tools![renamed_otherwise::search]] {
+        assert_eq!(change(&new).1, fingerprint);
+    }
+    assert_ne!(change(&tools![renamed_otherwise::search]).0, message);
+    assert_ne!(change(&tools![renamed_option::search]).1, fingerprint);
     let other = diff(&tools![unstable::search], &tools![unstable_narrowed::search]);
-    assert_ne!(change(), broken(&other).fingerprint());
+    assert_ne!(broken(&other).fingerprint(), fingerprint);
 }

@@ -196,11 +196,11 @@ fn several_rules_of_one_kind_at_one_place_are_one_finding_that_names_all() {
     let narrow = tool(json!({ "type": "integer", "minimum": 1, "maximum": 10 }));
     let diff = wide.diff(&narrow);
     assert_eq!(rules(&diff), ["bound-tightened", "result-bound-tightened"], "{diff}");
-    let both = "`minimum` is 1 now, and was not limited; `maximum` is 10 now, and was 100";
+    let both = "`minimum` is now 1 (there was none); `maximum` is now 10 (was 100)";
     assert_eq!((diff.changes[0].message.as_str(), diff.changes[1].message.as_str()), (both, both));
     let diff = narrow.diff(&wide);
     assert_eq!(rules(&diff), ["result-bound-loosened", "bound-loosened"], "{diff}");
-    let both = "`minimum` was 1, and is gone; `maximum` was 10, and is 100 now";
+    let both = "`minimum` is gone (was 1); `maximum` is now 100 (was 10)";
     assert_eq!((diff.changes[0].message.as_str(), diff.changes[1].message.as_str()), (both, both));
 }
 

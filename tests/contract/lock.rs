@@ -5,7 +5,7 @@
 use mcp_registry::contract::{Contract, Verdict};
 use mcp_registry::serde_json::{Value, from_str, json};
 use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{Registry, Server, mcp_tool, tools};
+use mcp_registry::{Registry, Server, Tool, mcp_tool, tools};
 
 /// Finds orders.
 ///
@@ -57,6 +57,7 @@ fn a_lock_is_read_as_it_was_written() {
     let (contract, text) = (contract(), contract().to_string());
     let read = Contract::read(&text).unwrap();
     assert_eq!(read.to_string(), text);
+    assert_eq!(read, contract, "the lock does not say where the tools are defined");
     assert_eq!(read.digest(), contract.digest());
     assert!(read.diff(&contract).is_empty(), "{:#?}", read.diff(&contract));
     // Another formatter changes nothing.
@@ -71,7 +72,29 @@ fn digests_are_those_of_the_catalog_and_change_with_what_a_model_sees() {
     assert_eq!(contract.digest(), catalog.digest());
     let tool = contract.get("shop.search").unwrap();
     assert_eq!(tool.digest(), catalog.get("shop.search").unwrap().digest());
-    assert_ne!(tool.digest(), contract.get("shop_count").unwrap().digest());
+
+    let digests = |tool: Tool| {
+        let registry = Registry::builder_of([]).tool(tool).build().unwrap();
+        let contract = registry.catalog().contract();
+        (contract.get("shop.search").unwrap().digest(), contract.digest())
+    };
+    let tool = || Tool::new("shop.search", json!({ "type": "object" }), |_, _: Value| async {}).description("Finds.");
+    let (of_tool, of_all) = digests(tool());
+    let other = Tool::new("shop.search", json!({ "type": "object", "maxProperties": 3 }), |_, _: Value| async {});
+    for seen in [
+        tool().description("Seeks."),
+        tool().hints(|hints| hints.read_only = Some(true)),
+        tool().title("Find"),
+        other.description("Finds."),
+    ] {
+        let changed = digests(seen);
+        assert!(changed.0 != of_tool && changed.1 != of_all);
+    }
+    // A program may pin these, too, and a model does not see them.
+    for unseen in [tool().version("2.0.0"), tool().alias("shop.look")] {
+        let changed = digests(unseen);
+        assert!(changed.0 == of_tool && changed.1 != of_all);
+    }
 }
 
 #[test]

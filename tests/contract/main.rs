@@ -8,13 +8,14 @@ mod lists;
 mod lock;
 mod schemas;
 mod soundness;
+mod texts;
 mod versions;
 
 use std::collections::BTreeSet;
 
 use mcp_registry::contract::{Change, Contract, Diff, Witness};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Registry, Tool, ToolCall};
+use mcp_registry::{Registry, Tool, ToolCall, ToolResult};
 
 /// A registry of one tool that accepts a schema, and returns what another one says.
 fn registry(tool: Tool) -> Registry {
@@ -39,10 +40,19 @@ fn input_diff(old: &Value, new: &Value) -> Diff {
     diff
 }
 
-/// The changes from one schema of results to another.
+/// The changes from one schema of results to another. Every witness fits the new schema, and not the old one.
 fn output_diff(old: &Value, new: &Value) -> Diff {
-    let with_output = |output: &Value| contract(tool(&json!({ "type": "object" })).output_schema(output.clone()));
-    with_output(old).diff(&with_output(new))
+    let with_output = |output: &Value| registry(tool(&json!({ "type": "object" })).output_schema(output.clone()));
+    let (old, new) = (with_output(old), with_output(new));
+    let diff = old.catalog().contract().diff(&new.catalog().contract());
+    for change in diff.changes.iter().filter(|change| change.breaking) {
+        let Some(Witness::Result(data)) = &change.witness else { continue };
+        let result = ToolResult::data(data);
+        let fits = |registry: &Registry| registry.get("shop.search").unwrap().check_result(&result).is_ok();
+        assert!(fits(&new), "{change:?}: {data} does not fit the new schema");
+        assert!(!fits(&old), "{change:?}: {data} fits the old schema");
+    }
+    diff
 }
 
 /// Every witness is accepted by the old registry, and rejected by the new one. No two changes have the same fingerprint.

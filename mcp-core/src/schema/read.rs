@@ -64,6 +64,13 @@ const NEWER: [&str; 8] = [
 impl Model {
     /// Reads a schema. `checks_formats` says whether formats are rules.
     pub fn read(schema: &Value, checks_formats: bool) -> Result<Self, ReadError> {
+        let mut model = Self::read_as_written(schema, checks_formats)?;
+        model.normalise();
+        Ok(model)
+    }
+
+    /// Reads a schema without bringing it into one form, which keeps every note.
+    pub fn read_as_written(schema: &Value, checks_formats: bool) -> Result<Self, ReadError> {
         let draft7 = match schema.get("$schema") {
             None => false,
             Some(draft) => {
@@ -90,9 +97,8 @@ impl Model {
         };
         reader.model.root = reader.schema(schema)?;
         reader.resolve()?;
-        let mut model = reader.model;
+        let model = reader.model;
         model.check_progress()?;
-        model.normalise();
         Ok(model)
     }
 

@@ -137,7 +137,8 @@ impl Change {
 
     /// Adds what the same rule has found at the same place.
     pub(super) fn merge(&mut self, other: Self) {
-        if !self.message.contains(&other.message) {
+        let is_known = format!("; {};", self.message).contains(&format!("; {};", other.message));
+        if !is_known {
             self.message = format!("{}; {}", self.message, other.message);
         }
         // What is known to break is known, whatever else is not.

@@ -258,7 +258,7 @@ impl<'a> ToolDiff<'a> {
                 let shown =
                     |tool: &Option<String>| tool.as_ref().map_or_else(|| "none".to_owned(), |it| format!("`{it}`"));
                 let (before, after) = (shown(&old.replaced_by), shown(&new.replaced_by));
-                ("deprecation-changed", format!("the tool to use instead is {after} now, and was {before}"))
+                ("deprecation-changed", format!("the tool to use instead is now {after} (was {before})"))
             }
             _ => return,
         };
@@ -335,7 +335,7 @@ impl<'a> ToolDiff<'a> {
             self.add(Class::Chooser, Level::None, "version-lowered", "", message);
         }
         if after.major() > before.major() && (new.migration.is_none() || new.migration == self.old.migration) {
-            let message = format!("{after} has no migration note of its own; add `# Migration` to its docs");
+            let message = format!("there is no new migration note for {after}; say in `# Migration` how to adapt");
             self.add(Class::Chooser, Level::None, "missing-migration", "", message);
         }
     }

@@ -183,7 +183,7 @@ pub(super) fn without_mark(text: &str) -> &str {
 }
 
 /// A tool as the lock has it. What it does not have is left out.
-fn written(tool: &ToolContract) -> JsonObject {
+pub(super) fn written(tool: &ToolContract) -> JsonObject {
     let members = [
         ("version", json!(tool.version)),
         ("digest", tool.digest().into()),

@@ -51,8 +51,8 @@ pub struct Contract {
     pub(crate) is_list: bool,
 }
 
-/// What one tool promises.
-#[derive(Clone, Debug, PartialEq)]
+/// What one tool promises. Two are equal if they promise the same, wherever they are defined.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolContract {
     /// The canonical name. Other servers have only one name.
@@ -87,6 +87,12 @@ pub struct ToolContract {
     task_support: Option<String>,
     /// Where the tool is defined, if that is known.
     source: Option<String>,
+}
+
+impl PartialEq for ToolContract {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && lock::written(self) == lock::written(other)
+    }
 }
 
 impl Contract {

@@ -9,6 +9,9 @@ use super::change::{Change, Class, Diff, Verdict, Witness};
 /// The most bytes of a message, of a reason and of a witness that are shown. JSON has all of them.
 const SHOWN: usize = 400;
 
+/// What is said of a call that nothing was promised about.
+const HAPPENED: &str = "a call that happened to send it fails now";
+
 /// The most bytes of a name that are shown.
 const SHOWN_NAME: usize = 160;
 
@@ -91,14 +94,15 @@ impl Change {
     /// Why it could not be decided, and the call or the result that breaks: what each is, and what is shown of it.
     pub(crate) fn details(&self) -> Vec<(String, String)> {
         let reason = self.unknown.as_ref().filter(|_| self.breaking);
-        let reason = reason.map(|reason| ("it cannot be decided".to_owned(), cut(reason, SHOWN).into_owned()));
+        let reason = reason.map(|reason| ("undecided".to_owned(), cut(reason, SHOWN).into_owned()));
         let witness = self.witness.as_ref().map(|witness| {
             let value = witness.value().to_string();
             match (witness, &self.versions.0) {
                 (Witness::Arguments(_), version) => {
                     let when = version.as_ref().map_or_else(|| "before".to_owned(), |version| format!("in {version}"));
                     let call = format!("{} {}", shown_name(&self.called), cut(&value, SHOWN));
-                    (format!("worked {when}, fails now"), call)
+                    let what = if self.breaking { format!("worked {when}, fails now") } else { HAPPENED.to_owned() };
+                    (what, call)
                 }
                 (Witness::Result(_), _) => ("may now return".to_owned(), cut(&value, SHOWN).into_owned()),
             }
@@ -210,7 +214,7 @@ pub(crate) mod tests {
         assert_eq!(
             diff.to_string(),
             "unknown[pattern] shop.search: the pattern has changed\n  \
-               it cannot be decided: the patterns differ\n\
+               undecided: the patterns differ\n\
              breaking[pattern] shop.search: the pattern has changed\n  \
                worked before, fails now: shop.search {}\n\
              breaking[minimum] shop.stock /count: the minimum was removed\n  \

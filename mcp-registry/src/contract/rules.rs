@@ -51,14 +51,14 @@ fn verb<'a>(values: &[Value], singular: &'a str, plural: &'a str) -> &'a str {
 
 /// What a bound says that is stricter now than it was.
 fn tightened(keyword: &str, before: Option<&String>, bound: &str) -> String {
-    let before = before.map_or_else(|| "was not limited".to_owned(), |before| format!("was {before}"));
-    format!("`{keyword}` is {bound} now, and {before}")
+    let before = before.map_or_else(|| "there was none".to_owned(), |before| format!("was {before}"));
+    format!("`{keyword}` is now {bound} ({before})")
 }
 
 /// What a bound says that was stricter than it is now.
 fn loosened(keyword: &str, now: Option<&String>, bound: &str) -> String {
-    let now = now.map_or_else(|| "is gone".to_owned(), |now| format!("is {now} now"));
-    format!("`{keyword}` was {bound}, and {now}")
+    let now = now.map_or_else(|| "gone".to_owned(), |now| format!("now {now}"));
+    format!("`{keyword}` is {now} (was {bound})")
 }
 
 /// What breaks a promise: the old arguments that are refused now, or the new results that were ruled out.
@@ -101,12 +101,14 @@ pub(super) fn breaking(gap: &Gap, side: Side) -> Wording {
             ("unknown-refused", "members that the schema does not name are no longer accepted".to_owned())
         }
         (Kind::Closed, Output) => ("result-opened", "there may be members now that the schema did not name".to_owned()),
-        (Kind::Alternatives, Input) => {
-            ("alternative-removed", "values that were accepted fit none of the alternatives now, or several".to_owned())
-        }
-        (Kind::Alternatives, Output) => {
-            ("result-alternative-added", "it may fit none of the alternatives that were promised".to_owned())
-        }
+        (Kind::Alternatives, Input) => (
+            "alternative-removed",
+            "some values that were accepted now match none of the alternatives, or more than one".to_owned(),
+        ),
+        (Kind::Alternatives, Output) => (
+            "result-alternative-added",
+            "it may match none of the alternatives that were promised, or more than one".to_owned(),
+        ),
         (Kind::Rule(keyword), Input) => ("rule-added", format!("`{keyword}` excludes values now")),
         (Kind::Rule(keyword), Output) => {
             ("result-rule-removed", format!("`{keyword}` does not exclude as many values now"))

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use mcp_core::support::schema::{Model, Node, Types};
+use mcp_core::support::schema::{Model, Node, ReadError, Types};
 use serde_json::Value;
 
 use super::ToolContract;
 use super::change::{Change, Class, Witness};
 use super::diff::{Level, ToolDiff};
-use super::notes::{self, NoteChange};
+use super::notes::{self, Note};
 use super::parameters::{Aliases, STRICT, aliases, ignored, pointer_to, renamed};
 use super::rules::{self, Wording, either, pointer, quoted, shown};
 use crate::catalog::lint::Side;
@@ -60,14 +60,21 @@ impl ToolDiff<'_> {
     }
 
     fn compare_schemas(&mut self, old: &Value, new: &Value, side: Side, is_ours: bool) -> Result<(), String> {
-        let read = if side == Side::Input { arguments } else { read };
-        let (old, new) = (read(old)?, read(new)?);
-        let pair = Pair::new(&old, &new, side, is_ours)?;
+        let model = if side == Side::Input { arguments } else { read };
+        let (before, after) = (model(old)?, model(new)?);
+        let count = self.changes.len();
+        let pair = Pair::new(&before, &after, side, is_ours)?;
         self.renamed(&pair, is_ours);
         self.breaking(&pair);
         self.aliases(&pair);
         self.harmless(&pair);
-        self.notes(&old, &new, side);
+        let (old, new) = (as_written(old)?, as_written(new)?);
+        let is_complete = self.notes(&old, &new, side);
+        if self.changes.len() == count && !(is_complete && notes::are_same(&old, &new)) {
+            let rule = either(side, "parameter-annotations", "result-annotations");
+            let message = "descriptions or other keywords that no value depends on have changed";
+            self.add(Class::Chooser, Level::Patch, rule, "", message);
+        }
         Ok(())
     }
 
@@ -141,30 +148,44 @@ impl ToolDiff<'_> {
         let changes = self.changes.iter().filter(|change| change.class == class(pair.side));
         let known: HashSet<String> = changes.map(|change| change.pointer.clone()).collect();
         let is_told = |place: &str| !place.is_empty() && (known.contains(place) || pair.is_renamed(place));
+        let is_replaced = |rule: &str| rule.ends_with("type-changed") || rule.ends_with("values-restricted");
+        let replaced =
+            self.changes.iter().filter(|change| change.class == class(pair.side) && is_replaced(change.rule));
+        let replaced: HashSet<String> = replaced.map(|change| change.pointer.clone()).collect();
         let mut reported = HashSet::new();
         for gap in pair.harmless.iter().filter(|gap| !pair.is_other_name(gap)) {
             let wording = rules::harmless(gap, pair.side);
             // What is said in general adds nothing to what is said in particular.
             let adds_nothing = wording.is_general && reported.contains(&wording.pointer);
-            if !is_told(&wording.pointer) && !is_told(&pointer(gap)) && !adds_nothing {
+            let is_particular = matches!(gap.kind, Kind::Values(_) | Kind::Bound(..) | Kind::Required(_, true))
+                && !replaced.contains(&wording.pointer)
+                && !pair.is_renamed(&wording.pointer);
+            if is_particular || (!is_told(&wording.pointer) && !is_told(&pointer(gap)) && !adds_nothing) {
                 self.add(class(pair.side), Level::Minor, wording.rule, &wording.pointer, wording.message);
                 reported.insert(wording.pointer);
             }
         }
     }
 
-    fn notes(&mut self, old: &Model, new: &Model, side: Side) {
-        for NoteChange { keyword, rules: [of_input, of_output], pointer, old, new } in notes::changes(old, new) {
-            if keyword != "default" || side == Side::Output {
-                let message = format!("`{keyword}` has changed in the {} schema", side.as_str());
-                self.add(Class::Chooser, Level::Patch, either(side, of_input, of_output), &pointer, message);
-            } else if !self.rules_at(side, &pointer).contains(&"parameter-required") {
-                let [before, after] = [old, new].map(|note| note.as_ref().map_or_else(|| "none".to_owned(), shown));
-                let message =
-                    format!("the default is {after} now, and was {before}: calls without it mean something else");
-                self.add(Class::Caller, Level::Minor, "default-changed", &pointer, message);
+    /// What the schemas say without a rule. Returns whether all of it was compared.
+    fn notes(&mut self, old: &Model, new: &Model, side: Side) -> bool {
+        let Some(changes) = notes::changes(old, new) else { return false };
+        for change in changes {
+            let [of_input, of_output] = change.note.rules();
+            let (rule, pointer) = (either(side, of_input, of_output), &change.pointer);
+            if (change.note, side) != (Note::Default, Side::Input) {
+                self.add(Class::Chooser, Level::Patch, rule, pointer, change.note.message());
+            } else if !self.rules_at(side, pointer).contains(&"parameter-required") {
+                let message = match change.defaults.each_ref().map(|default| default.as_ref().map(shown)) {
+                    [None, after] => format!("the default is now {} (there was none)", after.unwrap_or_default()),
+                    [Some(before), None] => format!("there is no default now (was {before})"),
+                    [Some(before), Some(after)] => format!("the default is now {after} (was {before})"),
+                };
+                let message = message + ": calls that leave it out mean something else";
+                self.add(Class::Caller, Level::Minor, rule, pointer, message);
             }
         }
+        true
     }
 }
 
@@ -233,7 +254,15 @@ fn class(side: Side) -> Class {
 }
 
 fn read(schema: &Value) -> Result<Model, String> {
-    let mut model = Model::read(schema, true).map_err(|error| format!("the schema cannot be compared: {error}"))?;
+    read_with(Model::read, schema)
+}
+
+fn as_written(schema: &Value) -> Result<Model, String> {
+    read_with(Model::read_as_written, schema)
+}
+
+fn read_with(read: fn(&Value, bool) -> Result<Model, ReadError>, schema: &Value) -> Result<Model, String> {
+    let mut model = read(schema, true).map_err(|error| format!("the schema cannot be compared: {error}"))?;
     model.read_aliases();
     Ok(model)
 }
@@ -253,11 +282,13 @@ pub(super) fn arguments(schema: &Value) -> Result<Model, String> {
 /// Why there is no witness.
 fn undecided(gap: &Gap) -> String {
     let what = match &gap.kind {
-        Kind::Pattern(_) => "whether one regular expression implies another is not decided",
-        Kind::Format(_) => "whether one format implies another is not decided",
+        Kind::Pattern(_) => {
+            "whether one regular expression matches everything that the other one does cannot be determined"
+        }
+        Kind::Format(_) => "whether one format accepts everything that the other one does cannot be determined",
         Kind::Budget => "the comparison takes too many steps",
-        Kind::Rule(_) => "whether this keyword excludes more values is not decided",
-        _ => "no value was found that shows it",
+        Kind::Rule(_) => "whether this keyword excludes more values cannot be determined",
+        _ => "no example was found, so it may be harmless",
     };
     format!("{what}; it counts as breaking")
 }

@@ -362,6 +362,16 @@ fn the_faults_of_the_intended_alternative_are_reported() {
         &[("/shape/kind", "`shape/kind` must be one of `circle`, `square`, not \"oval\"; correct the value")],
     );
     expect(&by_tag, &json!({ "shape": { "side": 1 } }), &[("/shape", "`shape` has no field `kind`; add it")]);
+    // A member with few values is not the tag.
+    for (keyword, open) in [("anyOf", true), ("anyOf", false), ("oneOf", true), ("oneOf", false)] {
+        let part = |properties: Value| json!({ "type": "object", "properties": properties, "required": ["kind"], "additionalProperties": open });
+        let image = part(json!({ "kind": { "const": "image" }, "size": { "enum": ["low", "mid"] } }));
+        let text = part(json!({ "kind": { "const": "text" } }));
+        let parts = json!({ "properties": { "part": { keyword: [image, text] } } });
+        let fault = [("/part/size", "`part/size` must be one of `low`, `mid`, not \"high\"; correct the value")];
+        expect(&parts, &json!({ "part": { "kind": "image", "size": "high" } }), &fault);
+        expect(&parts, &json!({ "part": { "size": "high", "kind": "image" } }), &fault);
+    }
     expect(&by_tag, &json!({ "shape": 5 }), &[("/shape", "`shape` must be an object, not 5; correct the value")]);
     let by_type = json!({ "properties": { "v": { "anyOf": [
         { "type": "integer", "minimum": 3 },

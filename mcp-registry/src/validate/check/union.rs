@@ -20,6 +20,15 @@ const LACKING: u8 = 8;
 /// How many alternatives are described.
 const DESCRIBED: usize = 4;
 
+/// What the tag of an object tells about a union.
+enum ByTag {
+    /// Only this alternative has the tag.
+    Only(NodeId),
+    /// The tag is missing or unknown, which was reported.
+    Reported,
+    Undecided,
+}
+
 impl<'a> Run<'a> {
     /// Adds the alternatives that fit the value at the position, or the one that is intended.
     pub(super) fn union(&mut self, union: &'a [NodeId], exclusive: bool, tracks: bool) -> Result<(), Stop> {
@@ -111,6 +120,12 @@ impl<'a> Run<'a> {
         Some(&schema.plans[schema.model.resolved(property.schema).index()])
     }
 
+    /// The only values that fit a member, by an alternative itself.
+    fn values_of(&self, alternative: NodeId, name: &str) -> Option<&'a [Const]> {
+        let slot = self.object_plan(alternative)?.slot(name, 0)?;
+        self.member_plan(alternative, slot)?.values.as_deref()
+    }
+
     /// Marks the alternatives that the members of the object at the position rule out, until one is left.
     fn mark_by_members(&mut self, union: &'a [NodeId], from: usize) -> Result<(), Stop> {
         let words = union.iter().filter_map(|id| self.object_plan(*id)).map(|object| object.required.len());
@@ -119,10 +134,17 @@ impl<'a> Run<'a> {
         let mut is_decided = false;
         self.each_member(|run, key| {
             run.mark_by_member(union, from, bits, key);
-            let mut left = run.marks[from..].iter().filter(|mark| **mark == 0);
+            let mut left = union.iter().zip(&run.marks[from..]).filter(|(_, mark)| **mark == 0);
             let (first, second) = (left.next(), left.next());
-            is_decided = first.is_some() && second.is_none();
-            Ok(second.is_some() || (first.is_none() && run.mode != Mode::Judge))
+            // A tag may still rule it out, and be that of an alternative that another member rules out.
+            let is_tagged = |only: NodeId| {
+                let is_other = |mark: &u8| *mark == OTHER_TAG;
+                run.mode == Mode::Judge
+                    || !run.marks[from..].iter().any(is_other)
+                    || run.values_of(only, &key.decoded()).is_some()
+            };
+            is_decided = second.is_none() && first.is_some_and(|(only, _)| is_tagged(*only));
+            Ok(!is_decided && (first.is_some() || run.mode != Mode::Judge))
         })?;
         if !is_decided {
             // Every member was seen.
@@ -223,8 +245,11 @@ impl<'a> Run<'a> {
         if let Some(intended) = intended {
             return self.expand(intended, tracks);
         }
-        if self.tag_fault(union, from)? || !self.wants_fault()? {
-            return Ok(());
+        match self.by_tag(union, from)? {
+            ByTag::Only(intended) => return self.expand(intended, tracks),
+            ByTag::Reported => return Ok(()),
+            ByTag::Undecided if !self.wants_fault()? => return Ok(()),
+            ByTag::Undecided => {}
         }
         let is_left = |marks: u8| move |mark: &&u8| **mark & marks == 0;
         let best = [u8::MAX, OTHER_TYPE | OTHER_TAG, OTHER_TYPE]
@@ -270,8 +295,9 @@ impl<'a> Run<'a> {
         Ok(Some(missing.join(" and ")).filter(|names| !names.is_empty()).map(|names| format!("an object with {names}")))
     }
 
-    /// Reports that a tag is missing or unknown: a member that every alternative requires and that has few values.
-    fn tag_fault(&mut self, union: &'a [NodeId], from: usize) -> Result<bool, Stop> {
+    /// Looks for a tag: a member that every alternative requires and that has few values. Reports that it is missing or
+    /// unknown.
+    fn by_tag(&mut self, union: &'a [NodeId], from: usize) -> Result<ByTag, Stop> {
         let schema = self.schema;
         let marks = self.marks[from..].iter();
         let left: Vec<NodeId> =
@@ -281,10 +307,10 @@ impl<'a> Run<'a> {
             let property = rules(id)?.properties.iter().find(|property| property.required && property.name == name)?;
             schema.model[schema.model.resolved(property.schema)].values.as_ref()
         };
-        let Some(first) = left.first().and_then(|id| rules(*id)) else { return Ok(false) };
+        let Some(first) = left.first().and_then(|id| rules(*id)) else { return Ok(ByTag::Undecided) };
         let names = first.properties.iter().map(|property| &property.name);
         let Some(tag) = names.into_iter().find(|name| left.iter().all(|id| values(*id, name).is_some())) else {
-            return Ok(false);
+            return Ok(ByTag::Undecided);
         };
         let mut sent = None;
         self.each_member(|run, key| {
@@ -293,14 +319,21 @@ impl<'a> Run<'a> {
             }
             Ok(sent.is_none())
         })?;
-        let has_tag = |mark: &u8| mark & (OTHER_TYPE | OTHER_TAG) == 0;
-        if sent.is_some() && self.marks[from..].iter().any(has_tag) {
-            return Ok(false);
+        let start = self.scan.pos;
+        if let Some((_, value)) = sent {
+            self.scan.pos = value;
+            let has_tag = |id: &&NodeId| self.values_of(**id, tag).is_some_and(|values| !self.is_none_of(values));
+            let tagged: Vec<NodeId> = left.iter().filter(has_tag).copied().collect();
+            self.scan.pos = start;
+            match tagged[..] {
+                [] => {}
+                [only] => return Ok(ByTag::Only(only)),
+                _ => return Ok(ByTag::Undecided),
+            }
         }
         if !self.wants_fault()? {
-            return Ok(true);
+            return Ok(ByTag::Reported);
         }
-        let start = self.scan.pos;
         match sent {
             None => self.add(start, Found::Lacking(tag))?,
             Some((key, value)) => {
@@ -313,6 +346,6 @@ impl<'a> Run<'a> {
                 self.scan.pos = start;
             }
         }
-        Ok(true)
+        Ok(ByTag::Reported)
     }
 }
