@@ -192,6 +192,26 @@ fn s1_37_a_member_that_is_no_longer_named_in_a_closed_schema_is_refused_and_not_
 }
 
 #[test]
+fn a_tag_tells_alternatives_apart_only_for_objects() {
+    let tagged = |kind: &str, types: Value| {
+        let mut alternative = json!({ "properties": { "kind": { "const": kind } }, "required": ["kind"] });
+        if !types.is_null() {
+            alternative["type"] = types;
+        }
+        alternative
+    };
+    // A text fits all four alternatives, so none of them exclusively.
+    for types in [json!(null), json!(["object", "string"])] {
+        let union: Vec<Value> = ["a", "b", "c", "d"].map(|kind| tagged(kind, types.clone())).into();
+        let old = with(tagged("a", json!(["object", "string"])));
+        let new = with(json!({ "oneOf": union }));
+        assert_eq!(input_diff(&old, &new).verdict(), Verdict::Breaking);
+        assert_eq!(output_diff(&new, &old).verdict(), Verdict::Breaking);
+        assert_eq!(input_diff(&with(tagged("a", json!("object"))), &new).verdict(), Verdict::Compatible);
+    }
+}
+
+#[test]
 fn what_is_allowed_now_is_told_beside_what_is_not() {
     let number = |min, max| with(json!({ "type": "integer", "minimum": min, "maximum": max }));
     let values = |values: [&str; 2]| with(json!({ "enum": values }));

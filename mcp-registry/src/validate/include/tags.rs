@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use mcp_core::support::schema::{Model, NodeId, Property};
+use mcp_core::support::schema::{Model, NodeId, Property, Types};
 use serde_json::Value;
 
 use super::{Left, Prover};
@@ -51,7 +51,8 @@ impl<'a> Tags<'a> {
 impl<'a> Prover<'a> {
     /// The alternatives that what is on the left may fit, by its tag.
     pub(super) fn possible(&self, left: &Left<'a>, union: &[NodeId]) -> Vec<NodeId> {
-        if union.len() < MIN_ALTERNATIVES {
+        // A tag says nothing about other values than objects.
+        if union.len() < MIN_ALTERNATIVES || left.all.types & !Types::NULL != Types::OBJECT {
             return union.to_vec();
         }
         let tags = self.tags.borrow().get(union).cloned();
