@@ -302,6 +302,33 @@ fn s1_38_new_optional_parameters_and_wider_schemas_are_compatible_and_named() {
 }
 
 #[test]
+fn a_schema_that_accepts_anything_promises_nothing_about_members_without_a_name() {
+    let point = |open: (&str, &Value), names: &[&str]| {
+        let properties: Map<String, Value> =
+            names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+        let mut schema = json!({ "type": "object", "properties": properties });
+        schema[open.0] = open.1.clone();
+        schema
+    };
+    for open in [
+        ("additionalProperties", json!(true)),
+        ("additionalProperties", json!({})),
+        ("unevaluatedProperties", json!(true)),
+        ("patternProperties", json!({ "": {} })),
+    ] {
+        let open = (open.0, &open.1);
+        let diff = input_diff(&point(open, &["a"]), &point(open, &["a", "b"]));
+        assert_eq!((rules(&diff), diff.verdict()), (vec!["parameter-added"], Verdict::Compatible), "{open:?}");
+        let nested = input_diff(&with(point(open, &["a"])), &with(point(open, &["a", "b"])));
+        assert_eq!(nested.verdict(), Verdict::Compatible, "{open:?}: {:#?}", nested.changes);
+    }
+    let texts = ("additionalProperties", &json!({ "type": ["string", "integer"] }));
+    assert_eq!(input_diff(&point(texts, &["a"]), &point(texts, &["a", "b"])).verdict(), Verdict::Breaking);
+    let listed = ("propertyNames", &json!({ "enum": ["a", "b"] }));
+    assert_eq!(input_diff(&point(listed, &["a"]), &point(listed, &["a", "b"])).verdict(), Verdict::Breaking);
+}
+
+#[test]
 fn a_call_that_sent_what_an_open_schema_did_not_name_is_shown_with_the_new_parameter() {
     let open = json!({ "type": "object", "properties": { "customer": { "type": "integer" } } });
     let named = json!({

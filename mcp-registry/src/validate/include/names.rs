@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use mcp_core::support::schema::{NodeId, ObjectRules};
+use serde_json::Value;
 
 use super::{Left, Prover, Step};
 
@@ -114,13 +115,15 @@ impl<'a> Prover<'a> {
 
     /// Whether the left side says something about members of this name, whichever alternatives apply.
     pub(super) fn is_named(&self, left: &Left<'a>, name: &str) -> bool {
-        let is_closed = |rules: &ObjectRules| rules.additional.is_some_and(|more| self.is_never(&[more]));
+        let is_open_or_closed = |more: NodeId| self.is_never(&[more]) || self.is_any(more);
         let names = |rules: &ObjectRules| {
             let mut dependent = rules.dependent_required.iter();
+            let mut patterns = rules.pattern_properties.iter();
             rules.property(name).is_some()
                 || rules.required.iter().any(|required| required == name)
-                || rules.pattern_properties.iter().any(|(id, _)| self.matches(*id, name))
-                || (rules.additional.is_some() && !is_closed(rules))
+                || patterns.any(|(id, schema)| !self.is_any(*schema) && self.matches(*id, name))
+                || rules.additional.is_some_and(|more| !is_open_or_closed(more))
+                || rules.names.is_some_and(|names| self.lists(names, &Value::from(name)) == Some(true))
                 || rules.dependent_schemas.iter().any(|(of, _)| of == name)
                 || dependent.any(|(of, names)| of == name || names.iter().any(|it| it == name))
         };

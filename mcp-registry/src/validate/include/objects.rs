@@ -108,8 +108,10 @@ impl<'a> Prover<'a> {
         }
         if !member.is_covered {
             member.schemas.extend(self.left_unevaluated(left));
-            member.is_covered = !member.schemas.is_empty();
         }
+        // What accepts anything is as good as nothing.
+        let is_named = left.all.objects.iter().any(|rules| rules.property(name).is_some());
+        member.is_covered = is_named || !member.schemas.iter().all(|schema| self.is_any(*schema));
         member
     }
 

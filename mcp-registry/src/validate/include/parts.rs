@@ -157,6 +157,11 @@ impl<'a> Prover<'a> {
         holds
     }
 
+    /// Whether plainly everything fits a schema.
+    pub(super) fn is_any(&self, id: NodeId) -> bool {
+        self.model[self.model.resolved(id)].is_any()
+    }
+
     /// Whether plainly nothing fits all of the schemas.
     pub(super) fn is_never(&self, nodes: &[NodeId]) -> bool {
         nodes.iter().any(|node| self.model[self.model.resolved(*node)].is_never())
