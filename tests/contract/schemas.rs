@@ -81,6 +81,7 @@ fn s1_37_each_narrowed_schema_is_breaking_and_has_a_call_that_worked_before() {
         ),
         ("bound-tightened", "/state", with(string.clone()), with(json!({ "type": "string", "minLength": 1 }))),
         ("bound-tightened", "/state", with(string.clone()), with(json!({ "type": "string", "maxLength": 3 }))),
+        ("bound-tightened", "/state", with(string.clone()), with(json!({ "type": "string", "maxLength": 10_000 }))),
         (
             "bound-tightened",
             "/state",

@@ -32,7 +32,7 @@ const DEPTH_RESERVE: usize = 8;
 /// How deep values are nested at most.
 const MAX_DEPTH: usize = 100;
 /// The longest texts and lists that are made.
-pub(super) const MAX_LENGTH: u64 = 1 << 12;
+pub(super) const MAX_LENGTH: u64 = 1 << 14;
 
 /// Makes values for the nodes of a model.
 pub(crate) struct Samples<'a> {
