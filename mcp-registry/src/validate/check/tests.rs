@@ -283,6 +283,7 @@ fn faults_say_what_is_expected() {
         "date": { "type": "string", "format": "date" },
         "code": { "type": "string", "pattern": "^[A-Z]{3}$", "minLength": 3 },
         "color": { "enum": ["red", "green"] },
+        "empty": { "const": "" },
         "only": { "const": 1 },
         "tags": { "type": "array", "items": { "type": "string" }, "uniqueItems": true, "minItems": 2 },
         "pair": { "prefixItems": [true, true], "items": false },
@@ -315,6 +316,7 @@ fn faults_say_what_is_expected() {
         (json!({ "color": "blue" }), "`color` must be one of `red`, `green`, not \"blue\"; correct the value"),
         (json!({ "color": 1 }), "`color` must be one of `red`, `green`, not 1; correct the value"),
         (json!({ "only": 2 }), "`only` must be `1`, not 2; correct the value"),
+        (json!({ "empty": "x" }), "`empty` must be `\"\"`, not \"x\"; correct the value"),
         (json!({ "tags": ["a"] }), "`tags` must be a list of at least 2 items, not [\"a\"]; correct the value"),
         (
             json!({ "tags": ["a", "a"] }),

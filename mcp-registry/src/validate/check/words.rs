@@ -79,9 +79,9 @@ fn of_types(model: &Model, node: &Node) -> Vec<String> {
 
 /// The only values that fit.
 pub(super) fn of_values(values: &[Value]) -> String {
-    /// A text as it is, another value as JSON.
+    /// A text as it is, unless it is empty; another value as JSON.
     fn plain(value: &Value) -> String {
-        value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+        value.as_str().filter(|text| !text.is_empty()).map_or_else(|| value.to_string(), str::to_owned)
     }
     match values {
         [only] => format!("`{}`", plain(only)),
