@@ -4,11 +4,11 @@
 
 use mcp_core::entry::ToolEntry;
 use mcp_registry::contract::{Contract, Verdict, Witness};
-use mcp_registry::serde_json::{Value, json};
+use mcp_registry::serde_json::{Map, Value, json};
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{Registry, Server, mcp_tool, tools};
 
-use crate::{broken, rules};
+use crate::{broken, rules, tool};
 
 mod before {
     use super::mcp_tool;
@@ -251,4 +251,28 @@ fn each_of_many_renamed_tools_is_found_if_only_one_is_like_it() {
     let diff = tools("old").diff(&tools("new"));
     let count = |rule| diff.changes.iter().filter(|change| change.rule == rule).count();
     assert_eq!((count("tool-renamed"), count("tool-removed"), count("tool-added")), (999, 2, 2));
+}
+
+#[test]
+fn long_chains_of_definitions_are_decided_in_whatever_order_they_are() {
+    let schema = |is_reversed: bool, leaf: Value| {
+        let name = |index: usize| format!("D{:04}", if is_reversed { 3_000 - index } else { index });
+        let node = |index: usize| {
+            let next = json!({ "$ref": format!("#/$defs/{}", name(index + 1)) });
+            (name(index), json!({ "type": "object", "properties": { "next": next }, "required": ["next"] }))
+        };
+        let mut definitions: Map<String, Value> = (0..3_000).map(node).collect();
+        definitions.insert(name(3_000), leaf);
+        let node = json!({ "$ref": format!("#/$defs/{}", name(0)) });
+        json!({ "type": "object", "properties": { "node": node }, "required": ["node"], "$defs": definitions })
+    };
+    for is_reversed in [false, true] {
+        let leaves = [json!({ "type": "integer" }), json!({ "type": "integer", "minimum": 2, "maximum": 1 })];
+        let registered = leaves.map(|leaf| {
+            let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+            registry.register(tool(&schema(is_reversed, leaf))).map_err(|error| error.to_string())
+        });
+        assert_eq!(registered[0], Ok(()));
+        assert!(registered[1].as_ref().is_err_and(|error| error.contains("accepts no value")), "{registered:?}");
+    }
 }

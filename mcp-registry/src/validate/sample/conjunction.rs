@@ -302,21 +302,30 @@ impl<'a> Facts<'a> {
             find_null(model, id, &mut nulls);
         }
         let mut facts = Self { model, ranks: vec![None; count], nulls, patterns, steps: Cell::new(0) };
-        // Most nodes come before those that they refer to.
+        // Most nodes come before those that they refer to. Where they do not, the next pass would rank one more of them, so
+        // that whatever refers to a node that was ranked is looked at again at once.
+        let mut users: Vec<Vec<NodeId>> = vec![Vec::new(); count];
+        model.nodes().for_each(|(id, node)| node.children().for_each(|child| users[child.index()].push(id)));
         let nodes: Vec<NodeId> = model.nodes().map(|(id, _)| id).collect();
         loop {
-            let mut has_changed = false;
-            for id in nodes.iter().rev().copied() {
-                if facts.ranks[id.index()].is_none() {
-                    let rank = if facts.may_be_null(&[id]) { Some(0) } else { facts.check_node(id).ok() };
-                    has_changed |= rank.is_some();
-                    facts.ranks[id.index()] = rank;
-                }
-            }
-            if !has_changed {
+            let mut ranked: VecDeque<NodeId> = nodes.iter().rev().copied().filter(|id| facts.find_rank(*id)).collect();
+            if ranked.is_empty() {
                 return facts;
             }
+            while let Some(id) = ranked.pop_front() {
+                ranked.extend(users[id.index()].iter().copied().filter(|user| facts.find_rank(*user)));
+            }
         }
+    }
+
+    /// Finds the rank of a node that has none yet. Whether it has one now.
+    fn find_rank(&mut self, id: NodeId) -> bool {
+        if self.ranks[id.index()].is_some() {
+            return false;
+        }
+        let rank = if self.may_be_null(&[id]) { Some(0) } else { self.check_node(id).ok() };
+        self.ranks[id.index()] = rank;
+        rank.is_some()
     }
 
     /// How deeply a value that fits must be nested at most; none if no value can fit.
@@ -517,28 +526,28 @@ impl<'a> Facts<'a> {
     }
 
     /// Why no value fits, with the place.
-    fn explain(&self, clash: Clash, place: String, seen: &mut Vec<Vec<NodeId>>) -> String {
-        match clash {
-            Clash::Rules(rules) if place.is_empty() => rules,
-            Clash::Rules(rules) => format!("at `{place}`, {rules}"),
-            Clash::Part(step, nodes) => {
-                let nodes: Vec<NodeId> = nodes.into_iter().map(|node| self.model.resolved(node)).collect();
-                let place = format!("{place}{step}");
-                if seen.contains(&nodes) {
-                    let name = nodes.iter().find_map(|node| self.model[*node].name.as_ref());
-                    let name = name.map_or_else(|| "a value".to_owned(), |name| format!("each `{name}`"));
-                    return format!("at `{place}`, {name} must contain another one, without end");
+    fn explain(&self, mut clash: Clash) -> String {
+        let (mut reason, mut place, mut seen) = (String::new(), String::new(), HashSet::new());
+        loop {
+            match clash {
+                Clash::Rules(rules) if place.is_empty() => return reason + &rules,
+                Clash::Rules(rules) => return format!("{reason}at `{place}`, {rules}"),
+                Clash::Part(step, nodes) => {
+                    let nodes: Vec<NodeId> = nodes.into_iter().map(|node| self.model.resolved(node)).collect();
+                    place += &step;
+                    if !seen.insert(nodes.clone()) {
+                        let name = nodes.iter().find_map(|node| self.model[*node].name.as_ref());
+                        let name = name.map_or_else(|| "a value".to_owned(), |name| format!("each `{name}`"));
+                        return format!("{reason}at `{place}`, {name} must contain another one, without end");
+                    }
+                    self.steps.set(MAX_STEPS);
+                    let next = self.check(&Conjunction::new(self.model, &Goal::all(nodes)), 0, 0).err();
+                    clash = next.unwrap_or_else(|| Clash::Rules("its schemas exclude each other".to_owned()));
                 }
-                let goal = Goal::all(nodes.clone());
-                self.steps.set(MAX_STEPS);
-                let clash = self.check(&Conjunction::new(self.model, &goal), 0, 0).err();
-                seen.push(nodes);
-                let clash = clash.unwrap_or_else(|| Clash::Rules("its schemas exclude each other".to_owned()));
-                self.explain(clash, place, seen)
-            }
-            Clash::Union(count, first) => {
-                let reason = self.explain(*first, place, seen);
-                format!("all {count} alternatives are impossible; {reason}")
+                Clash::Union(count, first) => {
+                    reason = format!("{reason}all {count} alternatives are impossible; ");
+                    clash = *first;
+                }
             }
         }
     }
@@ -602,5 +611,5 @@ pub(crate) fn contradiction(model: &Model) -> Option<String> {
     if facts.rank(model.root()).is_some() {
         return None;
     }
-    Some(facts.explain(Clash::Part(String::new(), vec![model.root()]), String::new(), &mut Vec::new()))
+    Some(facts.explain(Clash::Part(String::new(), vec![model.root()])))
 }
