@@ -254,6 +254,26 @@ fn each_of_many_renamed_tools_is_found_if_only_one_is_like_it() {
 }
 
 #[test]
+fn long_lists_of_any_values_are_decided() {
+    let tool = |values: Vec<Value>| {
+        let schema = json!({ "type": "object", "properties": { "value": { "enum": values } } });
+        foreign(json!([{ "name": "a", "inputSchema": schema }]))
+    };
+    let of: [fn(u32) -> Value; 4] =
+        [|it| json!(it), |it| json!(f64::from(it) + 0.5), |it| json!({ "x": it, "y": [it] }), |it| json!([it, 1])];
+    for value in of {
+        let values = |range: std::ops::Range<u32>| tool(range.map(value).collect());
+        assert_eq!(values(0..10_000).diff(&values(0..10_001)).verdict(), Verdict::Compatible);
+        let diff = values(0..10_000).diff(&values(1..10_000));
+        assert_eq!((broken(&diff).rule, broken(&diff).witness.is_some()), ("enum-value-removed", true), "{diff}");
+    }
+    // However they are written.
+    let [one, other] = [json!([1, 2.0, { "x": 1, "y": [2] }]), json!([{ "y": [2.0], "x": 1.0 }, 2, 1.0])];
+    let [one, other] = [one, other].map(|values| tool(values.as_array().unwrap().clone()));
+    assert_eq!((rules(&one.diff(&other)), rules(&other.diff(&one))), (vec!["spelling"], vec!["spelling"]));
+}
+
+#[test]
 fn long_chains_of_definitions_are_decided_in_whatever_order_they_are() {
     let schema = |is_reversed: bool, leaf: Value| {
         let name = |index: usize| format!("D{:04}", if is_reversed { 3_000 - index } else { index });

@@ -1,7 +1,8 @@
 //! What several schemas say together, and whether that is impossible.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 
 use mcp_core::support::faults::escaped;
 use mcp_core::support::schema::{
@@ -51,27 +52,37 @@ impl Union<'_> {
 }
 
 /// A list of values, such as an `enum`, to look values up in.
+#[derive(Default)]
 pub(in crate::validate) struct Listed<'a> {
-    texts: HashSet<&'a str>,
-    others: Vec<&'a Value>,
+    values: HashMap<u64, Vec<&'a Value>>,
+    state: RandomState,
 }
 
 impl<'a> Listed<'a> {
     pub(in crate::validate) fn new(values: impl IntoIterator<Item = &'a Value>) -> Self {
-        let (mut texts, mut others) = (HashSet::new(), Vec::new());
+        let mut listed = Self::default();
         for value in values {
-            match value {
-                Value::String(text) => _ = texts.insert(text.as_str()),
-                other => others.push(other),
-            }
+            let hash = listed.hash(value);
+            listed.values.entry(hash).or_default().push(value);
         }
-        Self { texts, others }
+        listed
     }
 
     pub(in crate::validate) fn contains(&self, value: &Value) -> bool {
+        self.values.get(&self.hash(value)).is_some_and(|known| known.iter().any(|known| equal(known, value)))
+    }
+
+    /// A hash that equal values share, however they are written.
+    fn hash(&self, value: &Value) -> u64 {
+        let hash = |value| self.hash(value);
         match value {
-            Value::String(text) => self.texts.contains(text.as_str()),
-            other => self.others.iter().any(|known| equal(known, other)),
+            Value::Number(number) => self.state.hash_one(Decimal::of(number)),
+            Value::Array(items) => self.state.hash_one(items.iter().map(hash).collect::<Vec<_>>()),
+            Value::Object(members) => {
+                let members = members.iter().map(|(name, value)| self.state.hash_one((name, hash(value))));
+                members.fold(0, u64::wrapping_add)
+            }
+            other => self.state.hash_one((other.as_bool(), other.as_str())),
         }
     }
 }
@@ -252,7 +263,6 @@ impl<'a> Conjunction<'a> {
     fn admits(&self, value: &Value) -> bool {
         let length = |text: &str| u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
         self.types.contains(Types::of(value))
-            && self.values.as_ref().is_none_or(|values| values.iter().any(|known| equal(known, value)))
             && match value {
                 Value::Number(number) => numbers::is_within(&self.number, Decimal::of(number)),
                 Value::String(text) => {
@@ -261,6 +271,8 @@ impl<'a> Conjunction<'a> {
                 }
                 _ => true,
             }
+            // Last, since it takes the longest.
+            && self.values.as_ref().is_none_or(|values| values.iter().any(|known| equal(known, value)))
     }
 }
 
