@@ -94,6 +94,8 @@ pub(in crate::validate) struct Conjunction<'a> {
     pub(in crate::validate) nodes: Vec<NodeId>,
     pub(in crate::validate) not: Vec<NodeId>,
     pub(in crate::validate) types: Types,
+    /// The types with null.
+    stated: Types,
     pub(in crate::validate) values: Option<Vec<&'a Value>>,
     pub(in crate::validate) number: NumberRules,
     pub(in crate::validate) min_length: u64,
@@ -114,6 +116,7 @@ impl<'a> Conjunction<'a> {
             nodes: Vec::new(),
             not: Vec::new(),
             types: !Types::NULL,
+            stated: Types::ALL,
             values: None,
             number: NumberRules::default(),
             min_length: 0,
@@ -158,12 +161,15 @@ impl<'a> Conjunction<'a> {
     }
 
     fn restrict_types(&mut self, types: Types) {
-        let known = self.types;
-        self.types = known & types;
-        if self.types.is_empty() && self.clash.is_none() && known != !Types::NULL && !(types & !Types::NULL).is_empty()
-        {
-            let names = |types: Types| types.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
-            self.clash = Some(format!("the type must be {}, and also {}", names(known), names(types & !Types::NULL)));
+        let known = self.stated;
+        (self.stated, self.types) = (known & types, self.types & types);
+        let is_clash = self.stated.is_empty() && known != Types::ALL && !known.is_empty() && !types.is_empty();
+        if is_clash && self.clash.is_none() {
+            let names = |types: Types| {
+                let shown = if types == Types::NULL { types } else { types & !Types::NULL };
+                shown.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+            };
+            self.clash = Some(format!("the type must be {}, and also {}", names(known), names(types)));
         }
     }
 
@@ -173,7 +179,7 @@ impl<'a> Conjunction<'a> {
         }
         self.nodes.push(id);
         let node = &self.model[id];
-        self.restrict_types(node.types);
+        self.restrict_types(if node.nullable { node.types | Types::NULL } else { node.types });
         if let Some(values) = &node.values {
             let known = self.values.take().map(Listed::new);
             let is_known = |value: &&Value| known.as_ref().is_none_or(|known| known.contains(value));
