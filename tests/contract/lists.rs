@@ -296,3 +296,27 @@ fn long_chains_of_definitions_are_decided_in_whatever_order_they_are() {
         assert!(registered[1].as_ref().is_err_and(|error| error.contains("accepts no value")), "{registered:?}");
     }
 }
+
+#[test]
+fn renamed_parameters_are_found_among_many_beside_large_definitions() {
+    let schema = |prefix: &str| {
+        let node = |index: usize| {
+            let parent = json!({ "$ref": format!("#/$defs/D{:03}", index / 3) });
+            let properties = json!({ "of": { "minLength": index }, "parent": parent });
+            (format!("D{index:03}"), json!({ "type": "object", "properties": properties }))
+        };
+        let kinds = [json!({ "type": "string" }), json!({ "$ref": "#/$defs/D199" }), json!({ "type": "integer" })];
+        let parameter = |index: usize| {
+            let mut schema = json!({ "allOf": [kinds[index % 3]], "maxLength": index, "maximum": index });
+            schema["maxProperties"] = json!(index);
+            (format!("{prefix}{index}"), schema)
+        };
+        let properties: Map<String, Value> = (0..30).map(parameter).collect();
+        let required: Vec<String> = properties.keys().cloned().collect();
+        let definitions: Map<String, Value> = (0..200).map(node).collect();
+        json!({ "type": "object", "properties": properties, "required": required, "$defs": definitions })
+    };
+    let [one, other] = ["old", "new"].map(|prefix| foreign(json!([{ "name": "a", "inputSchema": schema(prefix) }])));
+    let diff = one.diff(&other);
+    assert_eq!(rules(&diff), ["parameter-renamed"; 30], "{diff}");
+}
