@@ -320,3 +320,90 @@ fn renamed_parameters_are_found_among_many_beside_large_definitions() {
     let diff = one.diff(&other);
     assert_eq!(rules(&diff), ["parameter-renamed"; 30], "{diff}");
 }
+
+#[test]
+fn a_pattern_that_cannot_be_compiled_is_equal_to_itself_only() {
+    let look_ahead = json!({ "type": "string", "pattern": "^(?!a).*$" });
+    let tool = |properties: Value, rules: Value| {
+        let mut schema = rules;
+        (schema["type"], schema["properties"]) = (json!("object"), properties);
+        foreign(json!([{ "name": "a", "inputSchema": schema }]))
+    };
+    let with = |others: Value, rules: Value| {
+        let mut properties = others;
+        properties["e"] = look_ahead.clone();
+        tool(properties, rules)
+    };
+    let none = || json!({});
+    // What does not depend on it is decided.
+    let old = with(json!({ "x": { "type": "string" } }), none());
+    for (new, expected) in [
+        (json!({ "x": { "type": "string" }, "y": { "type": "string" } }), "parameter-added"),
+        (json!({ "x": { "type": "string", "description": "X." } }), "parameter-description"),
+    ] {
+        let diff = old.diff(&with(new, none()));
+        assert_eq!((diff.verdict(), rules(&diff)), (Verdict::Compatible, vec![expected]), "{diff}");
+    }
+    let narrow = json!({ "x": { "type": "string", "maxLength": 3 } });
+    let diff = old.diff(&with(narrow.clone(), none()));
+    let Some(Witness::Arguments(call)) = &broken(&diff).witness else { panic!("{diff}") };
+    assert!(call.get("e").is_none() && call["x"].as_str().unwrap().len() > 3, "{call}");
+    // A call that needs it is not shown.
+    let required = || json!({ "required": ["e"] });
+    let diff = with(json!({ "x": { "type": "string" } }), required()).diff(&with(narrow, required()));
+    assert_eq!((broken(&diff).rule, &broken(&diff).witness), ("bound-tightened", &None), "{diff}");
+    let reason =
+        "no value was found that shows it (the pattern `^(?!a).*$` uses the look-ahead `(?!`, which is not supported)";
+    assert!(diff.to_string().contains(reason), "{diff}");
+
+    let only = |schema: Value| tool(json!({ "e": schema }), none());
+    let text = json!({ "type": "string" });
+    let other = json!({ "type": "string", "pattern": "^(?!b).*$" });
+    let diff = only(look_ahead.clone()).diff(&only(other));
+    assert_eq!((diff.verdict(), broken(&diff).rule), (Verdict::Unknown, "pattern-changed"), "{diff}");
+    let diff = only(text.clone()).diff(&only(look_ahead.clone()));
+    assert_eq!((diff.verdict(), broken(&diff).rule), (Verdict::Unknown, "pattern-changed"), "{diff}");
+    assert_eq!(only(look_ahead.clone()).diff(&only(text.clone())).verdict(), Verdict::Compatible);
+
+    // Nothing follows from whether it matches.
+    let pattern = "^(?!a)";
+    let number = json!({ "type": "integer" });
+    let members = |rules: Value| tool(json!({ "m": rules }), none());
+    let open = |of: &Value| json!({ "type": "object", "properties": { "b": of } });
+    let named = |of: &Value, more: Value| json!({ "type": "object", "properties": { "b": of }, "patternProperties": { pattern: more } });
+    let listed = |not: bool, values: Value| {
+        let matches = json!({ "pattern": pattern });
+        json!({ "enum": values, "allOf": [if not { json!({ "not": matches }) } else { matches }] })
+    };
+    let others =
+        |of: &Value| json!({ "type": "object", "patternProperties": { pattern: {} }, "additionalProperties": of });
+    let own = |more: bool| json!({ "type": "object", "properties": { "b": {} }, "additionalProperties": more });
+    let unnamed =
+        |more: bool| json!({ "type": "object", "patternProperties": { pattern: {} }, "additionalProperties": more });
+    for (old, new) in [
+        (open(&text), named(&text, number.clone())),
+        (named(&json!({}), number.clone()), open(&number)),
+        (others(&number), open(&number)),
+        (own(false), unnamed(false)),
+        (listed(false, json!(["b", "ab"])), json!({ "enum": ["b"] })),
+        (listed(true, json!(["b", "ab"])), json!({ "enum": ["ab"] })),
+        (listed(false, json!(["b", "ab"])), json!({ "enum": ["ab"] })),
+        (
+            json!({ "type": "object", "additionalProperties": {} }),
+            json!({ "type": "object", "propertyNames": { "pattern": pattern } }),
+        ),
+        (json!({ "enum": ["b", "ab"] }), listed(false, json!(["b", "ab"]))),
+        (json!({ "enum": ["b", "ab"] }), listed(true, json!(["b", "ab"]))),
+        (text.clone(), json!({ "anyOf": [{ "pattern": pattern }, { "maxLength": 3 }] })),
+        (text.clone(), json!({ "oneOf": [{ "pattern": pattern }, { "type": "string" }] })),
+        (text.clone(), json!({ "if": { "pattern": pattern }, "then": { "maxLength": 3 }, "else": { "minLength": 1 } })),
+    ] {
+        let diff = members(old.clone()).diff(&members(new.clone()));
+        assert_eq!(diff.verdict(), Verdict::Unknown, "{old}\n{new}\n{diff}");
+    }
+    // A tool that is registered here cannot have it.
+    let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+    let error =
+        registry.register(crate::tool(&json!({ "type": "object", "properties": { "e": look_ahead } }))).unwrap_err();
+    assert!(error.to_string().contains("uses the look-ahead `(?!`, which is not supported"), "{error}");
+}

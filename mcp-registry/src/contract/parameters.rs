@@ -64,11 +64,11 @@ pub(super) fn renamed<'m>(
     };
     let part = |model: &Model, property: &Property| {
         let model = model.part(property.schema);
-        let schema = Schema::new(model.clone()).ok().filter(|_| is_affordable(&model, &model));
+        let schema = is_affordable(&model, &model).then(|| Schema::comparable(model.clone()));
         let fits = schema.iter().flat_map(|it| PROBES.map(|probe| it.accepts(it.model().root(), probe))).collect();
         (model, fits)
     };
-    let is_within = |one: &Model, other: &Model| gaps(one, other, STRICT).is_ok_and(|gaps| gaps.is_empty());
+    let is_within = |one: &Model, other: &Model| gaps(one, other, STRICT).is_empty();
     let is_same = |(one, fits): &(Model, Vec<bool>), (other, others): &(Model, Vec<bool>)| {
         fits == others && is_affordable(one, other) && is_within(one, other) && is_within(other, one)
     };
