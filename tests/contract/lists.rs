@@ -4,11 +4,11 @@
 
 use mcp_core::entry::ToolEntry;
 use mcp_registry::contract::{Contract, Verdict, Witness};
-use mcp_registry::serde_json::{Value, json};
+use mcp_registry::serde_json::{Map, Value, json};
 use mcp_registry::testing::{Client, block_on};
 use mcp_registry::{Registry, Server, mcp_tool, tools};
 
-use crate::{broken, rules};
+use crate::{broken, rules, tool};
 
 mod before {
     use super::mcp_tool;
@@ -251,4 +251,159 @@ fn each_of_many_renamed_tools_is_found_if_only_one_is_like_it() {
     let diff = tools("old").diff(&tools("new"));
     let count = |rule| diff.changes.iter().filter(|change| change.rule == rule).count();
     assert_eq!((count("tool-renamed"), count("tool-removed"), count("tool-added")), (999, 2, 2));
+}
+
+#[test]
+fn long_lists_of_any_values_are_decided() {
+    let tool = |values: Vec<Value>| {
+        let schema = json!({ "type": "object", "properties": { "value": { "enum": values } } });
+        foreign(json!([{ "name": "a", "inputSchema": schema }]))
+    };
+    let of: [fn(u32) -> Value; 4] =
+        [|it| json!(it), |it| json!(f64::from(it) + 0.5), |it| json!({ "x": it, "y": [it] }), |it| json!([it, 1])];
+    for value in of {
+        let values = |range: std::ops::Range<u32>| tool(range.map(value).collect());
+        assert_eq!(values(0..10_000).diff(&values(0..10_001)).verdict(), Verdict::Compatible);
+        let diff = values(0..10_000).diff(&values(1..10_000));
+        assert_eq!((broken(&diff).rule, broken(&diff).witness.is_some()), ("enum-value-removed", true), "{diff}");
+    }
+    // However they are written.
+    let [one, other] = [json!([1, 2.0, { "x": 1, "y": [2] }]), json!([{ "y": [2.0], "x": 1.0 }, 2, 1.0])];
+    let [one, other] = [one, other].map(|values| tool(values.as_array().unwrap().clone()));
+    assert_eq!((rules(&one.diff(&other)), rules(&other.diff(&one))), (vec!["spelling"], vec!["spelling"]));
+}
+
+#[test]
+fn long_chains_of_definitions_are_decided_in_whatever_order_they_are() {
+    let schema = |is_reversed: bool, leaf: Value| {
+        let name = |index: usize| format!("D{:04}", if is_reversed { 3_000 - index } else { index });
+        let node = |index: usize| {
+            let next = json!({ "$ref": format!("#/$defs/{}", name(index + 1)) });
+            (name(index), json!({ "type": "object", "properties": { "next": next }, "required": ["next"] }))
+        };
+        let mut definitions: Map<String, Value> = (0..3_000).map(node).collect();
+        definitions.insert(name(3_000), leaf);
+        let node = json!({ "$ref": format!("#/$defs/{}", name(0)) });
+        json!({ "type": "object", "properties": { "node": node }, "required": ["node"], "$defs": definitions })
+    };
+    for is_reversed in [false, true] {
+        let leaves = [json!({ "type": "integer" }), json!({ "type": "integer", "minimum": 2, "maximum": 1 })];
+        let registered = leaves.map(|leaf| {
+            let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+            registry.register(tool(&schema(is_reversed, leaf))).map_err(|error| error.to_string())
+        });
+        assert_eq!(registered[0], Ok(()));
+        assert!(registered[1].as_ref().is_err_and(|error| error.contains("accepts no value")), "{registered:?}");
+    }
+}
+
+#[test]
+fn renamed_parameters_are_found_among_many_beside_large_definitions() {
+    let schema = |prefix: &str| {
+        let node = |index: usize| {
+            let parent = json!({ "$ref": format!("#/$defs/D{:03}", index / 3) });
+            let properties = json!({ "of": { "minLength": index }, "parent": parent });
+            (format!("D{index:03}"), json!({ "type": "object", "properties": properties }))
+        };
+        let kinds = [json!({ "type": "string" }), json!({ "$ref": "#/$defs/D199" }), json!({ "type": "integer" })];
+        let parameter = |index: usize| {
+            let mut schema = json!({ "allOf": [kinds[index % 3]], "maxLength": index, "maximum": index });
+            schema["maxProperties"] = json!(index);
+            (format!("{prefix}{index}"), schema)
+        };
+        let properties: Map<String, Value> = (0..30).map(parameter).collect();
+        let required: Vec<String> = properties.keys().cloned().collect();
+        let definitions: Map<String, Value> = (0..200).map(node).collect();
+        json!({ "type": "object", "properties": properties, "required": required, "$defs": definitions })
+    };
+    let [one, other] = ["old", "new"].map(|prefix| foreign(json!([{ "name": "a", "inputSchema": schema(prefix) }])));
+    let diff = one.diff(&other);
+    assert_eq!(rules(&diff), ["parameter-renamed"; 30], "{diff}");
+}
+
+#[test]
+fn a_pattern_that_cannot_be_compiled_is_equal_to_itself_only() {
+    let look_ahead = json!({ "type": "string", "pattern": "^(?!a).*$" });
+    let tool = |properties: Value, rules: Value| {
+        let mut schema = rules;
+        (schema["type"], schema["properties"]) = (json!("object"), properties);
+        foreign(json!([{ "name": "a", "inputSchema": schema }]))
+    };
+    let with = |others: Value, rules: Value| {
+        let mut properties = others;
+        properties["e"] = look_ahead.clone();
+        tool(properties, rules)
+    };
+    let none = || json!({});
+    // What does not depend on it is decided.
+    let old = with(json!({ "x": { "type": "string" } }), none());
+    for (new, expected) in [
+        (json!({ "x": { "type": "string" }, "y": { "type": "string" } }), "parameter-added"),
+        (json!({ "x": { "type": "string", "description": "X." } }), "parameter-description"),
+    ] {
+        let diff = old.diff(&with(new, none()));
+        assert_eq!((diff.verdict(), rules(&diff)), (Verdict::Compatible, vec![expected]), "{diff}");
+    }
+    let narrow = json!({ "x": { "type": "string", "maxLength": 3 } });
+    let diff = old.diff(&with(narrow.clone(), none()));
+    let Some(Witness::Arguments(call)) = &broken(&diff).witness else { panic!("{diff}") };
+    assert!(call.get("e").is_none() && call["x"].as_str().unwrap().len() > 3, "{call}");
+    // A call that needs it is not shown.
+    let required = || json!({ "required": ["e"] });
+    let diff = with(json!({ "x": { "type": "string" } }), required()).diff(&with(narrow, required()));
+    assert_eq!((broken(&diff).rule, &broken(&diff).witness), ("bound-tightened", &None), "{diff}");
+    let reason =
+        "no value was found that shows it (the pattern `^(?!a).*$` uses the look-ahead `(?!`, which is not supported)";
+    assert!(diff.to_string().contains(reason), "{diff}");
+
+    let only = |schema: Value| tool(json!({ "e": schema }), none());
+    let text = json!({ "type": "string" });
+    let other = json!({ "type": "string", "pattern": "^(?!b).*$" });
+    let diff = only(look_ahead.clone()).diff(&only(other));
+    assert_eq!((diff.verdict(), broken(&diff).rule), (Verdict::Unknown, "pattern-changed"), "{diff}");
+    let diff = only(text.clone()).diff(&only(look_ahead.clone()));
+    assert_eq!((diff.verdict(), broken(&diff).rule), (Verdict::Unknown, "pattern-changed"), "{diff}");
+    assert_eq!(only(look_ahead.clone()).diff(&only(text.clone())).verdict(), Verdict::Compatible);
+
+    // Nothing follows from whether it matches.
+    let pattern = "^(?!a)";
+    let number = json!({ "type": "integer" });
+    let members = |rules: Value| tool(json!({ "m": rules }), none());
+    let open = |of: &Value| json!({ "type": "object", "properties": { "b": of } });
+    let named = |of: &Value, more: Value| json!({ "type": "object", "properties": { "b": of }, "patternProperties": { pattern: more } });
+    let listed = |not: bool, values: Value| {
+        let matches = json!({ "pattern": pattern });
+        json!({ "enum": values, "allOf": [if not { json!({ "not": matches }) } else { matches }] })
+    };
+    let others =
+        |of: &Value| json!({ "type": "object", "patternProperties": { pattern: {} }, "additionalProperties": of });
+    let own = |more: bool| json!({ "type": "object", "properties": { "b": {} }, "additionalProperties": more });
+    let unnamed =
+        |more: bool| json!({ "type": "object", "patternProperties": { pattern: {} }, "additionalProperties": more });
+    for (old, new) in [
+        (open(&text), named(&text, number.clone())),
+        (named(&json!({}), number.clone()), open(&number)),
+        (others(&number), open(&number)),
+        (own(false), unnamed(false)),
+        (listed(false, json!(["b", "ab"])), json!({ "enum": ["b"] })),
+        (listed(true, json!(["b", "ab"])), json!({ "enum": ["ab"] })),
+        (listed(false, json!(["b", "ab"])), json!({ "enum": ["ab"] })),
+        (
+            json!({ "type": "object", "additionalProperties": {} }),
+            json!({ "type": "object", "propertyNames": { "pattern": pattern } }),
+        ),
+        (json!({ "enum": ["b", "ab"] }), listed(false, json!(["b", "ab"]))),
+        (json!({ "enum": ["b", "ab"] }), listed(true, json!(["b", "ab"]))),
+        (text.clone(), json!({ "anyOf": [{ "pattern": pattern }, { "maxLength": 3 }] })),
+        (text.clone(), json!({ "oneOf": [{ "pattern": pattern }, { "type": "string" }] })),
+        (text.clone(), json!({ "if": { "pattern": pattern }, "then": { "maxLength": 3 }, "else": { "minLength": 1 } })),
+    ] {
+        let diff = members(old.clone()).diff(&members(new.clone()));
+        assert_eq!(diff.verdict(), Verdict::Unknown, "{old}\n{new}\n{diff}");
+    }
+    // A tool that is registered here cannot have it.
+    let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+    let error =
+        registry.register(crate::tool(&json!({ "type": "object", "properties": { "e": look_ahead } }))).unwrap_err();
+    assert!(error.to_string().contains("uses the look-ahead `(?!`, which is not supported"), "{error}");
 }

@@ -5,6 +5,7 @@
 //! schema is a cycle. A model is read from JSON Schema ([`Model::read`]) and written as JSON Schema ([`Model::write`]); the
 //! registry checks values against it, explains faults and makes samples.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Index, IndexMut, Not};
 
@@ -226,6 +227,26 @@ impl Model {
         Self { root, ..self.clone() }
     }
 
+    /// The schema of a part, with the nodes and the regular expressions that it needs and no others.
+    #[must_use]
+    pub fn part(&self, root: NodeId) -> Self {
+        let mut part = Self { nodes: Vec::new(), ..Self::new(Node::any()) };
+        let (mut needed, mut places) = (vec![root], HashMap::from([(root, NodeId(0))]));
+        while let Some(id) = needed.get(part.nodes.len()) {
+            let mut node = self[*id].clone();
+            node.map_children(&mut |id| {
+                let next = NodeId(u32::try_from(needed.len()).unwrap_or(u32::MAX));
+                *places.entry(id).or_insert_with(|| {
+                    needed.push(id);
+                    next
+                })
+            });
+            node.patterns_mut().for_each(|id| *id = part.add_pattern(self.pattern(*id)));
+            part.nodes.push(node);
+        }
+        part
+    }
+
     /// Every node, with its position.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         (0..).map(NodeId).zip(&self.nodes)
@@ -258,10 +279,7 @@ impl Model {
         let patterns: Vec<PatternId> = other.patterns.iter().map(|pattern| self.add_pattern(pattern)).collect();
         for mut node in other.nodes {
             node.map_children(&mut |id| NodeId(id.0 + offset));
-            node.string.patterns.iter_mut().for_each(|id| *id = patterns[id.index()]);
-            if let Some(object) = &mut node.object {
-                object.pattern_properties.iter_mut().for_each(|(id, _)| *id = patterns[id.index()]);
-            }
+            node.patterns_mut().for_each(|id| *id = patterns[id.index()]);
             self.nodes.push(node);
         }
         NodeId(other.root.0 + offset)
@@ -387,6 +405,11 @@ impl Node {
     /// Every schema that this one refers to.
     pub fn children(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.in_place().chain(self.parts())
+    }
+
+    fn patterns_mut(&mut self) -> impl Iterator<Item = &mut PatternId> {
+        let members = self.object.iter_mut().flat_map(|object| &mut object.pattern_properties);
+        self.string.patterns.iter_mut().chain(members.map(|(id, _)| id))
     }
 
     /// Changes every reference to another node.

@@ -1,10 +1,12 @@
 //! Parameters that have another name, or none.
 
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeSet, HashSet};
 
 use mcp_core::support::faults::escaped;
 use mcp_core::support::schema::{Model, Node, NodeId, Property, Types};
 
+use crate::validate::check::Schema;
 use crate::validate::include::{Comparison, Gap, Kind, gaps};
 
 /// How many members are compared by name.
@@ -12,6 +14,13 @@ const MAX_COMPARED: usize = 1 << 12;
 
 /// How many pairs of a removed and an added parameter are compared.
 const MAX_PAIRS: usize = 1 << 10;
+
+/// How many nodes the schemas have that are compared for that.
+const MAX_NODES: usize = 1 << 18;
+
+/// Values of each type. Schemas that do not accept the same ones are not the same.
+const PROBES: [&str; 12] =
+    ["null", "true", "-1", "0", "1", "1000", "0.5", r#""""#, r#""text""#, "[]", r#"["text"]"#, "{}"];
 
 /// A comparison of all that two schemas say.
 pub(super) const STRICT: Comparison =
@@ -48,23 +57,36 @@ pub(super) fn renamed<'m>(
     if removed.len() * added.len() > MAX_PAIRS {
         return Vec::new();
     }
-    let is_within = |one: &Model, other: &Model| gaps(one, other, STRICT).is_ok_and(|gaps| gaps.is_empty());
-    let is_same = |removed: &Property, added: &Property| {
-        let (one, other) = (old.with_root(removed.schema), new.with_root(added.schema));
-        is_within(&one, &other) && is_within(&other, &one)
+    let cost = Cell::new(0);
+    let is_affordable = |one: &Model, other: &Model| {
+        cost.set(cost.get() + one.nodes().count() + other.nodes().count());
+        cost.get() <= MAX_NODES
     };
+    let part = |model: &Model, property: &Property| {
+        let model = model.part(property.schema);
+        let schema = is_affordable(&model, &model).then(|| Schema::comparable(model.clone()));
+        let fits = schema.iter().flat_map(|it| PROBES.map(|probe| it.accepts(it.model().root(), probe))).collect();
+        (model, fits)
+    };
+    let is_within = |one: &Model, other: &Model| gaps(one, other, STRICT).is_empty();
+    let is_same = |(one, fits): &(Model, Vec<bool>), (other, others): &(Model, Vec<bool>)| {
+        fits == others && is_affordable(one, other) && is_within(one, other) && is_within(other, one)
+    };
+    let after: Vec<OnceCell<_>> = added.iter().map(|_| OnceCell::new()).collect();
     let mut pairs = Vec::new();
     for removed in removed {
-        let mut alike = added.iter().filter(|added| {
+        let before = OnceCell::new();
+        let mut alike = added.iter().zip(&after).filter(|(added, after)| {
             added.required == removed.required
                 && (added.required || is_described_alike(removed, added))
                 && !pairs.iter().any(|(_, to)| *to == added.name)
-                && is_same(removed, added)
+                && is_same(before.get_or_init(|| part(old, removed)), after.get_or_init(|| part(new, added)))
         });
         let only = alike.next().filter(|_| alike.next().is_none());
-        pairs.extend(only.map(|added| (removed.name.as_str(), added.name.as_str())));
+        pairs.extend(only.map(|(added, _)| (removed.name.as_str(), added.name.as_str())));
     }
-    pairs
+    // Where some were not compared, nothing is known about the others.
+    if cost.get() > MAX_NODES { Vec::new() } else { pairs }
 }
 
 /// The members that are no longer named, while anything is accepted under their names. Where there are alternatives, they may

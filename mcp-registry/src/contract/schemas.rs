@@ -12,6 +12,7 @@ use super::notes::{self, Note};
 use super::parameters::{Aliases, STRICT, aliases, ignored, pointer_to, renamed};
 use super::rules::{self, Wording, either, pointer, quoted, shown};
 use crate::catalog::lint::Side;
+use crate::validate::check::unread_pattern;
 use crate::validate::counterexample;
 use crate::validate::include::{Comparison, Gap, Kind, gaps};
 
@@ -63,7 +64,7 @@ impl ToolDiff<'_> {
         let model = if side == Side::Input { arguments } else { read };
         let (before, after) = (model(old)?, model(new)?);
         let count = self.changes.len();
-        let pair = Pair::new(&before, &after, side, is_ours)?;
+        let pair = Pair::new(&before, &after, side, is_ours);
         self.renamed(&pair, is_ours);
         self.breaking(&pair);
         self.aliases(&pair);
@@ -90,7 +91,7 @@ impl ToolDiff<'_> {
             let message = format!("`{from}` is called `{to}` now{ignored}{}", if is_ours { &hint } else { "" });
             let change = self.add(Class::Caller, Level::Major, "parameter-renamed", &pointer_to(from), message);
             change.witness = gap.and_then(|gap| gap.witness.clone()).map(Witness::Arguments);
-            change.unknown = gap.filter(|gap| gap.witness.is_none()).map(undecided);
+            change.unknown = gap.filter(|gap| gap.witness.is_none()).map(|gap| pair.undecided(gap));
         }
     }
 
@@ -119,7 +120,7 @@ impl ToolDiff<'_> {
             let level = if is_kept { Level::Minor } else { Level::Major };
             let change = self.add(class(pair.side), level, rule, &pointer, message);
             change.witness = gap.witness.clone().map(if is_input { Witness::Arguments } else { Witness::Result });
-            change.unknown = (gap.witness.is_none() && !is_kept).then(|| undecided(gap));
+            change.unknown = (gap.witness.is_none() && !is_kept).then(|| pair.undecided(gap));
         }
         for pointer in pair.ignored.iter().filter(|pointer| !pair.is_renamed(pointer)) {
             if self.rules_at(Side::Input, pointer).is_empty() {
@@ -196,6 +197,8 @@ struct Pair<'m> {
     breaking: Vec<Gap>,
     /// What breaks nothing.
     harmless: Vec<Gap>,
+    /// Why no value is found that a pattern speaks about, in words.
+    unread: Option<String>,
     /// The members that are accepted, but no longer named.
     ignored: BTreeSet<String>,
     aliases: Aliases<'m>,
@@ -204,12 +207,12 @@ struct Pair<'m> {
 }
 
 impl<'m> Pair<'m> {
-    fn new(old: &'m Model, new: &'m Model, side: Side, is_ours: bool) -> Result<Self, String> {
+    fn new(old: &'m Model, new: &'m Model, side: Side, is_ours: bool) -> Self {
         let is_input = side == Side::Input;
         let how = Comparison { null_is_absent: is_input && is_ours, may_name_members: is_input, with_witness: true };
         let (mut breaking, mut harmless) = match side {
-            Side::Input => (gaps(old, new, how)?, gaps(new, old, STRICT)?),
-            Side::Output => (gaps(new, old, how)?, gaps(old, new, STRICT)?),
+            Side::Input => (gaps(old, new, how), gaps(new, old, STRICT)),
+            Side::Output => (gaps(new, old, how), gaps(old, new, STRICT)),
         };
         // One change can show several gaps, such as a member that was required and is gone, or another type without null.
         breaking
@@ -218,13 +221,15 @@ impl<'m> Pair<'m> {
         let types = harmless.iter().filter(|gap| matches!(gap.kind, Kind::Type(_))).map(|gap| gap.pointer.clone());
         let types: HashSet<String> = types.collect();
         harmless.retain(|gap| gap.kind != Kind::Null || !types.contains(&gap.pointer));
+        let is_undecided = breaking.iter().any(|gap| gap.witness.is_none());
+        let unread = [old, new].into_iter().filter(|_| is_undecided).find_map(unread_pattern);
         if !is_input {
             let (ignored, aliases, renamed) = Default::default();
-            return Ok(Self { side, breaking, harmless, ignored, aliases, renamed });
+            return Self { side, breaking, harmless, unread, ignored, aliases, renamed };
         }
         let (ignored, aliases) = (ignored(old, new), aliases(old, new));
         let renamed = renamed(old, new, &breaking, &ignored);
-        Ok(Self { side, breaking, harmless, ignored, aliases, renamed })
+        Self { side, breaking, harmless, unread, ignored, aliases, renamed }
     }
 
     /// Whether it is about the old or the new name of a parameter.
@@ -245,6 +250,21 @@ impl<'m> Pair<'m> {
         };
         let mut removed = self.aliases.removed.iter();
         removed.any(|(name, alias)| name == place && (self.ignored.contains(alias) || is_refused(alias)))
+    }
+
+    /// Why there is no witness.
+    fn undecided(&self, gap: &Gap) -> String {
+        let unread = self.unread.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let what = match &gap.kind {
+            Kind::Pattern(_) => {
+                "whether one regular expression matches everything that the other one does cannot be determined"
+            }
+            Kind::Format(_) => "whether one format accepts everything that the other one does cannot be determined",
+            Kind::Budget => "the comparison takes too many steps",
+            Kind::Rule(_) => "whether this keyword excludes more values cannot be determined",
+            _ => return format!("no example was found, so it may be harmless{unread}; it counts as breaking"),
+        };
+        format!("{what}; it counts as breaking")
     }
 }
 
@@ -277,18 +297,4 @@ pub(super) fn arguments(schema: &Value) -> Result<Model, String> {
         root = model.add(Node { types, nullable: false, ..model[root].clone() });
     }
     Ok(model.with_root(root))
-}
-
-/// Why there is no witness.
-fn undecided(gap: &Gap) -> String {
-    let what = match &gap.kind {
-        Kind::Pattern(_) => {
-            "whether one regular expression matches everything that the other one does cannot be determined"
-        }
-        Kind::Format(_) => "whether one format accepts everything that the other one does cannot be determined",
-        Kind::Budget => "the comparison takes too many steps",
-        Kind::Rule(_) => "whether this keyword excludes more values cannot be determined",
-        _ => "no example was found, so it may be harmless",
-    };
-    format!("{what}; it counts as breaking")
 }

@@ -16,10 +16,11 @@ pub(super) mod words;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use mcp_core::support::faults::{ARGUMENTS, Document};
-use mcp_core::support::schema::{Digits, Model, Node, NodeId, Types};
+use mcp_core::support::schema::{Digits, Model, Node, NodeId, PatternId, Types};
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
+pub(crate) use self::plan::unread_pattern;
 use self::plan::{Const, ObjectPlan, Plan};
 use self::report::{Found, Report, Step};
 use self::scalar::fits_quickly;
@@ -31,7 +32,8 @@ use super::pattern::Pattern;
 pub(crate) struct Schema {
     model: Model,
     plans: Vec<Plan>,
-    patterns: Vec<Pattern>,
+    /// Those that cannot be compiled are errors.
+    patterns: Vec<Result<Pattern, String>>,
     /// Whether a value that fits may not do so once its absent members are dropped.
     rechecks_edits: bool,
     hashing: (u64, u64),
@@ -58,9 +60,17 @@ pub(crate) enum Secrets<'a> {
 impl Schema {
     /// Prepares a schema. The error is a sentence about a pattern.
     pub(crate) fn new(model: Model) -> Result<Self, String> {
+        let schema = Self::comparable(model);
+        let invalid = schema.patterns.iter().find_map(|pattern| pattern.as_ref().err().cloned());
+        invalid.map_or(Ok(schema), Err)
+    }
+
+    /// Prepares a schema of which it may be unknown whether a value fits, since patterns that cannot be compiled are not an
+    /// error. No value is accepted, or has a fault, because of such a pattern.
+    pub(crate) fn comparable(model: Model) -> Self {
         let random = RandomState::new();
         let hashing = (random.hash_one(0), random.hash_one(1));
-        let patterns = plan::patterns(&model)?;
+        let patterns = plan::patterns(&model);
         let rechecks_edits = model.nodes().any(|(_, node)| depends_on_absence(node));
         let mut schema = Self { model, plans: Vec::new(), patterns, rechecks_edits, hashing };
         schema.plans = plan::plans(&schema.model, &|value| schema.hash_of(value));
@@ -74,7 +84,7 @@ impl Schema {
                 object.absent_if_null[slot] = true;
             }
         }
-        Ok(schema)
+        schema
     }
 
     /// The schema.
@@ -82,7 +92,7 @@ impl Schema {
         &self.model
     }
 
-    /// Checks a value. If it was edited, returns the edited text.
+    /// Checks a value. If it was edited, returns the edited text. If it is unknown whether it fits, there are no faults.
     pub(crate) fn check(&self, json: &str, how: &How<'_>) -> Result<Option<String>, Faults> {
         let leniency = if how.lenient { Leniency::Lenient } else { Leniency::Strict };
         let mut run = Run::new(self, json, Report::new(how.document, how.secrets), leniency);
@@ -98,18 +108,26 @@ impl Schema {
         }
     }
 
-    /// Whether a value fits a node, exactly as it is written.
+    /// Whether a value fits a node, exactly as it is written. If that is unknown, it does not.
     pub(crate) fn accepts(&self, node: NodeId, json: &str) -> bool {
+        self.judge(node, json) == Some(true)
+    }
+
+    /// Whether a value fits a node; none if that is unknown.
+    pub(crate) fn judge(&self, node: NodeId, json: &str) -> Option<bool> {
         let mut run = Run::new(self, json, Report::new(ARGUMENTS, Secrets::All), Leniency::Strict);
         // First the syntax and the keys, then the schema.
         run.scan.next_token();
         let read = run.value(0, 0).and_then(|()| Ok(run.scan.end()?));
         if read.is_err() || !run.report.is_empty() {
-            return false;
+            return Some(false);
         }
         (run.scan.pos, run.mode) = (0, Mode::Judge);
         run.scan.next_token();
-        run.expand(node, false).and_then(|()| run.value(0, 0)).is_ok()
+        match run.expand(node, false).and_then(|()| run.value(0, 0)) {
+            Err(Stop::Unknown) => None,
+            outcome => Some(outcome.is_ok()),
+        }
     }
 
     fn hasher(&self) -> SipHasher13 {
@@ -168,6 +186,8 @@ enum Stop {
     Unfit,
     /// Too much was scanned again.
     Budget,
+    /// It depends on a pattern that cannot be compiled.
+    Unknown,
 }
 
 impl From<Malformed> for Stop {
@@ -214,6 +234,8 @@ struct Run<'a> {
     /// How many bytes can be scanned again, and how many schemas applied because of others.
     budget: usize,
     report: Report<'a>,
+    /// Whether there may be faults that are not reported.
+    is_uncertain: bool,
     /// What an alternative lacks, in [`Mode::Explain`], and the steps to the value.
     lack: Option<String>,
     base: usize,
@@ -237,6 +259,7 @@ impl<'a> Run<'a> {
             steps: Vec::new(),
             budget: json.len().saturating_mul(64).saturating_add(64 * 1024),
             report,
+            is_uncertain: false,
             lack: None,
             base: 0,
             edited: None,
@@ -252,8 +275,8 @@ impl<'a> Run<'a> {
     }
 
     fn finish(self) -> Result<Option<String>, Faults> {
-        let Self { report, scan, edited, copied, .. } = self;
-        if report.is_empty() {
+        let Self { report, scan, edited, copied, is_uncertain, .. } = self;
+        if report.is_empty() && !is_uncertain {
             Ok(edited.map(|edited| edited + &scan.text[copied..]))
         } else {
             Err(report.into_faults())
@@ -264,9 +287,22 @@ impl<'a> Run<'a> {
         let Self { mut report, steps, scan, schema, .. } = self;
         match stop {
             Stop::Malformed(malformed) => report.malformed(malformed, &steps, schema, &scan),
+            Stop::Unknown => report.into_faults(),
             Stop::Budget | Stop::Unfit => {
                 report.add_ambiguous(&steps, schema, scan.text);
                 report.into_faults()
+            }
+        }
+    }
+
+    /// Whether a pattern matches; none if that is unknown.
+    fn matches(&mut self, pattern: PatternId, text: &str) -> Result<Option<bool>, Stop> {
+        match &self.schema.patterns[pattern.index()] {
+            Ok(pattern) => Ok(Some(pattern.is_match(text))),
+            Err(_) if self.mode == Mode::Judge => Err(Stop::Unknown),
+            Err(_) => {
+                self.is_uncertain = true;
+                Ok(None)
             }
         }
     }

@@ -161,8 +161,10 @@ impl<'a> Run<'a> {
         let mut covers = target.is_some();
         if plan.has_unknown_rules {
             for (pattern, inner) in &rules.pattern_properties {
-                if schema.patterns[pattern.index()].is_match(name) {
-                    covers = true;
+                let matches = self.matches(*pattern, name)?;
+                // What is unknown must not be rejected.
+                covers |= matches != Some(false);
+                if matches == Some(true) {
                     self.expand(*inner, false)?;
                 }
             }

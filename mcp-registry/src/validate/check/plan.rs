@@ -69,11 +69,20 @@ pub(super) enum Const {
     Hash(u128),
 }
 
-pub(super) fn patterns(model: &Model) -> Result<Vec<Pattern>, String> {
+pub(super) fn patterns(model: &Model) -> Vec<Result<Pattern, String>> {
     let compile = |pattern: &String| {
         Pattern::new(pattern).map_err(|reason| format!("the pattern `{}` {reason}", cut(pattern, QUOTED)))
     };
     model.patterns().iter().map(compile).collect()
+}
+
+/// What a pattern uses that cannot be compiled, if the schema has one.
+pub(crate) fn unread_pattern(model: &Model) -> Option<String> {
+    model.patterns().iter().find_map(|pattern| {
+        let reason = Pattern::new(pattern).err()?;
+        // Without the advice to its author.
+        Some(format!("the pattern `{}` {}", cut(pattern, QUOTED), reason.split("; ").next().unwrap_or_default()))
+    })
 }
 
 pub(super) fn plans(model: &Model, hash: &dyn Fn(&Value) -> u128) -> Vec<Plan> {

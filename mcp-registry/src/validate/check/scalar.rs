@@ -45,7 +45,7 @@ impl<'a> Run<'a> {
             }
         }
         for pattern in &rules.patterns {
-            if !schema.patterns[pattern.index()].is_match(&decoded) {
+            if self.matches(*pattern, &decoded)? == Some(false) {
                 self.wrong(start, || mcp_core::support::faults::matching(schema.model.pattern(*pattern)))?;
             }
         }

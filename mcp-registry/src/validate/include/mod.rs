@@ -103,8 +103,8 @@ const MAX_TRIED: usize = 8;
 const MAX_DEPTH: usize = 160;
 
 /// What the first schema accepts and the second one does not; empty if the second one accepts everything that the first one
-/// does. The error says why a schema cannot be used.
-pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Gap>, String> {
+/// does.
+pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Vec<Gap> {
     let mut both = of.clone();
     let target = both.import(within.clone());
     let listed: Vec<NodeId> = both.nodes().filter(|(_, node)| !node.aliases.is_empty()).map(|(id, _)| id).collect();
@@ -112,7 +112,7 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
         let aliases = std::mem::take(&mut both[id].aliases);
         both[id].values.iter_mut().for_each(|values| values.extend(aliases.iter().cloned()));
     }
-    let schema = Schema::new(both)?;
+    let schema = Schema::comparable(both);
     let model = schema.model();
     let prover = Prover {
         model,
@@ -141,7 +141,7 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
         found.push(Found { path: Vec::new(), kind: Kind::Budget, left: vec![model.root()], target });
     }
     if found.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     // What may be accepted must not hide what is a gap in any case.
     found.sort_by_key(Found::is_unnamed);
@@ -150,7 +150,7 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
     if omitted > 0 {
         found.push(Found { path: Vec::new(), kind: Kind::Omitted(omitted), left: vec![model.root()], target });
     }
-    let witnesses = if how.with_witness { witness::of(&found, model, target, (of, within), how)? } else { Vec::new() };
+    let witnesses = if how.with_witness { witness::of(&found, model, target, (of, within), how) } else { Vec::new() };
     let gap = |(found, witness): (Found, Option<Value>)| Gap {
         pointer: pointer(&found.path),
         accepted: in_words(model, &found.left),
@@ -159,7 +159,7 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
         kind: found.kind,
     };
     let witnesses = witnesses.into_iter().chain(std::iter::repeat(None));
-    Ok(found.into_iter().zip(witnesses).map(gap).collect())
+    found.into_iter().zip(witnesses).map(gap).collect()
 }
 
 /// What fits the schemas, in words.
@@ -323,10 +323,15 @@ impl<'a> Prover<'a> {
         holds
     }
 
-    /// Whether a value other than null fits a schema.
+    /// Whether a value other than null fits a schema, for sure.
     fn accepts(&self, node: NodeId, value: &Value) -> bool {
+        self.judge(node, value) == Some(true)
+    }
+
+    /// Whether a value other than null fits a schema; none if that is unknown.
+    fn judge(&self, node: NodeId, value: &Value) -> Option<bool> {
         let node = self.model.resolved(node);
-        self.lists(node, value).unwrap_or_else(|| self.schema.accepts(node, &value.to_string()))
+        self.lists(node, value).or_else(|| self.schema.judge(node, &value.to_string()))
     }
 
     /// Whether every value that fits all of the nodes fits the target.

@@ -99,18 +99,24 @@ impl<'a> Prover<'a> {
         for rules in &left.all.objects {
             let known = member.schemas.len();
             member.schemas.extend(rules.property(name).map(|property| property.schema));
-            let matching = rules.pattern_properties.iter().filter(|(id, _)| self.matches(*id, name));
+            let matching = rules.pattern_properties.iter().filter(|(id, _)| self.surely_matches(*id, name));
             member.schemas.extend(matching.map(|(_, schema)| *schema));
-            if member.schemas.len() == known {
+            let mut patterns = rules.pattern_properties.iter();
+            let may_match = patterns.any(|(id, _)| self.matches(*id, name));
+            if member.schemas.len() == known && !may_match {
                 member.schemas.extend(rules.additional);
             }
-            member.is_covered |= member.schemas.len() > known;
+            member.is_covered |= member.schemas.len() > known || may_match;
         }
         if !member.is_covered {
             member.schemas.extend(self.left_unevaluated(left));
         }
         // What accepts anything is as good as nothing.
-        let is_named = left.all.objects.iter().any(|rules| rules.property(name).is_some());
+        let may_be = |id: PatternId| self.matches(id, name) && !self.surely_matches(id, name);
+        let is_named =
+            left.all.objects.iter().any(|rules| {
+                rules.property(name).is_some() || rules.pattern_properties.iter().any(|(id, _)| may_be(*id))
+            });
         member.is_covered = is_named || !member.schemas.iter().all(|schema| self.is_any(*schema));
         member
     }
@@ -134,9 +140,13 @@ impl<'a> Prover<'a> {
         only.filter(|_| !has_dependents && !is_evaluated && is_split())
     }
 
-    /// Whether a pattern may match a name. (One that cannot be compiled never gets here.)
+    /// Whether a pattern may match a name. It is unknown if the pattern cannot be compiled.
     pub(super) fn matches(&self, pattern: PatternId, name: &str) -> bool {
         self.facts.matches(pattern, name).unwrap_or(true)
+    }
+
+    fn surely_matches(&self, pattern: PatternId, name: &str) -> bool {
+        self.facts.matches(pattern, name).unwrap_or(false)
     }
 
     /// Whether no value on the left has this member.
@@ -241,7 +251,8 @@ impl<'a> Prover<'a> {
     /// The members that the target does not name.
     fn other_members(&self, left: &Left<'a>, rules: &ObjectRules, more: NodeId, target: NodeId) -> bool {
         let is_covered = |name: &str| {
-            rules.property(name).is_some() || rules.pattern_properties.iter().any(|(id, _)| self.matches(*id, name))
+            let mut patterns = rules.pattern_properties.iter();
+            rules.property(name).is_some() || patterns.any(|(id, _)| self.surely_matches(*id, name))
         };
         let is_closed = self.is_never(&[more]);
         let mut holds = true;
@@ -320,7 +331,8 @@ impl<'a> Prover<'a> {
         }
         let is_evaluated = |name: &str| {
             evaluating.iter().any(|rules| {
-                rules.property(name).is_some() || rules.pattern_properties.iter().any(|(id, _)| self.matches(*id, name))
+                let mut patterns = rules.pattern_properties.iter();
+                rules.property(name).is_some() || patterns.any(|(id, _)| self.surely_matches(*id, name))
             })
         };
         let declared = left.declared().into_iter().filter(|name| !is_evaluated(name));

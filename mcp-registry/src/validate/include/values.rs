@@ -24,7 +24,7 @@ impl<'a> Prover<'a> {
         };
         let fits = |value: &Value| {
             left.all.types.contains(Types::of(value))
-                && left.all.nodes.iter().all(|node| self.accepts(*node, value))
+                && left.all.nodes.iter().all(|node| self.judge(*node, value) != Some(false))
                 && !left.all.not.iter().any(|node| self.accepts(*node, value))
         };
         Some(values.into_iter().filter(fits).collect())

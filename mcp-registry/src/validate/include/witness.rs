@@ -29,11 +29,11 @@ pub(super) fn of(
     target: NodeId,
     (accepting, rejecting): (&Model, &Model),
     how: Comparison,
-) -> Result<Vec<Option<Value>>, String> {
+) -> Vec<Option<Value>> {
     let mut model = both.clone();
     let goals: Vec<Goals> = found.iter().map(|found| Goals::new(&mut model, found, target)).collect();
-    let (schema, root) = (Schema::new(model)?, both.root());
-    let (accepting, rejecting) = (Schema::new(accepting.clone())?, Schema::new(rejecting.clone())?);
+    let (schema, root) = (Schema::comparable(model), both.root());
+    let [accepting, rejecting] = [accepting, rejecting].map(|model| Schema::comparable(model.clone()));
     let how = How { document: ARGUMENTS, lenient: how.null_is_absent, secrets: Secrets::None };
     let is_witness = |value: &Value, found: &Found, goals: &Goals| {
         let json = value.to_string();
@@ -52,7 +52,7 @@ pub(super) fn of(
         is_witness(&value, found, goals).then_some(value)
     };
     let witness = |(found, goals): (&Found, &Goals)| goals.all.iter().find_map(|goal| reaching(goal, found, goals));
-    Ok(found.iter().zip(&goals).map(witness).collect())
+    found.iter().zip(&goals).map(witness).collect()
 }
 
 /// Whether a fault is at the place of a gap, around it or in it.

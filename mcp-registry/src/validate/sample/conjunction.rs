@@ -1,7 +1,8 @@
 //! What several schemas say together, and whether that is impossible.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 
 use mcp_core::support::faults::escaped;
 use mcp_core::support::schema::{
@@ -51,27 +52,37 @@ impl Union<'_> {
 }
 
 /// A list of values, such as an `enum`, to look values up in.
+#[derive(Default)]
 pub(in crate::validate) struct Listed<'a> {
-    texts: HashSet<&'a str>,
-    others: Vec<&'a Value>,
+    values: HashMap<u64, Vec<&'a Value>>,
+    state: RandomState,
 }
 
 impl<'a> Listed<'a> {
     pub(in crate::validate) fn new(values: impl IntoIterator<Item = &'a Value>) -> Self {
-        let (mut texts, mut others) = (HashSet::new(), Vec::new());
+        let mut listed = Self::default();
         for value in values {
-            match value {
-                Value::String(text) => _ = texts.insert(text.as_str()),
-                other => others.push(other),
-            }
+            let hash = listed.hash(value);
+            listed.values.entry(hash).or_default().push(value);
         }
-        Self { texts, others }
+        listed
     }
 
     pub(in crate::validate) fn contains(&self, value: &Value) -> bool {
+        self.values.get(&self.hash(value)).is_some_and(|known| known.iter().any(|known| equal(known, value)))
+    }
+
+    /// A hash that equal values share, however they are written.
+    fn hash(&self, value: &Value) -> u64 {
+        let hash = |value| self.hash(value);
         match value {
-            Value::String(text) => self.texts.contains(text.as_str()),
-            other => self.others.iter().any(|known| equal(known, other)),
+            Value::Number(number) => self.state.hash_one(Decimal::of(number)),
+            Value::Array(items) => self.state.hash_one(items.iter().map(hash).collect::<Vec<_>>()),
+            Value::Object(members) => {
+                let members = members.iter().map(|(name, value)| self.state.hash_one((name, hash(value))));
+                members.fold(0, u64::wrapping_add)
+            }
+            other => self.state.hash_one((other.as_bool(), other.as_str())),
         }
     }
 }
@@ -83,6 +94,8 @@ pub(in crate::validate) struct Conjunction<'a> {
     pub(in crate::validate) nodes: Vec<NodeId>,
     pub(in crate::validate) not: Vec<NodeId>,
     pub(in crate::validate) types: Types,
+    /// The types with null.
+    stated: Types,
     pub(in crate::validate) values: Option<Vec<&'a Value>>,
     pub(in crate::validate) number: NumberRules,
     pub(in crate::validate) min_length: u64,
@@ -103,6 +116,7 @@ impl<'a> Conjunction<'a> {
             nodes: Vec::new(),
             not: Vec::new(),
             types: !Types::NULL,
+            stated: Types::ALL,
             values: None,
             number: NumberRules::default(),
             min_length: 0,
@@ -147,12 +161,15 @@ impl<'a> Conjunction<'a> {
     }
 
     fn restrict_types(&mut self, types: Types) {
-        let known = self.types;
-        self.types = known & types;
-        if self.types.is_empty() && self.clash.is_none() && known != !Types::NULL && !(types & !Types::NULL).is_empty()
-        {
-            let names = |types: Types| types.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
-            self.clash = Some(format!("the type must be {}, and also {}", names(known), names(types & !Types::NULL)));
+        let known = self.stated;
+        (self.stated, self.types) = (known & types, self.types & types);
+        let is_clash = self.stated.is_empty() && known != Types::ALL && !known.is_empty() && !types.is_empty();
+        if is_clash && self.clash.is_none() {
+            let names = |types: Types| {
+                let shown = if types == Types::NULL { types } else { types & !Types::NULL };
+                shown.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ")
+            };
+            self.clash = Some(format!("the type must be {}, and also {}", names(known), names(types)));
         }
     }
 
@@ -162,7 +179,7 @@ impl<'a> Conjunction<'a> {
         }
         self.nodes.push(id);
         let node = &self.model[id];
-        self.restrict_types(node.types);
+        self.restrict_types(if node.nullable { node.types | Types::NULL } else { node.types });
         if let Some(values) = &node.values {
             let known = self.values.take().map(Listed::new);
             let is_known = |value: &&Value| known.as_ref().is_none_or(|known| known.contains(value));
@@ -252,7 +269,6 @@ impl<'a> Conjunction<'a> {
     fn admits(&self, value: &Value) -> bool {
         let length = |text: &str| u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
         self.types.contains(Types::of(value))
-            && self.values.as_ref().is_none_or(|values| values.iter().any(|known| equal(known, value)))
             && match value {
                 Value::Number(number) => numbers::is_within(&self.number, Decimal::of(number)),
                 Value::String(text) => {
@@ -261,6 +277,8 @@ impl<'a> Conjunction<'a> {
                 }
                 _ => true,
             }
+            // Last, since it takes the longest.
+            && self.values.as_ref().is_none_or(|values| values.iter().any(|known| equal(known, value)))
     }
 }
 
@@ -302,21 +320,30 @@ impl<'a> Facts<'a> {
             find_null(model, id, &mut nulls);
         }
         let mut facts = Self { model, ranks: vec![None; count], nulls, patterns, steps: Cell::new(0) };
-        // Most nodes come before those that they refer to.
+        // Most nodes come before those that they refer to. Where they do not, the next pass would rank one more of them, so
+        // that whatever refers to a node that was ranked is looked at again at once.
+        let mut users: Vec<Vec<NodeId>> = vec![Vec::new(); count];
+        model.nodes().for_each(|(id, node)| node.children().for_each(|child| users[child.index()].push(id)));
         let nodes: Vec<NodeId> = model.nodes().map(|(id, _)| id).collect();
         loop {
-            let mut has_changed = false;
-            for id in nodes.iter().rev().copied() {
-                if facts.ranks[id.index()].is_none() {
-                    let rank = if facts.may_be_null(&[id]) { Some(0) } else { facts.check_node(id).ok() };
-                    has_changed |= rank.is_some();
-                    facts.ranks[id.index()] = rank;
-                }
-            }
-            if !has_changed {
+            let mut ranked: VecDeque<NodeId> = nodes.iter().rev().copied().filter(|id| facts.find_rank(*id)).collect();
+            if ranked.is_empty() {
                 return facts;
             }
+            while let Some(id) = ranked.pop_front() {
+                ranked.extend(users[id.index()].iter().copied().filter(|user| facts.find_rank(*user)));
+            }
         }
+    }
+
+    /// Finds the rank of a node that has none yet. Whether it has one now.
+    fn find_rank(&mut self, id: NodeId) -> bool {
+        if self.ranks[id.index()].is_some() {
+            return false;
+        }
+        let rank = if self.may_be_null(&[id]) { Some(0) } else { self.check_node(id).ok() };
+        self.ranks[id.index()] = rank;
+        rank.is_some()
     }
 
     /// How deeply a value that fits must be nested at most; none if no value can fit.
@@ -517,28 +544,28 @@ impl<'a> Facts<'a> {
     }
 
     /// Why no value fits, with the place.
-    fn explain(&self, clash: Clash, place: String, seen: &mut Vec<Vec<NodeId>>) -> String {
-        match clash {
-            Clash::Rules(rules) if place.is_empty() => rules,
-            Clash::Rules(rules) => format!("at `{place}`, {rules}"),
-            Clash::Part(step, nodes) => {
-                let nodes: Vec<NodeId> = nodes.into_iter().map(|node| self.model.resolved(node)).collect();
-                let place = format!("{place}{step}");
-                if seen.contains(&nodes) {
-                    let name = nodes.iter().find_map(|node| self.model[*node].name.as_ref());
-                    let name = name.map_or_else(|| "a value".to_owned(), |name| format!("each `{name}`"));
-                    return format!("at `{place}`, {name} must contain another one, without end");
+    fn explain(&self, mut clash: Clash) -> String {
+        let (mut reason, mut place, mut seen) = (String::new(), String::new(), HashSet::new());
+        loop {
+            match clash {
+                Clash::Rules(rules) if place.is_empty() => return reason + &rules,
+                Clash::Rules(rules) => return format!("{reason}at `{place}`, {rules}"),
+                Clash::Part(step, nodes) => {
+                    let nodes: Vec<NodeId> = nodes.into_iter().map(|node| self.model.resolved(node)).collect();
+                    place += &step;
+                    if !seen.insert(nodes.clone()) {
+                        let name = nodes.iter().find_map(|node| self.model[*node].name.as_ref());
+                        let name = name.map_or_else(|| "a value".to_owned(), |name| format!("each `{name}`"));
+                        return format!("{reason}at `{place}`, {name} must contain another one, without end");
+                    }
+                    self.steps.set(MAX_STEPS);
+                    let next = self.check(&Conjunction::new(self.model, &Goal::all(nodes)), 0, 0).err();
+                    clash = next.unwrap_or_else(|| Clash::Rules("its schemas exclude each other".to_owned()));
                 }
-                let goal = Goal::all(nodes.clone());
-                self.steps.set(MAX_STEPS);
-                let clash = self.check(&Conjunction::new(self.model, &goal), 0, 0).err();
-                seen.push(nodes);
-                let clash = clash.unwrap_or_else(|| Clash::Rules("its schemas exclude each other".to_owned()));
-                self.explain(clash, place, seen)
-            }
-            Clash::Union(count, first) => {
-                let reason = self.explain(*first, place, seen);
-                format!("all {count} alternatives are impossible; {reason}")
+                Clash::Union(count, first) => {
+                    reason = format!("{reason}all {count} alternatives are impossible; ");
+                    clash = *first;
+                }
             }
         }
     }
@@ -602,5 +629,5 @@ pub(crate) fn contradiction(model: &Model) -> Option<String> {
     if facts.rank(model.root()).is_some() {
         return None;
     }
-    Some(facts.explain(Clash::Part(String::new(), vec![model.root()]), String::new(), &mut Vec::new()))
+    Some(facts.explain(Clash::Part(String::new(), vec![model.root()])))
 }

@@ -301,6 +301,15 @@ fn contradictions_are_explained() {
             json!({ "allOf": [{ "type": "string" }, { "type": "integer" }] }),
             "the type must be `string`, and also `integer`",
         ),
+        (
+            json!({ "type": "array", "minItems": 1, "items": { "allOf": [{ "const": null }, { "type": "string" }] } }),
+            "at `/0`, the type must be `null`, and also `string`",
+        ),
+        (
+            json!({ "allOf": [{ "type": ["string", "null"] }, { "const": null }, { "type": "integer" }] }),
+            "the type must be `null`, and also `integer`",
+        ),
+        (json!({ "allOf": [false, { "type": "string" }] }), "its schema excludes every value"),
         (json!({ "type": "string", "enum": [1, 2] }), "no value of its `enum` fits its other rules"),
         (json!({ "enum": [1, 2], "minimum": 3 }), "no value of its `enum` fits its other rules"),
         (json!({ "enum": [] }), "no value of its `enum` fits its other rules"),
