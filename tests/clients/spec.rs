@@ -59,8 +59,16 @@ fn an_unknown_tool_or_module_is_an_error_and_a_wrong_command_line_another() {
     let none = run(&["spec", "--module", "peop"]);
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
     assert!(none.err.contains("no tool of the module `peop` is selected; `list` shows all tools"), "{}", none.err);
-    for words in [&["spec", "--check"][..], &["spec", "greet", "--out", "x"]] {
-        assert_eq!(run(words).code, Some(2), "{words:?}");
+    for words in [
+        &["spec", "--check"][..],
+        &["spec", "--module", "people", "--check"],
+        &["spec", "greet", "--check"],
+        &["spec", "--check", "greet"],
+        &["spec", "greet", "--out", "x"],
+        &["spec", "greet", "--out", "x", "--check"],
+    ] {
+        let refused = run(words);
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{words:?}");
     }
 }
 
