@@ -407,6 +407,10 @@ fn search(customer: u32) -> u32 {
 #[mcp_tool(module = "shop")]
 fn buy() {}
 
+/// Greets someone.
+#[mcp_tool(module = "people")]
+fn greet() {}
+
 #[test]
 fn a_test_asserts_the_contract_and_updates_it_if_the_environment_says_so() {
     let assert = |path: &Path, all: bool| {
@@ -424,13 +428,23 @@ fn a_test_asserts_the_contract_and_updates_it_if_the_environment_says_so() {
         panic.downcast_ref::<String>().cloned().unwrap()
     };
     assert!(failure(true).ends_with("does not exist; run the test with `MCP_UPDATE=1` to create it, and commit it"));
-    for (update, written) in [("0", false), ("1", true)] {
+    let run = |update: &str| {
         let name = "contract::a_test_asserts_the_contract_and_updates_it_if_the_environment_says_so";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([name, "--exact"]).env("MCP_CONTRACT_TO_UPDATE", &path).env("MCP_UPDATE", update);
         let output = command.output().unwrap();
-        assert_eq!((output.status.success(), path.exists()), (written, written), "{output:?}");
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    for (update, written) in [("0", false), ("1", true)] {
+        let (passed, told) = run(update);
+        assert_eq!((passed, path.exists()), (written, written), "{told}");
     }
+    // A test that passes shows what it has accepted.
+    let one_more = Registry::builder_of(tools![search, buy, greet]).catalog().unwrap().contract();
+    fs::write(&path, one_more.to_string()).unwrap();
+    let (passed, told) = run("1");
+    assert!(passed && told.starts_with("breaking[tool-removed] people.greet: "), "{told}");
+    assert!(told.contains("mcp.lock.json`: 2 tools; 1 change: 1 breaking, 0 unknown\n"), "{told}");
     assert(&path, true);
     let lock = folder.read(LOCK);
     let lock_json: Value = mcp_registry::serde_json::from_str(&lock).unwrap();

@@ -1,7 +1,7 @@
 //! Compares the tools of a test with the lock.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use crate::catalog::Catalog;
@@ -10,7 +10,8 @@ use crate::contract::{Contract, file};
 /// Asserts that the tools that are linked into this test keep the [contract](crate::contract) in a file, such as
 /// `mcp.lock.json`, or that their versions announce that they do not. The path is relative to the package.
 ///
-/// With `MCP_UPDATE=1` in the environment, it writes the file instead.
+/// With `MCP_UPDATE=1` in the environment, it writes the file instead, and prints the changes. Name the test to run, as other
+/// tests write their files, too.
 ///
 /// ```no_run
 /// #[test]
@@ -50,7 +51,10 @@ pub(super) fn is_update() -> bool {
 fn compare(contract: &Contract, path: &Path, update: bool) -> Result<(), String> {
     let shown = path.display();
     if update {
-        return file::update(path, contract).map(|_| ());
+        let (diff, note) = file::update(path, contract)?;
+        // `eprintln!` would be shown only if the test fails. There is nowhere to report an error of stderr.
+        let _ = writeln!(io::stderr(), "{diff}{note}");
+        return Ok(());
     }
     let lock = fs::read_to_string(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
