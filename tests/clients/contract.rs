@@ -433,11 +433,18 @@ fn a_test_asserts_the_contract_and_updates_it_if_the_environment_says_so() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([name, "--exact"]).env("MCP_CONTRACT_TO_UPDATE", &path).env("MCP_UPDATE", update);
         let output = command.output().unwrap();
-        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.success(), text(output.stderr) + &text(output.stdout))
     };
-    for (update, written) in [("0", false), ("1", true)] {
+    for update in ["0", "false", "NO", "off", "", "yes", "2"] {
         let (passed, told) = run(update);
-        assert_eq!((passed, path.exists()), (written, written), "{told}");
+        assert_eq!((passed, path.exists()), (false, false), "{update}: {told}");
+        let expected = "; set it to `1` to write files, or remove it to compare them";
+        assert_eq!(told.contains(expected), ["yes", "2"].contains(&update), "{told}");
+    }
+    for update in ["True", "1"] {
+        let (passed, told) = run(update);
+        assert_eq!((passed, path.exists()), (true, true), "{update}: {told}");
     }
     // A test that passes shows what it has accepted.
     let one_more = Registry::builder_of(tools![search, buy, greet]).catalog().unwrap().contract();

@@ -38,14 +38,20 @@ pub fn assert_contract(path: impl AsRef<Path>) {
 /// Panics with the changes if one breaks the contract and is not announced, and if there is no lock.
 #[track_caller]
 pub fn assert_contract_of(catalog: &Catalog, path: impl AsRef<Path>) {
-    if let Err(error) = compare(&catalog.contract(), path.as_ref(), is_update()) {
+    if let Err(error) = is_update().and_then(|update| compare(&catalog.contract(), path.as_ref(), update)) {
         panic!("{error}");
     }
 }
 
-/// Whether files are to be written rather than compared.
-pub(super) fn is_update() -> bool {
-    std::env::var_os("MCP_UPDATE").is_some_and(|value| !value.is_empty() && value != "0")
+/// Whether files are to be written rather than compared. A word that may mean either is an error.
+pub(super) fn is_update() -> Result<bool, String> {
+    let value = std::env::var_os("MCP_UPDATE").unwrap_or_default();
+    let value = value.to_string_lossy();
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "true" => Ok(true),
+        "" | "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err(format!("`MCP_UPDATE` is {value:?}; set it to `1` to write files, or remove it to compare them")),
+    }
 }
 
 fn compare(contract: &Contract, path: &Path, update: bool) -> Result<(), String> {
