@@ -213,16 +213,18 @@ fn two_contracts_of_any_servers_are_compared() {
     // Comparing needs no tools of the program itself.
     let added = folder.run_with(&["diff", "new.json", "-"], &[("BUILDER", "broken")], &folder.read("old.json"));
     assert!(added.code == Some(0) && added.out.starts_with("wording[tool-added] b: "), "{}{}", added.out, added.err);
-    folder.write("other.json", r#"[{"name": "c"}]"#);
+    folder.write("other.json", r#"[{"name": "c", "description": "Cuts."}]"#);
     let other = folder.run(&["diff", "new.json", "other.json"]);
     assert_eq!(other.code, Some(1));
+    let warning = "warning: `new.json` and `other.json` seem to be from different servers: one has `a`, the other `c`; name \
+                   two contracts of the same server\n";
+    assert!(other.err.starts_with(warning), "{}", other.err);
+    folder.write("renamed.json", r#"[{"name": "c"}]"#);
+    let renamed = folder.run(&["diff", "new.json", "renamed.json"]);
     assert!(
-        other.err.starts_with(
-            "warning: `new.json` and `other.json` have no tool in common; if they are from different servers, name two \
-             of the same\n"
-        ),
+        renamed.out.starts_with("breaking[tool-renamed] a: ") && !renamed.err.contains("warning"),
         "{}",
-        other.err
+        renamed.err
     );
     assert_error(
         &folder.run(&["diff", "new.json", "none.json"]),
@@ -303,20 +305,35 @@ fn a_lock_that_cannot_be_used_is_one_message_and_is_left_alone() {
 }
 
 #[test]
-fn the_lock_of_another_server_is_pointed_out() {
+fn the_contract_of_another_program_is_pointed_out_first() {
     let folder = Folder::new();
-    folder.write("shop.json", r#"[{"name": "search"}]"#);
-    let other = folder.run(&["check", "--against", "shop.json"]);
-    assert_eq!(other.code, Some(1));
-    // It would not be overwritten, so nobody is told to do so.
-    assert!(!other.err.contains("--update"), "{}", other.err);
-    assert!(
-        other.err.starts_with(
-            "warning: `shop.json` has no tool in common with this program; if it is from another server, name another\n"
+    let names = ["buy", "search", "sell", "store"].map(|name| json!({ "name": name, "description": name }));
+    folder.write("shop.json", &json!(names).to_string());
+    let mut shop = Command::new(env!("CARGO_BIN_EXE_shop"));
+    shop.args(["check", "--update"]).env("STEP", "before").current_dir(&folder.0).output().unwrap();
+    let here = "this program has `people.greet`, `people.heads.count`, `people.remove`, …";
+    for (words, message) in [
+        // A list is not overwritten, so nobody is told to do so.
+        (
+            &["check", "--against", "shop.json"][..],
+            format!(
+                "`shop.json` seems to be from another program: it has `buy`, `search`, `sell`, …, and {here}; name a \
+                 contract of this program"
+            ),
         ),
-        "{}",
-        other.err
-    );
+        (
+            &["check"],
+            format!(
+                "`mcp.lock.json` seems to be from another program: it has `shop.search`, and {here}; name the lock of \
+                 this program with `--against`, or accept the change with `check --update` if every tool was replaced"
+            ),
+        ),
+    ] {
+        let other = folder.run(words);
+        assert_eq!((other.code, other.out.contains("breaking[tool-removed] ")), (Some(1), true));
+        assert_eq!(other.err.lines().next(), Some(&*format!("warning: {message}")), "{}", other.err);
+        assert!(other.err.lines().count() == 2 && other.err.ends_with(" breaking, 0 unknown\n"), "{}", other.err);
+    }
 }
 
 #[test]

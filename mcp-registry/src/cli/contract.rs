@@ -76,15 +76,26 @@ impl Cli<'_> {
             return Ok(code);
         }
         let old = source.read(command.as_deref())?;
-        if old.is_unrelated(&contract) {
-            print_note(&format!(
-                "warning: {source} has no tool in common with this program; if it is from another server, name another"
-            ));
-        }
         let diff = old.diff(&contract);
-        let code = report(&diff, format)?;
         // A list of tools is not overwritten.
-        if let Some(command) = command.filter(|_| !old.is_list) {
+        let command = command.filter(|_| !old.is_list);
+        if let Some([there, here]) = file::unrelated(&old, &contract, &diff) {
+            let advice = command.map_or_else(
+                || "name a contract of this program".to_owned(),
+                |command| {
+                    format!(
+                        "name the lock of this program with `--against`, or accept the change with `{command}` if every \
+                         tool was replaced"
+                    )
+                },
+            );
+            print_note(&format!(
+                "warning: {source} seems to be from another program: it has {there}, and this program has {here}; {advice}"
+            ));
+            return report(&diff, format);
+        }
+        let code = report(&diff, format)?;
+        if let Some(command) = command {
             if !diff.is_acceptable() {
                 print_note(&diff.advice(&format!("accept everything with `{command}`")));
             } else if old.to_string() != contract.to_string() {
@@ -101,12 +112,14 @@ pub(super) fn diff(old: &Source, new: &Source, format: Format) -> Result<ExitCod
         return Err(Failure::Usage("`-` can be given once; name a file for the other contract".to_owned()));
     }
     let (before, after) = (old.read(None)?, new.read(None)?);
-    if before.is_unrelated(&after) {
+    let diff = before.diff(&after);
+    if let Some([one, other]) = file::unrelated(&before, &after, &diff) {
         print_note(&format!(
-            "warning: {old} and {new} have no tool in common; if they are from different servers, name two of the same"
+            "warning: {old} and {new} seem to be from different servers: one has {one}, the other {other}; name two \
+             contracts of the same server"
         ));
     }
-    report(&before.diff(&after), format)
+    report(&diff, format)
 }
 
 /// Prints the changes to stdout, and their numbers to stderr.

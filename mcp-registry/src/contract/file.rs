@@ -5,11 +5,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mcp_core::support::cut;
 use serde_json::Value;
 
 use super::Contract;
 use super::change::Diff;
-use super::lock::{ContractError, FORMAT, without_mark};
+use super::lock::{ContractError, FORMAT, QUOTED, without_mark};
 
 /// Writes the lock of a contract, unless the file has it already or is something else than a lock. Returns the changes and a
 /// note on what was written. Note and error name the file.
@@ -30,9 +31,11 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
         Some((Ok(old), _)) => {
             let diff = old.diff(contract);
             let mut remark = diff.summary();
-            if old.is_unrelated(contract) {
-                remark += "; the lock that it replaces has no tool in common with this program: if it is from another \
-                           server, restore it from version control";
+            if let Some([old, _]) = unrelated(&old, contract, &diff) {
+                remark += &format!(
+                    "; the lock that it replaces, with {old}, has no tool in common with this program: if it is from \
+                     another one, restore it from version control"
+                );
             }
             (diff, remark)
         }
@@ -54,6 +57,20 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
             Err(format!("`{shown}` cannot be written: {error}; {verb}, or name another file"))
         }
     }
+}
+
+/// The first tools of each contract, if the two seem to be from different programs: they have no tool in common, not even under
+/// another name.
+pub(crate) fn unrelated(old: &Contract, new: &Contract, diff: &Diff) -> Option<[String; 2]> {
+    if !old.is_unrelated(new) || diff.changes.iter().any(|change| change.rule == "tool-renamed") {
+        return None;
+    }
+    let first = |contract: &Contract| {
+        let tools = contract.tools().iter().take(3);
+        let names: Vec<String> = tools.map(|tool| format!("`{}`", cut(&tool.name, QUOTED))).collect();
+        names.join(", ") + if contract.tools().len() > names.len() { ", …" } else { "" }
+    };
+    Some([first(old), first(new)])
 }
 
 /// What to do about a file that is no valid lock. The second text says how to write one.
@@ -179,7 +196,9 @@ pub(crate) mod tests {
         let update = |contract: &Contract| update(&path, contract).unwrap().1;
         update(&shop);
         let note = update(&greeter);
-        assert!(note.contains("; the lock that it replaces has no tool in common with this program: if"), "{note}");
+        let told =
+            "; the lock that it replaces, with `buy`, `search`, has no tool in common with this program: if it is";
+        assert!(note.contains(told), "{note}");
         let note = update(&contract(&["greet", "buy"]));
         assert!(!note.contains("in common"), "{note}");
     }

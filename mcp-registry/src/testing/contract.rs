@@ -76,11 +76,17 @@ fn compare(contract: &Contract, path: &Path, update: bool) -> Result<(), String>
     if diff.is_acceptable() {
         return Ok(());
     }
-    Err(format!(
-        "the tools do not keep the contract in `{shown}`:\n{diff}{}; {}",
-        diff.summary(),
-        diff.advice("run the test with `MCP_UPDATE=1` to accept everything")
-    ))
+    let accept = "run the test with `MCP_UPDATE=1` to accept everything";
+    let advice = file::unrelated(&old, contract, &diff).map_or_else(
+        || diff.advice(accept),
+        |[there, here]| {
+            format!(
+                "the lock seems to be from another program: it has {there}, and the tools are {here}; name the lock of \
+                 these tools, or {accept}"
+            )
+        },
+    );
+    Err(format!("the tools do not keep the contract in `{shown}`:\n{diff}{}; {advice}", diff.summary()))
 }
 
 #[cfg(test)]
@@ -112,6 +118,11 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), two.to_string());
         compare(&one, &path, true).unwrap();
         compare(&two, &path, false).unwrap();
+        fs::write(&path, contract(&["c", "d"]).to_string()).unwrap();
+        let error = compare(&two, &path, false).unwrap_err();
+        let told = "; the lock seems to be from another program: it has `c`, `d`, and the tools are `a`, `b`; name the lock of \
+                    these tools, or run the test with `MCP_UPDATE=1` to accept everything";
+        assert!(error.ends_with(told), "{error}");
     }
 
     #[test]
