@@ -337,6 +337,38 @@ fn the_contract_of_another_program_is_pointed_out_first() {
 }
 
 #[test]
+fn what_may_never_end_is_not_read() {
+    const LIMIT: usize = 64 << 20;
+    let folder = Folder::new();
+    let sparse = fs::File::create(folder.path("large.json")).unwrap();
+    sparse.set_len(LIMIT as u64 + 1).unwrap();
+    let large = "`large.json` cannot be read: it has more than 64 MiB; name another file";
+    for words in [
+        &["check", "--against", "large.json"][..],
+        &["check", "--against", "large.json", "--update"],
+        &["diff", "large.json", "large.json"],
+    ] {
+        assert_error(&folder.run(words), 1, large);
+    }
+    let piped = folder.run_with(&["check", "--against", "-"], &[], &" ".repeat(LIMIT + 1));
+    let message = "stdin cannot be read: it has more than 64 MiB; pipe a lock or a complete response to `tools/list` into \
+                   the command";
+    assert_error(&piped, 1, message);
+    folder.git(&["init", "--quiet"]);
+    folder.git(&["add", "large.json"]);
+    folder.git(&["commit", "--quiet", "-m", "Add"]);
+    let committed = folder.run(&["check", "--against", "git:HEAD:large.json"]);
+    assert_error(&committed, 1, "`git:HEAD:large.json` cannot be read: it has more than 64 MiB; name another revision");
+    for (path, update) in [(".", false), (".", true), ("/dev/full", true), ("/dev/zero", false)] {
+        if cfg!(unix) || path == "." {
+            let update = if update { &["--update"][..] } else { &[] };
+            let refused = folder.run(&[&["check", "--against", path], update].concat());
+            assert_error(&refused, 1, &format!("`{path}` cannot be read: it is not a regular file; name another file"));
+        }
+    }
+}
+
+#[test]
 fn only_a_file_can_be_updated() {
     let folder = Folder::new();
     for (source, shown) in [("-", "stdin"), ("git:HEAD", "`git:HEAD:mcp.lock.json`")] {

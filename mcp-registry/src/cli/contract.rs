@@ -1,8 +1,7 @@
 //! The commands that compare contracts.
 
 use std::fmt;
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::str::FromStr;
@@ -160,11 +159,8 @@ impl Source {
 
     fn read(&self, command: Option<&str>) -> Result<Contract, Failure> {
         let bytes = match self {
-            Self::Stdin => {
-                let mut bytes = Vec::new();
-                io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-            }
-            Self::File(path) => fs::read(path),
+            Self::Stdin => file::read_from(io::stdin().lock()),
+            Self::File(path) => file::read(Path::new(path)),
             Self::Git { revision, path } => Ok(committed(revision, path)?),
         };
         let problem = match (bytes.map(String::from_utf8), command) {
@@ -185,6 +181,7 @@ impl Source {
             (Err(error), None) if error.kind() == io::ErrorKind::NotFound => {
                 format!(" does not exist; {}", self.advice("", None))
             }
+            (Err(error), _) if *self == Self::Stdin => format!(" cannot be read: {error}; {}", self.advice("", None)),
             (Err(error), _) => format!(" cannot be read: {error}; name another file"),
         };
         Err(Failure::failed(format_args!("{self}{problem}")))
@@ -201,7 +198,15 @@ fn committed(revision: &str, path: &str) -> Result<Vec<u8>, Failure> {
         )));
     }
     let from_here = if path.starts_with("./") || path.starts_with("../") { "" } else { "./" };
-    let file = git(revision, &["cat-file", "blob", &format!("{revision}:{from_here}{path}")])?;
+    let place = format!("{revision}:{from_here}{path}");
+    let size = git(revision, &["cat-file", "-s", &place])?;
+    if String::from_utf8_lossy(&size.stdout).trim().parse().is_ok_and(|size: u64| size > file::LIMIT) {
+        let error = file::too_large();
+        return Err(Failure::failed(format_args!(
+            "`git:{revision}:{path}` cannot be read: {error}; name another revision"
+        )));
+    }
+    let file = git(revision, &["cat-file", "blob", &place])?;
     if file.status.success() {
         return Ok(file.stdout);
     }

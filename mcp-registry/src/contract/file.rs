@@ -1,7 +1,7 @@
 //! The lock as a file: reads it, and replaces it only by another lock.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,13 +12,35 @@ use super::Contract;
 use super::change::Diff;
 use super::lock::{ContractError, FORMAT, QUOTED, without_mark};
 
+/// The most bytes of a contract that are read.
+pub(crate) const LIMIT: u64 = 64 << 20;
+
+/// Reads a contract from a file. Others than regular ones, such as devices, may never end.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    read_from(File::open(path)?)
+}
+
+/// Reads a contract up to the limit.
+pub(crate) fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LIMIT { Err(too_large()) } else { Ok(bytes) }
+}
+
+pub(crate) fn too_large() -> io::Error {
+    io::Error::other(format!("it has more than {} MiB", LIMIT >> 20))
+}
+
 /// Writes the lock of a contract, unless the file has it already or is something else than a lock. Returns the changes and a
 /// note on what was written. Note and error name the file.
 pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String), String> {
     let lock = contract.to_string();
     let shown = path.display();
     let tools = format!("{} tool{}", contract.tools().len(), if contract.tools().len() == 1 { "" } else { "s" });
-    let found = match fs::read(path) {
+    let found = match read(path) {
         Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(format!("`{shown}` cannot be read: {error}; name another file")),

@@ -1,6 +1,5 @@
 //! Compares the tools of a test with the lock.
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -62,12 +61,13 @@ fn compare(contract: &Contract, path: &Path, update: bool) -> Result<(), String>
         let _ = writeln!(io::stderr(), "{diff}{note}");
         return Ok(());
     }
-    let lock = fs::read_to_string(path).map_err(|error| match error.kind() {
+    let lock = file::read(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             format!("`{shown}` does not exist; run the test with `MCP_UPDATE=1` to create it, and commit it")
         }
         _ => format!("`{shown}` cannot be read: {error}; name another file"),
     })?;
+    let lock = String::from_utf8_lossy(&lock);
     let old = Contract::read(&lock).map_err(|error| {
         let advice = || file::advice(&lock, "run the test with `MCP_UPDATE=1` to write it again");
         format!("`{shown}`: {}; {}", error.problem(), error.advice().map_or_else(advice, str::to_owned))
