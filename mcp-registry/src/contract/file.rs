@@ -74,9 +74,12 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
     match write(path, &lock) {
         Ok(()) => Ok((diff, format!("wrote `{shown}`: {tools}; {remark}"))),
         Err(error) => {
-            let verb =
-                if error.kind() == io::ErrorKind::NotFound { "create its folder" } else { "make its folder writable" };
-            Err(format!("`{shown}` cannot be written: {error}; {verb}, or name another file"))
+            let remedy = match error.kind() {
+                io::ErrorKind::NotFound => "create its folder",
+                io::ErrorKind::Other => "make it writable",
+                _ => "make its folder writable",
+            };
+            Err(format!("`{shown}` cannot be written: {error}; {remedy}, or name another file"))
         }
     }
 }
@@ -123,12 +126,19 @@ fn format_of_lines(text: &str) -> Option<u64> {
     format[..end].parse().ok()
 }
 
-/// Writes a file beside the other and renames it, so that nobody sees a half of it.
+/// Writes a file beside the other and renames it, so that no reader sees a partly written file.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-    // A symbolic link stays one.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // A symbolic link stays one, even if what it leads to does not exist yet.
+    let mut path = path.to_owned();
+    while let Ok(target) = fs::read_link(&path) {
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    // Renaming would replace it all the same.
+    if fs::metadata(&path).is_ok_and(|found| found.permissions().readonly()) {
+        return Err(io::Error::other("it is read-only"));
+    }
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}-{number}", std::process::id()));
@@ -294,5 +304,44 @@ pub(crate) mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), contract(&["b"]).to_string());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn symbolic_links_stay_even_if_what_they_lead_to_is_created() {
+        use std::os::unix::fs::symlink;
+
+        let folder = Folder::new();
+        fs::create_dir(folder.0.join("sub")).unwrap();
+        symlink("sub/link", folder.0.join("link")).unwrap();
+        symlink("../real", folder.0.join("sub/link")).unwrap();
+        update(&folder.0.join("link"), &contract(&["a"])).unwrap();
+        for link in ["link", "sub/link"] {
+            assert!(fs::symlink_metadata(folder.0.join(link)).unwrap().is_symlink());
+        }
+        let written = fs::symlink_metadata(folder.0.join("real")).unwrap();
+        assert!(written.is_file());
+        symlink("circle", folder.0.join("circle")).unwrap();
+        let error = update(&folder.0.join("circle"), &contract(&["a"])).unwrap_err();
+        assert!(error.contains("circle` cannot be read: "), "{error}");
+    }
+
+    #[test]
+    fn a_read_only_lock_is_not_replaced() {
+        let folder = Folder::new();
+        let path = folder.0.join("mcp.lock.json");
+        update(&path, &contract(&["a"])).unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+        let (_, note) = update(&path, &contract(&["a"])).unwrap();
+        assert!(note.ends_with("` is up to date: 1 tool"), "{note}");
+        let error = update(&path, &contract(&["b"])).unwrap_err();
+        assert!(
+            error.ends_with("` cannot be written: it is read-only; make it writable, or name another file"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), contract(&["a"]).to_string());
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "no temporary file is left");
     }
 }
