@@ -61,6 +61,15 @@ fn files(specifications: Vec<Specification>, with_index: bool) -> Result<Files<S
                 specification.name
             )));
         }
+        // Many file systems ignore case, so that the second page would replace the first.
+        let is_alike = |(name, _): &(&String, _)| **name != file && name.to_lowercase() == file.to_lowercase();
+        if let Some(other) = pages.iter().find(is_alike).and_then(|(_, tools)| tools.first()) {
+            return Err(Failure::failed(format!(
+                "the pages of the modules of `{}` and `{}` would have names that differ only in case; rename a module, or \
+                 write one of them with `--module` to another folder",
+                other.name, specification.name
+            )));
+        }
         pages.entry(file).or_default().push(specification);
     }
     let index = with_index.then(|| (INDEX.to_owned(), index(&pages)));
@@ -174,9 +183,12 @@ mod tests {
 
     use clap::FromArgMatches as _;
 
+    use super::files;
     use crate::catalog::Catalog;
     use crate::cli::args::{self, Arguments};
     use crate::cli::call_arguments::CallArguments;
+    use crate::cli::output::Failure;
+    use crate::contract::Specification;
     use crate::{mcp_tool, tools};
 
     #[mcp_tool(module = "odd", destructive, crate = crate)]
@@ -197,6 +209,25 @@ mod tests {
 
     #[mcp_tool(module = "odd", crate = crate)]
     fn none() {}
+
+    #[mcp_tool(module = "a.B", crate = crate)]
+    fn upper() {}
+
+    #[mcp_tool(module = "a.b", crate = crate)]
+    fn lower() {}
+
+    #[test]
+    fn pages_whose_names_differ_only_in_case_are_an_error() {
+        let catalog = Catalog::from_entries(tools![none, upper, lower]).unwrap();
+        let all = Specification::all_checked(catalog.list_registered_tools()).unwrap();
+        let Err(Failure::Failed(error)) = files(all, true) else { panic!("one page would replace the other") };
+        assert!(
+            error.starts_with("the pages of the modules of `a.B.upper` and `a.b.lower` would have names"),
+            "{error}"
+        );
+        let one = Specification::all_checked(&catalog.list_registered_tools()[..1]).unwrap();
+        assert_eq!(files(one, false).ok().map(|files| files.len()), Some(1));
+    }
 
     #[test]
     fn a_shell_and_the_argument_parser_read_the_arguments_of_the_example() {
