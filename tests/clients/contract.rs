@@ -302,6 +302,11 @@ fn a_lock_that_cannot_be_used_is_one_message_and_is_left_alone() {
     assert_eq!(url.code, Some(2), "{}", url.err);
     let told = "it is a URL; pipe the response to `tools/list` into the command, and write `-`";
     assert!(url.err.contains(told), "{}", url.err);
+    for words in [&["check", "--against", ""][..], &["check", "--update", "--against="], &["diff", "", LOCK]] {
+        let empty = folder.run(words);
+        let told = "it is empty; name a file, `-` for stdin, or `git:REV`";
+        assert!(empty.code == Some(2) && empty.err.contains(told), "{}", empty.err);
+    }
 }
 
 #[test]
@@ -433,6 +438,14 @@ fn the_lock_of_a_revision_is_read_from_git() {
         "`git:--output=stolen` names no revision; write `git:REVISION`, or `git:REVISION:PATH` for another file than \
          `mcp.lock.json`",
     );
+    let nothing = folder.run(&["check", "--against", "git:v1:"]);
+    assert_error(&nothing, 2, "`git:v1:` names no file; write `git:v1:PATH`");
+    let foreign = [("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1"), ("LC_ALL", "de_DE.UTF-8")];
+    let foreign = folder.run_with(&["check", "--against", "git:v1"], &foreign, "");
+    let told = "error: `git:v1` cannot be read: detected dubious ownership in repository at ";
+    assert!(foreign.code == Some(1) && foreign.err.starts_with(told), "{}", foreign.err);
+    assert!(foreign.err.contains("git config --global --add safe.directory"), "{}", foreign.err);
+    assert!(!foreign.err.contains("run the command in the repository"), "{}", foreign.err);
     let missing = folder.run_with(&["check", "--against", "git:v1"], &[("PATH", "")], "");
     assert_error(&missing, 1, "`git:v1` cannot be read: git is not installed; install git, or name a file");
     assert_eq!(folder.files(), [".git", "broken.json", "sub"]);

@@ -34,6 +34,9 @@ impl FromStr for Source {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() {
+            return Err("it is empty; name a file, `-` for stdin, or `git:REV`");
+        }
         if text.starts_with("http://") || text.starts_with("https://") {
             return Err("it is a URL; pipe the response to `tools/list` into the command, and write `-`");
         }
@@ -191,11 +194,14 @@ impl Source {
 /// A file as it was committed.
 fn committed(revision: &str, path: &str) -> Result<Vec<u8>, Failure> {
     // Git would take it for an option, or for the index.
-    if revision.is_empty() || revision.starts_with('-') || path.is_empty() {
+    if revision.is_empty() || revision.starts_with('-') {
         return Err(Failure::Usage(format!(
             "`git:{revision}` names no revision; write `git:REVISION`, or `git:REVISION:PATH` for another file than \
              `{DEFAULT_PATH}`"
         )));
+    }
+    if path.is_empty() {
+        return Err(Failure::Usage(format!("`git:{revision}:` names no file; write `git:{revision}:PATH`")));
     }
     let from_here = if path.starts_with("./") || path.starts_with("../") { "" } else { "./" };
     let place = format!("{revision}:{from_here}{path}");
@@ -212,10 +218,11 @@ fn committed(revision: &str, path: &str) -> Result<Vec<u8>, Failure> {
     }
     let folder = git(revision, &["rev-parse", "--git-dir"])?;
     if !folder.status.success() {
-        return Err(Failure::failed(format_args!(
-            "`git:{revision}` cannot be read: {}; run the command in the repository",
-            said(&folder)
-        )));
+        let message = git_message(&folder);
+        // Of other problems, such as another owner, git says what to do.
+        let advice =
+            if message.starts_with("not a git repository") { "; run the command in the repository" } else { "" };
+        return Err(Failure::failed(format_args!("`git:{revision}` cannot be read: {message}{advice}")));
     }
     if !git(revision, &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{tree}}")])?.status.success() {
         return Err(Failure::failed(format_args!(
@@ -225,12 +232,14 @@ fn committed(revision: &str, path: &str) -> Result<Vec<u8>, Failure> {
     Err(Failure::failed(format_args!(
         "there is no `{path}` at the revision `{revision}` ({}); name another revision, another path with \
          `git:{revision}:PATH`, or commit what `check --update` writes",
-        said(&file)
+        git_message(&file)
     )))
 }
 
 fn git(revision: &str, words: &[&str]) -> Result<Output, Failure> {
-    Command::new("git").args(words).stdin(Stdio::null()).output().map_err(|error| {
+    // Messages are compared, so they must be in English.
+    let mut command = Command::new("git");
+    command.args(words).env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(|error| {
         let reason = match error.kind() {
             io::ErrorKind::NotFound => "git is not installed".to_owned(),
             _ => format!("git cannot be started: {error}"),
@@ -239,11 +248,12 @@ fn git(revision: &str, words: &[&str]) -> Result<Output, Failure> {
     })
 }
 
-/// The reason that git gives.
-fn said(output: &Output) -> String {
+/// What git says, in one line.
+fn git_message(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git gives no reason");
-    cut(line.strip_prefix("fatal: ").unwrap_or(line), 300).into_owned()
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = if text.is_empty() { "git gives no reason" } else { &text };
+    cut(text.strip_prefix("fatal: ").unwrap_or(text), 500).into_owned()
 }
 
 #[cfg(test)]
@@ -265,9 +275,15 @@ mod tests {
 
     #[test]
     fn a_revision_that_git_would_take_for_something_else_is_a_usage_error() {
-        for text in ["git:", "git:--output=x", "git::mcp.lock.json", "git:main:"] {
+        let names_no_revision = "names no revision; write `git:REVISION`";
+        for (text, told) in [
+            ("git:", names_no_revision),
+            ("git:--output=x", names_no_revision),
+            ("git::mcp.lock.json", names_no_revision),
+            ("git:main:", "`git:main:` names no file; write `git:main:PATH`"),
+        ] {
             let Err(Failure::Usage(error)) = text.parse::<Source>().unwrap().read(None) else { panic!("{text}") };
-            assert!(error.contains("names no revision; write `git:REVISION`"), "{error}");
+            assert!(error.contains(told), "{error}");
         }
     }
 
