@@ -176,6 +176,12 @@ fn the_report_has_four_formats() {
     let finding = &json["findings"][0];
     assert_eq!((&finding["tool"], &finding["breaking"]), (&json!("wrong.silent"), &json!(true)));
     assert_eq!((&finding["called"], &finding["witness"]), (&json!("wrong.silent"), &json!({})));
+    let page = include_str!("../../docs/contracts.md");
+    for member in finding.as_object().unwrap().keys() {
+        let row =
+            |line: &str| line.starts_with("| ") && line.split(" | ").next().unwrap().contains(&format!("`{member}`"));
+        assert!(page.lines().any(row), "{member} is not in the table of the guide");
+    }
     assert!(report("markdown").out.starts_with("## Contract of the tools: breaking\n"));
     let github = report("github").out;
     assert!(
