@@ -237,7 +237,11 @@ fn two_contracts_of_any_servers_are_compared() {
         1,
         "`none.json` does not exist; name a lock, or a file with a response to `tools/list`",
     );
-    assert_error(&folder.run(&["diff", "-", "-"]), 2, "`-` can be given once; name a file for the other contract");
+    assert_error(
+        &folder.run(&["diff", "-", "-"]),
+        2,
+        "only one of OLD and NEW can be `-`; name a file for the other contract",
+    );
 }
 
 #[test]
@@ -251,7 +255,8 @@ fn a_lock_that_cannot_be_used_is_one_message_and_is_left_alone() {
     for (text, message) in [
         (
             lock.replace("\"format\": 1", "\"format\": 2"),
-            "the lock has format 2, and this program reads up to 1; update its `mcp-registry`".to_owned(),
+            "the lock is in format 2, but this program reads only up to format 1; update its `mcp-registry` dependency"
+                .to_owned(),
         ),
         (
             edited,
@@ -267,8 +272,8 @@ fn a_lock_that_cannot_be_used_is_one_message_and_is_left_alone() {
         ),
         (
             r#"{"tools": [], "nextCursor": "2"}"#.to_owned(),
-            "the list of tools has a `nextCursor`, so more tools are on another page; add the responses for the other \
-             pages after it"
+            "the list of tools has a `nextCursor`, so more tools are on another page; append the responses for the \
+             remaining pages"
                 .to_owned(),
         ),
     ] {
@@ -384,7 +389,8 @@ fn only_a_file_can_be_updated() {
     let folder = Folder::new();
     for (source, shown) in [("-", "stdin"), ("git:HEAD", "`git:HEAD:mcp.lock.json`")] {
         let refused = folder.run(&["check", "--against", source, "--update"]);
-        let message = format!("`--update` writes a file, and {shown} is none; leave out `--update`, or name a file");
+        let message =
+            format!("`--update` needs a file to write to; {shown} is not one; leave out `--update`, or name a file");
         assert_error(&refused, 2, &message);
     }
     assert_eq!(folder.files(), [""; 0]);

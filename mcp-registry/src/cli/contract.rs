@@ -67,7 +67,7 @@ impl Cli<'_> {
         let command = source.update_command();
         if update && command.is_none() {
             return Err(Failure::Usage(format!(
-                "`--update` writes a file, and {source} is none; leave out `--update`, or name a file"
+                "`--update` needs a file to write to; {source} is not one; leave out `--update`, or name a file"
             )));
         }
         let contract = self.catalog()?.contract();
@@ -111,7 +111,9 @@ impl Cli<'_> {
 /// Compares two contracts, neither of which has to be of this program.
 pub(super) fn diff(old: &Source, new: &Source, format: Format) -> Result<ExitCode, Failure> {
     if *old == Source::Stdin && *new == Source::Stdin {
-        return Err(Failure::Usage("`-` can be given once; name a file for the other contract".to_owned()));
+        return Err(Failure::Usage(
+            "only one of OLD and NEW can be `-`; name a file for the other contract".to_owned(),
+        ));
     }
     let (before, after) = (old.read(None)?, new.read(None)?);
     let diff = before.diff(&after);
@@ -290,7 +292,7 @@ mod tests {
     #[test]
     fn stdin_can_be_read_once() {
         let Err(Failure::Usage(error)) = diff(&Source::Stdin, &Source::Stdin, Format::Text) else { panic!("it fails") };
-        assert_eq!(error, "`-` can be given once; name a file for the other contract");
+        assert_eq!(error, "only one of OLD and NEW can be `-`; name a file for the other contract");
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
             return Err(format!("`{shown}`: {}", ContractError::Format { found, known: FORMAT }));
         }
         Some((Err(error), Some(_))) => {
-            (Diff::default(), format!("it replaces what could not be compared: {}", error.problem()))
+            (Diff::default(), format!("the previous file could not be compared: {}", error.problem()))
         }
     };
     match write(path, &lock) {
@@ -259,9 +259,12 @@ pub(crate) mod tests {
             ),
             (
                 newer_in_conflict.as_str(),
-                "the lock has format 2, and this program reads up to 1; update its `mcp-registry`",
+                "the lock is in format 2, but this program reads only up to format 1; update its `mcp-registry` dependency",
             ),
-            (newer.as_str(), "the lock has format 2, and this program reads up to 1; update its `mcp-registry`"),
+            (
+                newer.as_str(),
+                "the lock is in format 2, but this program reads only up to format 1; update its `mcp-registry` dependency",
+            ),
         ] {
             fs::write(&path, text).unwrap();
             let error = update(&path, &contract(&["a"])).unwrap_err();
@@ -285,7 +288,7 @@ pub(crate) mod tests {
         for text in ["", &conflict, cut_off, &format!("<<<<<<< ours\n{lock}"), &edited] {
             fs::write(&path, text).unwrap();
             let (_, note) = update(&path, &contract(&["a"])).unwrap();
-            assert!(note.contains("1 tool; it replaces what could not be compared: th"), "{note}");
+            assert!(note.contains("1 tool; the previous file could not be compared: th"), "{note}");
             assert_eq!(fs::read_to_string(&path).unwrap(), lock);
         }
     }

@@ -45,7 +45,7 @@ impl ContractError {
             Self::Form(reason) => format!("this is neither a lock nor a `tools/list` response: {reason}"),
             Self::Malformed(reason) => format!("the lock is damaged: {reason}"),
             Self::Format { found, known } => {
-                format!("the lock has format {found}, and this program reads up to {known}")
+                format!("the lock is in format {found}, but this program reads only up to format {known}")
             }
             Self::Edited(part) => {
                 format!("the lock was edited by hand: the digest of {part} does not match its content")
@@ -59,8 +59,8 @@ impl ContractError {
     pub(crate) const fn advice(&self) -> Option<&'static str> {
         match self {
             Self::Json(_) | Self::Form(_) | Self::Malformed(_) | Self::Edited(_) => None,
-            Self::Format { .. } => Some("update its `mcp-registry`"),
-            Self::Incomplete => Some("add the responses for the other pages after it"),
+            Self::Format { .. } => Some("update its `mcp-registry` dependency"),
+            Self::Incomplete => Some("append the responses for the remaining pages"),
             Self::Server(_) => Some("correct the request"),
         }
     }
@@ -303,7 +303,7 @@ mod tests {
         );
         assert_eq!(
             read(r#"{"format": 7, "tools": []}"#),
-            "the lock has format 7, and this program reads up to 1; update its `mcp-registry`"
+            "the lock is in format 7, but this program reads only up to format 1; update its `mcp-registry` dependency"
         );
         let tool = |member: &str, value| {
             let mut tool = json!({ "wireName": "a", "inputSchema": {} });

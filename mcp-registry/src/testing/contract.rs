@@ -141,7 +141,10 @@ mod tests {
                 "this is not JSON: EOF while parsing an object at line 1 column 1; name another file, or delete it and run \
                  the test with `MCP_UPDATE=1` to write it again",
             ),
-            (r#"{"format": 2}"#, "the lock has format 2, and this program reads up to 1; update its `mcp-registry`"),
+            (
+                r#"{"format": 2}"#,
+                "the lock is in format 2, but this program reads only up to format 1; update its `mcp-registry` dependency",
+            ),
         ] {
             fs::write(&path, text).unwrap();
             let error = compare(&contract(&["a"]), &path, false).unwrap_err();
