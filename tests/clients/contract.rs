@@ -222,7 +222,7 @@ fn two_contracts_of_any_servers_are_compared() {
     folder.write("other.json", r#"[{"name": "c", "description": "Cuts."}]"#);
     let other = folder.run(&["diff", "new.json", "other.json"]);
     assert_eq!(other.code, Some(1));
-    let warning = "warning: `new.json` and `other.json` seem to be from different servers: one has `a`, the other `c`; name \
+    let warning = "warning: `new.json` seems to be from another program: it has `a`, and not `c`, as `other.json` has; name \
                    two contracts of the same server\n";
     assert!(other.err.starts_with(warning), "{}", other.err);
     folder.write("renamed.json", r#"[{"name": "c"}]"#);
@@ -327,21 +327,21 @@ fn the_contract_of_another_program_is_pointed_out_first() {
     folder.write("shop.json", &json!(names).to_string());
     let mut shop = Command::new(env!("CARGO_BIN_EXE_shop"));
     shop.args(["check", "--update"]).env("STEP", "before").current_dir(&folder.0).output().unwrap();
-    let here = "this program has `people.greet`, `people.heads.count`, `people.remove`, …";
+    let not = "not `people.greet`, `people.heads.count`, `people.remove`, …";
     for (words, message) in [
         // A list is not overwritten, so nobody is told to do so.
         (
             &["check", "--against", "shop.json"][..],
             format!(
-                "`shop.json` seems to be from another program: it has `buy`, `search`, `sell`, …, and {here}; name a \
+                "`shop.json` seems to be from another program: it has `buy`, `search`, `sell`, …, and {not}; name a \
                  contract of this program"
             ),
         ),
         (
             &["check"],
             format!(
-                "`mcp.lock.json` seems to be from another program: it has `shop.search`, and {here}; name the lock of \
-                 this program with `--against`, or accept the change with `check --update` if every tool was replaced"
+                "`mcp.lock.json` seems to be from another program: it has `shop.search`, and {not}; name a \
+                 contract of this program, or accept the change with `check --update` if every tool was replaced"
             ),
         ),
     ] {
@@ -367,14 +367,13 @@ fn what_may_never_end_is_not_read() {
         assert_error(&folder.run(words), 1, large);
     }
     let piped = folder.run_with(&["check", "--against", "-"], &[], &" ".repeat(LIMIT + 1));
-    let message = "stdin cannot be read: it has more than 64 MiB; pipe a lock or a complete response to `tools/list` into \
-                   the command";
+    let message = "stdin cannot be read: it has more than 64 MiB; name another file";
     assert_error(&piped, 1, message);
     folder.git(&["init", "--quiet"]);
     folder.git(&["add", "large.json"]);
     folder.git(&["commit", "--quiet", "-m", "Add"]);
     let committed = folder.run(&["check", "--against", "git:HEAD:large.json"]);
-    assert_error(&committed, 1, "`git:HEAD:large.json` cannot be read: it has more than 64 MiB; name another revision");
+    assert_error(&committed, 1, "`git:HEAD:large.json` cannot be read: it has more than 64 MiB; name another file");
     for (path, update) in [(".", false), (".", true), ("/dev/full", true), ("/dev/zero", false)] {
         if cfg!(unix) || path == "." {
             let update = if update { &["--update"][..] } else { &[] };

@@ -81,19 +81,10 @@ impl Cli<'_> {
         let diff = old.diff(&contract);
         // A list of tools is not overwritten.
         let command = command.filter(|_| !old.is_list);
-        if let Some([there, here]) = file::unrelated(&old, &contract, &diff) {
-            let advice = command.map_or_else(
-                || "name a contract of this program".to_owned(),
-                |command| {
-                    format!(
-                        "name the lock of this program with `--against`, or accept the change with `{command}` if every \
-                         tool was replaced"
-                    )
-                },
-            );
-            print_note(&format!(
-                "warning: {source} seems to be from another program: it has {there}, and this program has {here}; {advice}"
-            ));
+        if let Some(problem) = file::unrelated(&old, &contract, &diff) {
+            let accept = |command| format!(", or accept the change with `{command}` if every tool was replaced");
+            let accept = command.map(accept).unwrap_or_default();
+            print_note(&format!("warning: {source} {problem}; name a contract of this program{accept}"));
             return report(&diff, format);
         }
         let code = report(&diff, format)?;
@@ -117,11 +108,8 @@ pub(super) fn diff(old: &Source, new: &Source, format: Format) -> Result<ExitCod
     }
     let (before, after) = (old.read(None)?, new.read(None)?);
     let diff = before.diff(&after);
-    if let Some([one, other]) = file::unrelated(&before, &after, &diff) {
-        print_note(&format!(
-            "warning: {old} and {new} seem to be from different servers: one has {one}, the other {other}; name two \
-             contracts of the same server"
-        ));
+    if let Some(problem) = file::unrelated(&before, &after, &diff) {
+        print_note(&format!("warning: {old} {problem}, as {new} has; name two contracts of the same server"));
     }
     report(&diff, format)
 }
@@ -166,7 +154,7 @@ impl Source {
         let bytes = match self {
             Self::Stdin => file::read_from(io::stdin().lock()),
             Self::File(path) => file::read(Path::new(path)),
-            Self::Git { revision, path } => Ok(committed(revision, path)?),
+            Self::Git { revision, path } => committed(revision, path)?,
         };
         let problem = match (bytes.map(String::from_utf8), command) {
             (Ok(Ok(text)), _) => match Contract::read_any(&text) {
@@ -186,7 +174,6 @@ impl Source {
             (Err(error), None) if error.kind() == io::ErrorKind::NotFound => {
                 format!(" does not exist; {}", self.advice("", None))
             }
-            (Err(error), _) if *self == Self::Stdin => format!(" cannot be read: {error}; {}", self.advice("", None)),
             (Err(error), _) => format!(" cannot be read: {error}; name another file"),
         };
         Err(Failure::failed(format_args!("{self}{problem}")))
@@ -194,7 +181,7 @@ impl Source {
 }
 
 /// A file as it was committed.
-fn committed(revision: &str, path: &str) -> Result<Vec<u8>, Failure> {
+fn committed(revision: &str, path: &str) -> Result<io::Result<Vec<u8>>, Failure> {
     // Git would take it for an option, or for the index.
     if revision.is_empty() || revision.starts_with('-') {
         return Err(Failure::Usage(format!(
@@ -209,14 +196,11 @@ fn committed(revision: &str, path: &str) -> Result<Vec<u8>, Failure> {
     let place = format!("{revision}:{from_here}{path}");
     let size = git(revision, &["cat-file", "-s", &place])?;
     if String::from_utf8_lossy(&size.stdout).trim().parse().is_ok_and(|size: u64| size > file::LIMIT) {
-        let error = file::too_large();
-        return Err(Failure::failed(format_args!(
-            "`git:{revision}:{path}` cannot be read: {error}; name another revision"
-        )));
+        return Ok(Err(file::too_large()));
     }
     let file = git(revision, &["cat-file", "blob", &place])?;
     if file.status.success() {
-        return Ok(file.stdout);
+        return Ok(Ok(file.stdout));
     }
     let folder = git(revision, &["rev-parse", "--git-dir"])?;
     if !folder.status.success() {

@@ -55,19 +55,13 @@ fn files(specifications: Vec<Specification>, with_index: bool) -> Result<Files<S
     let mut pages: Files<Vec<Specification>> = Files::new();
     for specification in specifications {
         let file = format!("{}.md", specification.module.as_deref().unwrap_or("tools"));
-        if file.eq_ignore_ascii_case(INDEX) {
+        // Many file systems ignore case, so that one file would replace the other.
+        let is_taken = |name: &&str| name.eq_ignore_ascii_case(&file) && (*name == INDEX || *name != file);
+        if let Some(other) = pages.keys().map(String::as_str).chain([INDEX]).find(is_taken) {
             return Err(Failure::failed(format!(
-                "the page of the module of `{}` would have the name of the index; print it without `--out`",
+                "the page of the module of `{}` would have the name of `{other}` where case is ignored; rename the module, \
+                 or print the page without `--out`",
                 specification.name
-            )));
-        }
-        // Many file systems ignore case, so that the second page would replace the first.
-        let is_alike = |(name, _): &(&String, _)| **name != file && name.to_lowercase() == file.to_lowercase();
-        if let Some(other) = pages.iter().find(is_alike).and_then(|(_, tools)| tools.first()) {
-            return Err(Failure::failed(format!(
-                "the pages of the modules of `{}` and `{}` would have names that differ only in case; rename a module, or \
-                 write one of them with `--module` to another folder",
-                other.name, specification.name
             )));
         }
         pages.entry(file).or_default().push(specification);
@@ -221,10 +215,8 @@ mod tests {
         let catalog = Catalog::from_entries(tools![none, upper, lower]).unwrap();
         let all = Specification::all_checked(catalog.list_registered_tools()).unwrap();
         let Err(Failure::Failed(error)) = files(all, true) else { panic!("one page would replace the other") };
-        assert!(
-            error.starts_with("the pages of the modules of `a.B.upper` and `a.b.lower` would have names"),
-            "{error}"
-        );
+        let told = "the page of the module of `a.b.lower` would have the name of `a.B.md` where case is ignored; ";
+        assert!(error.starts_with(told), "{error}");
         let one = Specification::all_checked(&catalog.list_registered_tools()[..1]).unwrap();
         assert_eq!(files(one, false).ok().map(|files| files.len()), Some(1));
     }

@@ -17,21 +17,19 @@ pub(crate) const LIMIT: u64 = 64 << 20;
 
 /// Reads a contract from a file. Others than regular ones, such as devices, may never end.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    read_from(File::open(path)?)
+    let is_regular = fs::metadata(path)?.is_file();
+    if is_regular { read_from(File::open(path)?) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
 /// Reads a contract up to the limit.
 pub(crate) fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    source.take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT { Err(too_large()) } else { Ok(bytes) }
+    let size = source.take(LIMIT + 1).read_to_end(&mut bytes)?;
+    if size as u64 > LIMIT { Err(too_large()) } else { Ok(bytes) }
 }
 
 pub(crate) fn too_large() -> io::Error {
-    io::Error::other(format!("it has more than {} MiB", LIMIT >> 20))
+    io::Error::other("it has more than 64 MiB")
 }
 
 /// Writes the lock of a contract, unless the file has it already or is something else than a lock. Returns the changes and a
@@ -53,11 +51,8 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
         Some((Ok(old), _)) => {
             let diff = old.diff(contract);
             let mut remark = diff.summary();
-            if let Some([old, _]) = unrelated(&old, contract, &diff) {
-                remark += &format!(
-                    "; the lock that it replaces, with {old}, has no tool in common with this program: if it is from \
-                     another one, restore it from version control"
-                );
+            if let Some(problem) = unrelated(&old, contract, &diff) {
+                remark += &format!("; the previous lock {problem}; if so, restore it from version control");
             }
             (diff, remark)
         }
@@ -84,18 +79,16 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
     }
 }
 
-/// The first tools of each contract, if the two seem to be from different programs: they have no tool in common, not even under
-/// another name.
-pub(crate) fn unrelated(old: &Contract, new: &Contract, diff: &Diff) -> Option<[String; 2]> {
-    if !old.is_unrelated(new) || diff.changes.iter().any(|change| change.rule == "tool-renamed") {
-        return None;
-    }
+/// Says that the old contract seems to be from another program, if the two have no tool in common under any name.
+pub(crate) fn unrelated(old: &Contract, new: &Contract, diff: &Diff) -> Option<String> {
+    let is_renamed = diff.changes.iter().any(|change| change.rule == "tool-renamed");
     let first = |contract: &Contract| {
-        let tools = contract.tools().iter().take(3);
-        let names: Vec<String> = tools.map(|tool| format!("`{}`", cut(&tool.name, QUOTED))).collect();
+        let names: Vec<_> =
+            contract.tools().iter().take(3).map(|tool| format!("`{}`", cut(&tool.name, QUOTED))).collect();
         names.join(", ") + if contract.tools().len() > names.len() { ", …" } else { "" }
     };
-    Some([first(old), first(new)])
+    (old.is_unrelated(new) && !is_renamed)
+        .then(|| format!("seems to be from another program: it has {}, and not {}", first(old), first(new)))
 }
 
 /// What to do about a file that is no valid lock. The second text says how to write one.
@@ -229,10 +222,10 @@ pub(crate) mod tests {
         update(&shop);
         let note = update(&greeter);
         let told =
-            "; the lock that it replaces, with `buy`, `search`, has no tool in common with this program: if it is";
+            "; the previous lock seems to be from another program: it has `buy`, `search`, and not `greet`; if so, ";
         assert!(note.contains(told), "{note}");
         let note = update(&contract(&["greet", "buy"]));
-        assert!(!note.contains("in common"), "{note}");
+        assert!(!note.contains("another program"), "{note}");
     }
 
     #[test]

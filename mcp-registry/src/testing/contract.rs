@@ -77,15 +77,9 @@ fn compare(contract: &Contract, path: &Path, update: bool) -> Result<(), String>
         return Ok(());
     }
     let accept = "run the test with `MCP_UPDATE=1` to accept everything";
-    let advice = file::unrelated(&old, contract, &diff).map_or_else(
-        || diff.advice(accept),
-        |[there, here]| {
-            format!(
-                "the lock seems to be from another program: it has {there}, and the tools are {here}; name the lock of \
-                 these tools, or {accept}"
-            )
-        },
-    );
+    let problem = file::unrelated(&old, contract, &diff);
+    let advice = problem
+        .map_or_else(|| diff.advice(accept), |problem| format!("the lock {problem}; name another file, or {accept}"));
     Err(format!("the tools do not keep the contract in `{shown}`:\n{diff}{}; {advice}", diff.summary()))
 }
 
@@ -120,8 +114,8 @@ mod tests {
         compare(&two, &path, false).unwrap();
         fs::write(&path, contract(&["c", "d"]).to_string()).unwrap();
         let error = compare(&two, &path, false).unwrap_err();
-        let told = "; the lock seems to be from another program: it has `c`, `d`, and the tools are `a`, `b`; name the lock of \
-                    these tools, or run the test with `MCP_UPDATE=1` to accept everything";
+        let told = "; the lock seems to be from another program: it has `c`, `d`, and not `a`, `b`; name another file, or run \
+                    the test with `MCP_UPDATE=1` to accept everything";
         assert!(error.ends_with(told), "{error}");
     }
 
