@@ -52,7 +52,7 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
             let diff = old.diff(contract);
             let mut remark = diff.summary();
             if let Some(problem) = unrelated(&old, contract, &diff) {
-                remark += &format!("; the previous lock {problem}; if so, restore it from version control");
+                remark = format!("{remark}; the previous lock {problem}; if so, restore it from version control");
             }
             (diff, remark)
         }
