@@ -176,6 +176,12 @@ fn the_report_has_four_formats() {
     let finding = &json["findings"][0];
     assert_eq!((&finding["tool"], &finding["breaking"]), (&json!("wrong.silent"), &json!(true)));
     assert_eq!((&finding["called"], &finding["witness"]), (&json!("wrong.silent"), &json!({})));
+    let page = include_str!("../../docs/contracts.md");
+    for member in finding.as_object().unwrap().keys() {
+        let row =
+            |line: &str| line.starts_with("| ") && line.split(" | ").next().unwrap().contains(&format!("`{member}`"));
+        assert!(page.lines().any(row), "{member} is not in the table of the guide");
+    }
     assert!(report("markdown").out.starts_with("## Contract of the tools: breaking\n"));
     let github = report("github").out;
     assert!(
@@ -213,23 +219,29 @@ fn two_contracts_of_any_servers_are_compared() {
     // Comparing needs no tools of the program itself.
     let added = folder.run_with(&["diff", "new.json", "-"], &[("BUILDER", "broken")], &folder.read("old.json"));
     assert!(added.code == Some(0) && added.out.starts_with("wording[tool-added] b: "), "{}{}", added.out, added.err);
-    folder.write("other.json", r#"[{"name": "c"}]"#);
+    folder.write("other.json", r#"[{"name": "c", "description": "Cuts."}]"#);
     let other = folder.run(&["diff", "new.json", "other.json"]);
     assert_eq!(other.code, Some(1));
+    let warning = "warning: `new.json` seems to be from another program: it has `a`, and not `c`, as `other.json` has; name \
+                   two contracts of the same server\n";
+    assert!(other.err.starts_with(warning), "{}", other.err);
+    folder.write("renamed.json", r#"[{"name": "c"}]"#);
+    let renamed = folder.run(&["diff", "new.json", "renamed.json"]);
     assert!(
-        other.err.starts_with(
-            "warning: `new.json` and `other.json` have no tool in common; if they are from different servers, name two \
-             of the same\n"
-        ),
+        renamed.out.starts_with("breaking[tool-renamed] a: ") && !renamed.err.contains("warning"),
         "{}",
-        other.err
+        renamed.err
     );
     assert_error(
         &folder.run(&["diff", "new.json", "none.json"]),
         1,
         "`none.json` does not exist; name a lock, or a file with a response to `tools/list`",
     );
-    assert_error(&folder.run(&["diff", "-", "-"]), 2, "`-` can be given once; name a file for the other contract");
+    assert_error(
+        &folder.run(&["diff", "-", "-"]),
+        2,
+        "only one of OLD and NEW can be `-`; name a file for the other contract",
+    );
 }
 
 #[test]
@@ -243,7 +255,8 @@ fn a_lock_that_cannot_be_used_is_one_message_and_is_left_alone() {
     for (text, message) in [
         (
             lock.replace("\"format\": 1", "\"format\": 2"),
-            "the lock has format 2, and this program reads up to 1; update its `mcp-registry`".to_owned(),
+            "the lock is in format 2, but this program reads only up to format 1; update its `mcp-registry` dependency"
+                .to_owned(),
         ),
         (
             edited,
@@ -259,8 +272,8 @@ fn a_lock_that_cannot_be_used_is_one_message_and_is_left_alone() {
         ),
         (
             r#"{"tools": [], "nextCursor": "2"}"#.to_owned(),
-            "the list of tools has a `nextCursor`, so more tools are on another page; add the responses for the other \
-             pages after it"
+            "the list of tools has a `nextCursor`, so more tools are on another page; append the responses for the \
+             remaining pages"
                 .to_owned(),
         ),
     ] {
@@ -300,23 +313,74 @@ fn a_lock_that_cannot_be_used_is_one_message_and_is_left_alone() {
     assert_eq!(url.code, Some(2), "{}", url.err);
     let told = "it is a URL; pipe the response to `tools/list` into the command, and write `-`";
     assert!(url.err.contains(told), "{}", url.err);
+    for words in [&["check", "--against", ""][..], &["check", "--update", "--against="], &["diff", "", LOCK]] {
+        let empty = folder.run(words);
+        let told = "it is empty; name a file, `-` for stdin, or `git:REV`";
+        assert!(empty.code == Some(2) && empty.err.contains(told), "{}", empty.err);
+    }
 }
 
 #[test]
-fn the_lock_of_another_server_is_pointed_out() {
+fn the_contract_of_another_program_is_pointed_out_first() {
     let folder = Folder::new();
-    folder.write("shop.json", r#"[{"name": "search"}]"#);
-    let other = folder.run(&["check", "--against", "shop.json"]);
-    assert_eq!(other.code, Some(1));
-    // It would not be overwritten, so nobody is told to do so.
-    assert!(!other.err.contains("--update"), "{}", other.err);
-    assert!(
-        other.err.starts_with(
-            "warning: `shop.json` has no tool in common with this program; if it is from another server, name another\n"
+    let names = ["buy", "search", "sell", "store"].map(|name| json!({ "name": name, "description": name }));
+    folder.write("shop.json", &json!(names).to_string());
+    let mut shop = Command::new(env!("CARGO_BIN_EXE_shop"));
+    shop.args(["check", "--update"]).env("STEP", "before").current_dir(&folder.0).output().unwrap();
+    let not = "not `people.greet`, `people.heads.count`, `people.remove`, …";
+    for (words, message) in [
+        // A list is not overwritten, so nobody is told to do so.
+        (
+            &["check", "--against", "shop.json"][..],
+            format!(
+                "`shop.json` seems to be from another program: it has `buy`, `search`, `sell`, …, and {not}; name a \
+                 contract of this program"
+            ),
         ),
-        "{}",
-        other.err
-    );
+        (
+            &["check"],
+            format!(
+                "`mcp.lock.json` seems to be from another program: it has `shop.search`, and {not}; name a \
+                 contract of this program, or accept the change with `check --update` if every tool was replaced"
+            ),
+        ),
+    ] {
+        let other = folder.run(words);
+        assert_eq!((other.code, other.out.contains("breaking[tool-removed] ")), (Some(1), true));
+        assert_eq!(other.err.lines().next(), Some(&*format!("warning: {message}")), "{}", other.err);
+        assert!(other.err.lines().count() == 2 && other.err.ends_with(" breaking, 0 unknown\n"), "{}", other.err);
+    }
+}
+
+#[test]
+fn what_may_never_end_is_not_read() {
+    const LIMIT: usize = 64 << 20;
+    let folder = Folder::new();
+    let sparse = fs::File::create(folder.path("large.json")).unwrap();
+    sparse.set_len(LIMIT as u64 + 1).unwrap();
+    let large = "`large.json` cannot be read: it has more than 64 MiB; name another file";
+    for words in [
+        &["check", "--against", "large.json"][..],
+        &["check", "--against", "large.json", "--update"],
+        &["diff", "large.json", "large.json"],
+    ] {
+        assert_error(&folder.run(words), 1, large);
+    }
+    let piped = folder.run_with(&["check", "--against", "-"], &[], &" ".repeat(LIMIT + 1));
+    let message = "stdin cannot be read: it has more than 64 MiB; name another file";
+    assert_error(&piped, 1, message);
+    folder.git(&["init", "--quiet"]);
+    folder.git(&["add", "large.json"]);
+    folder.git(&["commit", "--quiet", "-m", "Add"]);
+    let committed = folder.run(&["check", "--against", "git:HEAD:large.json"]);
+    assert_error(&committed, 1, "`git:HEAD:large.json` cannot be read: it has more than 64 MiB; name another file");
+    for (path, update) in [(".", false), (".", true), ("/dev/full", true), ("/dev/zero", false)] {
+        if cfg!(unix) || path == "." {
+            let update = if update { &["--update"][..] } else { &[] };
+            let refused = folder.run(&[&["check", "--against", path], update].concat());
+            assert_error(&refused, 1, &format!("`{path}` cannot be read: it is not a regular file; name another file"));
+        }
+    }
 }
 
 #[test]
@@ -324,7 +388,8 @@ fn only_a_file_can_be_updated() {
     let folder = Folder::new();
     for (source, shown) in [("-", "stdin"), ("git:HEAD", "`git:HEAD:mcp.lock.json`")] {
         let refused = folder.run(&["check", "--against", source, "--update"]);
-        let message = format!("`--update` writes a file, and {shown} is none; leave out `--update`, or name a file");
+        let message =
+            format!("`--update` needs a file to write to; {shown} is not one; leave out `--update`, or name a file");
         assert_error(&refused, 2, &message);
     }
     assert_eq!(folder.files(), [""; 0]);
@@ -384,6 +449,14 @@ fn the_lock_of_a_revision_is_read_from_git() {
         "`git:--output=stolen` names no revision; write `git:REVISION`, or `git:REVISION:PATH` for another file than \
          `mcp.lock.json`",
     );
+    let nothing = folder.run(&["check", "--against", "git:v1:"]);
+    assert_error(&nothing, 2, "`git:v1:` names no file; write `git:v1:PATH`");
+    let foreign = [("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1"), ("LC_ALL", "de_DE.UTF-8")];
+    let foreign = folder.run_with(&["check", "--against", "git:v1"], &foreign, "");
+    let told = "error: `git:v1` cannot be read: detected dubious ownership in repository at ";
+    assert!(foreign.code == Some(1) && foreign.err.starts_with(told), "{}", foreign.err);
+    assert!(foreign.err.contains("git config --global --add safe.directory"), "{}", foreign.err);
+    assert!(!foreign.err.contains("run the command in the repository"), "{}", foreign.err);
     let missing = folder.run_with(&["check", "--against", "git:v1"], &[("PATH", "")], "");
     assert_error(&missing, 1, "`git:v1` cannot be read: git is not installed; install git, or name a file");
     assert_eq!(folder.files(), [".git", "broken.json", "sub"]);
@@ -407,6 +480,10 @@ fn search(customer: u32) -> u32 {
 #[mcp_tool(module = "shop")]
 fn buy() {}
 
+/// Greets someone.
+#[mcp_tool(module = "people")]
+fn greet() {}
+
 #[test]
 fn a_test_asserts_the_contract_and_updates_it_if_the_environment_says_so() {
     let assert = |path: &Path, all: bool| {
@@ -424,13 +501,30 @@ fn a_test_asserts_the_contract_and_updates_it_if_the_environment_says_so() {
         panic.downcast_ref::<String>().cloned().unwrap()
     };
     assert!(failure(true).ends_with("does not exist; run the test with `MCP_UPDATE=1` to create it, and commit it"));
-    for (update, written) in [("0", false), ("1", true)] {
+    let run = |update: &str| {
         let name = "contract::a_test_asserts_the_contract_and_updates_it_if_the_environment_says_so";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([name, "--exact"]).env("MCP_CONTRACT_TO_UPDATE", &path).env("MCP_UPDATE", update);
         let output = command.output().unwrap();
-        assert_eq!((output.status.success(), path.exists()), (written, written), "{output:?}");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.success(), text(output.stderr) + &text(output.stdout))
+    };
+    for update in ["0", "false", "NO", "off", "", "yes", "2"] {
+        let (passed, told) = run(update);
+        assert_eq!((passed, path.exists()), (false, false), "{update}: {told}");
+        let expected = "; set it to `1` to write files, or remove it to compare them";
+        assert_eq!(told.contains(expected), ["yes", "2"].contains(&update), "{told}");
     }
+    for update in ["True", "1"] {
+        let (passed, told) = run(update);
+        assert_eq!((passed, path.exists()), (true, true), "{update}: {told}");
+    }
+    // A test that passes shows what it has accepted.
+    let one_more = Registry::builder_of(tools![search, buy, greet]).catalog().unwrap().contract();
+    fs::write(&path, one_more.to_string()).unwrap();
+    let (passed, told) = run("1");
+    assert!(passed && told.starts_with("breaking[tool-removed] people.greet: "), "{told}");
+    assert!(told.contains("mcp.lock.json`: 2 tools; 1 change: 1 breaking, 0 unknown\n"), "{told}");
     assert(&path, true);
     let lock = folder.read(LOCK);
     let lock_json: Value = mcp_registry::serde_json::from_str(&lock).unwrap();

@@ -47,7 +47,8 @@ fn specifications_are_printed_without_state_all_or_some() {
     assert_eq!((all.code, all.err.as_str()), (Some(0), ""));
     let names = ["`people.greet`", "`people.heads.count`", "`people.remove`", "`wrong.fail`", "`wrong.silent`"];
     assert_eq!(headings(&all.out), names);
-    assert_eq!(headings(&run(&["spec", "silent", "people_greet"]).out), ["`wrong.silent`", "`people.greet`"]);
+    let named = run(&["spec", "silent", "people_greet", "wrong.silent"]);
+    assert_eq!(headings(&named.out), ["`wrong.silent`", "`people.greet`"], "each once");
     assert_eq!(headings(&run(&["spec", "--module", "people.heads"]).out), ["`people.heads.count`"]);
 }
 
@@ -59,8 +60,16 @@ fn an_unknown_tool_or_module_is_an_error_and_a_wrong_command_line_another() {
     let none = run(&["spec", "--module", "peop"]);
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
     assert!(none.err.contains("no tool of the module `peop` is selected; `list` shows all tools"), "{}", none.err);
-    for words in [&["spec", "--check"][..], &["spec", "greet", "--out", "x"]] {
-        assert_eq!(run(words).code, Some(2), "{words:?}");
+    for words in [
+        &["spec", "--check"][..],
+        &["spec", "--module", "people", "--check"],
+        &["spec", "greet", "--check"],
+        &["spec", "--check", "greet"],
+        &["spec", "greet", "--out", "x"],
+        &["spec", "greet", "--out", "x", "--check"],
+    ] {
+        let refused = run(words);
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{words:?}");
     }
 }
 
@@ -69,8 +78,7 @@ fn s4_1_pages_and_an_index_are_written_and_checked() {
     let folder = Folder::new("written");
     let missing = folder.spec(&["--check"]);
     assert_eq!(missing.code, Some(1));
-    let command = format!("write the pages again with `spec --out {}`", folder.0.display());
-    assert!(missing.err.starts_with(&command), "{}", missing.err);
+    assert_eq!(missing.err, format!("write the pages again with `spec --out {}`\n", folder.0.display()));
     assert_eq!(missing.out.lines().filter(|line| line.starts_with("missing: ")).count(), 4);
     assert!(!folder.0.exists(), "a check writes nothing");
 
@@ -119,7 +127,39 @@ fn a_check_names_the_page_the_tool_and_the_section() {
         (Some(1), expected.iter().map(String::as_str).collect())
     );
     assert_eq!(fs::read_to_string(folder.path("people.md")).unwrap(), before, "a check writes nothing");
-    assert_eq!(folder.spec(&["--check", "--module", "people.heads"]).out.lines().count(), 1, "one module");
+    let remedy =
+        format!("write the pages again with `spec --out {}`, and delete what is left over\n", folder.0.display());
+    assert_eq!(checked.err, remedy);
+    let module = folder.spec(&["--check", "--module", "people.heads"]);
+    assert_eq!(module.out.lines().count(), 1, "one module");
+    let remedy = format!("write the pages again with `spec --module people.heads --out {}`\n", folder.0.display());
+    assert_eq!(module.err, remedy);
+}
+
+#[test]
+fn the_remedy_for_pages_is_what_helps() {
+    let folder = Folder::new("remedy");
+    folder.spec(&[]);
+    fs::copy(folder.path("people.md"), folder.path("gone.md")).unwrap();
+    let left_over = folder.spec(&["--check"]);
+    assert_eq!((left_over.code, left_over.err.as_str()), (Some(1), "delete what is left over\n"));
+    fs::remove_file(folder.path("gone.md")).unwrap();
+
+    // A page by hand would not be overwritten.
+    fs::write(folder.path("wrong.md"), "My own page.\n").unwrap();
+    let foreign = folder.spec(&["--check"]);
+    assert_eq!(foreign.out, format!("not generated: {}\n", folder.path("wrong.md").display()));
+    let remedy = format!(
+        "move away what was not generated, and write the pages again with `spec --out {}`\n",
+        folder.0.display()
+    );
+    assert_eq!((foreign.code, &foreign.err), (Some(1), &remedy));
+
+    folder.edit("README.md", "Greets someone", "Greets nobody");
+    let stale = folder.spec(&["--check"]);
+    let expected = format!("stale: {}: the list of tools\n", folder.path("README.md").display());
+    assert!(stale.out.starts_with(&expected), "{}", stale.out);
+    assert_eq!(stale.err, remedy);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use file_utility::Workspace;
 use mcp_registry::lint::{LintPolicy, Severity};
 use mcp_registry::protocol::Peer;
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::testing::{assert_contract_of, block_on};
-use mcp_registry::{Registry, Server, ToolCall, TrustLevel};
+use mcp_registry::testing::{assert_contract, assert_contract_of, block_on};
+use mcp_registry::{Registry, RegistryBuilder, Server, ToolCall, TrustLevel};
 use memory::Memory;
 
 fn registry(name: &str) -> (std::path::PathBuf, Registry) {
@@ -153,5 +153,20 @@ fn named_pipes_do_not_disable_other_tools() {
 fn the_tools_keep_the_contract_of_the_toolbox() {
     let (root, registry) = registry("contract");
     assert_contract_of(&registry.catalog(), "../examples/toolbox/mcp.lock.json");
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn the_linked_tools_are_those_whose_contract_is_asserted() {
+    let root = std::env::temp_dir().join(format!("toolbox-asserted-{}", std::process::id()));
+    std::fs::create_dir_all(&root).unwrap();
+    let lock = root.join("mcp.lock.json");
+    let write = |builder: RegistryBuilder| std::fs::write(&lock, builder.catalog().unwrap().contract().to_string());
+    write(Registry::builder()).unwrap();
+    assert_contract(&lock);
+    write(Registry::builder().rename("memory", "memory.put", "memory.store")).unwrap();
+    let panic = std::panic::catch_unwind(|| assert_contract(&lock)).unwrap_err();
+    let report = panic.downcast_ref::<String>().unwrap();
+    assert!(report.contains("mcp.lock.json`:\nbreaking[tool-renamed] memory.store: "), "{report}");
     std::fs::remove_dir_all(root).unwrap();
 }

@@ -52,7 +52,8 @@ pub(super) enum Command {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
         /// Writes nothing, and fails if a page in the folder is missing, stale or left over
-        #[arg(long, requires = "out")]
+        // Clap does not look for a required argument that conflicts with a given one, so names are ruled out, too.
+        #[arg(long, requires = "out", conflicts_with = "names")]
         check: bool,
     },
     /// Calls a tool and prints what it returns
@@ -331,6 +332,8 @@ mod tests {
         assert_eq!(parse(&["lint", "--format", "yaml"]), Err(ErrorKind::InvalidValue));
         assert_eq!(parse(&["spec", "--check"]), Err(ErrorKind::MissingRequiredArgument));
         assert_eq!(parse(&["spec", "a.b", "--out", "d"]), Err(ErrorKind::ArgumentConflict));
+        assert_eq!(parse(&["spec", "a.b", "--check"]), Err(ErrorKind::ArgumentConflict));
+        assert_eq!(parse(&["spec", "--check", "a.b"]), Err(ErrorKind::ArgumentConflict));
         assert_eq!(parse(&["--version"]), Err(ErrorKind::DisplayVersion));
     }
 

@@ -1,8 +1,7 @@
 //! The commands that compare contracts.
 
 use std::fmt;
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::str::FromStr;
@@ -35,6 +34,9 @@ impl FromStr for Source {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() {
+            return Err("it is empty; name a file, `-` for stdin, or `git:REV`");
+        }
         if text.starts_with("http://") || text.starts_with("https://") {
             return Err("it is a URL; pipe the response to `tools/list` into the command, and write `-`");
         }
@@ -65,7 +67,7 @@ impl Cli<'_> {
         let command = source.update_command();
         if update && command.is_none() {
             return Err(Failure::Usage(format!(
-                "`--update` writes a file, and {source} is none; leave out `--update`, or name a file"
+                "`--update` needs a file to write to; {source} is not one; leave out `--update`, or name a file"
             )));
         }
         let contract = self.catalog()?.contract();
@@ -76,15 +78,17 @@ impl Cli<'_> {
             return Ok(code);
         }
         let old = source.read(command.as_deref())?;
-        if old.is_unrelated(&contract) {
-            print_note(&format!(
-                "warning: {source} has no tool in common with this program; if it is from another server, name another"
-            ));
-        }
         let diff = old.diff(&contract);
-        let code = report(&diff, format)?;
         // A list of tools is not overwritten.
-        if let Some(command) = command.filter(|_| !old.is_list) {
+        let command = command.filter(|_| !old.is_list);
+        if let Some(problem) = file::unrelated(&old, &contract, &diff) {
+            let accept = |command| format!(", or accept the change with `{command}` if every tool was replaced");
+            let accept = command.map(accept).unwrap_or_default();
+            print_note(&format!("warning: {source} {problem}; name a contract of this program{accept}"));
+            return report(&diff, format);
+        }
+        let code = report(&diff, format)?;
+        if let Some(command) = command {
             if !diff.is_acceptable() {
                 print_note(&diff.advice(&format!("accept everything with `{command}`")));
             } else if old.to_string() != contract.to_string() {
@@ -98,15 +102,16 @@ impl Cli<'_> {
 /// Compares two contracts, neither of which has to be of this program.
 pub(super) fn diff(old: &Source, new: &Source, format: Format) -> Result<ExitCode, Failure> {
     if *old == Source::Stdin && *new == Source::Stdin {
-        return Err(Failure::Usage("`-` can be given once; name a file for the other contract".to_owned()));
-    }
-    let (before, after) = (old.read(None)?, new.read(None)?);
-    if before.is_unrelated(&after) {
-        print_note(&format!(
-            "warning: {old} and {new} have no tool in common; if they are from different servers, name two of the same"
+        return Err(Failure::Usage(
+            "only one of OLD and NEW can be `-`; name a file for the other contract".to_owned(),
         ));
     }
-    report(&before.diff(&after), format)
+    let (before, after) = (old.read(None)?, new.read(None)?);
+    let diff = before.diff(&after);
+    if let Some(problem) = file::unrelated(&before, &after, &diff) {
+        print_note(&format!("warning: {old} {problem}, as {new} has; name two contracts of the same server"));
+    }
+    report(&diff, format)
 }
 
 /// Prints the changes to stdout, and their numbers to stderr.
@@ -147,12 +152,9 @@ impl Source {
 
     fn read(&self, command: Option<&str>) -> Result<Contract, Failure> {
         let bytes = match self {
-            Self::Stdin => {
-                let mut bytes = Vec::new();
-                io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-            }
-            Self::File(path) => fs::read(path),
-            Self::Git { revision, path } => Ok(committed(revision, path)?),
+            Self::Stdin => file::read_from(io::stdin().lock()),
+            Self::File(path) => file::read(Path::new(path)),
+            Self::Git { revision, path } => committed(revision, path)?,
         };
         let problem = match (bytes.map(String::from_utf8), command) {
             (Ok(Ok(text)), _) => match Contract::read_any(&text) {
@@ -179,25 +181,34 @@ impl Source {
 }
 
 /// A file as it was committed.
-fn committed(revision: &str, path: &str) -> Result<Vec<u8>, Failure> {
+fn committed(revision: &str, path: &str) -> Result<io::Result<Vec<u8>>, Failure> {
     // Git would take it for an option, or for the index.
-    if revision.is_empty() || revision.starts_with('-') || path.is_empty() {
+    if revision.is_empty() || revision.starts_with('-') {
         return Err(Failure::Usage(format!(
             "`git:{revision}` names no revision; write `git:REVISION`, or `git:REVISION:PATH` for another file than \
              `{DEFAULT_PATH}`"
         )));
     }
+    if path.is_empty() {
+        return Err(Failure::Usage(format!("`git:{revision}:` names no file; write `git:{revision}:PATH`")));
+    }
     let from_here = if path.starts_with("./") || path.starts_with("../") { "" } else { "./" };
-    let file = git(revision, &["cat-file", "blob", &format!("{revision}:{from_here}{path}")])?;
+    let place = format!("{revision}:{from_here}{path}");
+    let size = git(revision, &["cat-file", "-s", &place])?;
+    if String::from_utf8_lossy(&size.stdout).trim().parse().is_ok_and(|size: u64| size > file::LIMIT) {
+        return Ok(Err(file::too_large()));
+    }
+    let file = git(revision, &["cat-file", "blob", &place])?;
     if file.status.success() {
-        return Ok(file.stdout);
+        return Ok(Ok(file.stdout));
     }
     let folder = git(revision, &["rev-parse", "--git-dir"])?;
     if !folder.status.success() {
-        return Err(Failure::failed(format_args!(
-            "`git:{revision}` cannot be read: {}; run the command in the repository",
-            said(&folder)
-        )));
+        let message = git_message(&folder);
+        // Of other problems, such as another owner, git says what to do.
+        let advice =
+            if message.starts_with("not a git repository") { "; run the command in the repository" } else { "" };
+        return Err(Failure::failed(format_args!("`git:{revision}` cannot be read: {message}{advice}")));
     }
     if !git(revision, &["rev-parse", "--verify", "--quiet", &format!("{revision}^{{tree}}")])?.status.success() {
         return Err(Failure::failed(format_args!(
@@ -207,12 +218,14 @@ fn committed(revision: &str, path: &str) -> Result<Vec<u8>, Failure> {
     Err(Failure::failed(format_args!(
         "there is no `{path}` at the revision `{revision}` ({}); name another revision, another path with \
          `git:{revision}:PATH`, or commit what `check --update` writes",
-        said(&file)
+        git_message(&file)
     )))
 }
 
 fn git(revision: &str, words: &[&str]) -> Result<Output, Failure> {
-    Command::new("git").args(words).stdin(Stdio::null()).output().map_err(|error| {
+    // Messages are compared, so they must be in English.
+    let mut command = Command::new("git");
+    command.args(words).env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(|error| {
         let reason = match error.kind() {
             io::ErrorKind::NotFound => "git is not installed".to_owned(),
             _ => format!("git cannot be started: {error}"),
@@ -221,11 +234,12 @@ fn git(revision: &str, words: &[&str]) -> Result<Output, Failure> {
     })
 }
 
-/// The reason that git gives.
-fn said(output: &Output) -> String {
+/// What git says, in one line.
+fn git_message(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("git gives no reason");
-    cut(line.strip_prefix("fatal: ").unwrap_or(line), 300).into_owned()
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = if text.is_empty() { "git gives no reason" } else { &text };
+    cut(text.strip_prefix("fatal: ").unwrap_or(text), 500).into_owned()
 }
 
 #[cfg(test)]
@@ -247,16 +261,22 @@ mod tests {
 
     #[test]
     fn a_revision_that_git_would_take_for_something_else_is_a_usage_error() {
-        for text in ["git:", "git:--output=x", "git::mcp.lock.json", "git:main:"] {
+        let names_no_revision = "names no revision; write `git:REVISION`";
+        for (text, told) in [
+            ("git:", names_no_revision),
+            ("git:--output=x", names_no_revision),
+            ("git::mcp.lock.json", names_no_revision),
+            ("git:main:", "`git:main:` names no file; write `git:main:PATH`"),
+        ] {
             let Err(Failure::Usage(error)) = text.parse::<Source>().unwrap().read(None) else { panic!("{text}") };
-            assert!(error.contains("names no revision; write `git:REVISION`"), "{error}");
+            assert!(error.contains(told), "{error}");
         }
     }
 
     #[test]
     fn stdin_can_be_read_once() {
         let Err(Failure::Usage(error)) = diff(&Source::Stdin, &Source::Stdin, Format::Text) else { panic!("it fails") };
-        assert_eq!(error, "`-` can be given once; name a file for the other contract");
+        assert_eq!(error, "only one of OLD and NEW can be `-`; name a file for the other contract");
     }
 
     #[test]

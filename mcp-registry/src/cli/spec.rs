@@ -1,6 +1,6 @@
 //! The command that writes and checks specification pages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,11 +29,12 @@ impl Cli<'_> {
         check: bool,
     ) -> Result<ExitCode, Failure> {
         let catalog = self.catalog()?;
-        let selected: Vec<&RegisteredTool> = match names {
+        let mut selected: Vec<&RegisteredTool> = match names {
             [] => catalog.list_registered_tools().iter().collect(),
             names => names.iter().map(|name| find_tool(&catalog, name)).collect::<Result<_, _>>()?,
         };
-        let selected = selected.into_iter().filter(|tool| module.is_none_or(|module| in_module(tool, module)));
+        let mut seen = BTreeSet::new();
+        selected.retain(|tool| module.is_none_or(|module| in_module(tool, module)) && seen.insert(tool.name()));
         let specifications = Specification::all_checked(selected).map_err(Failure::failed)?;
         if let (true, Some(module)) = (specifications.is_empty(), module) {
             return Err(Failure::failed(format!(
@@ -45,7 +46,7 @@ impl Cli<'_> {
             return print(&texts.join("\n"));
         };
         let files = files(specifications, module.is_none())?;
-        if check { check_files(directory, &files, module.is_none()) } else { write_files(directory, &files) }
+        if check { check_files(directory, &files, module) } else { write_files(directory, &files) }
     }
 }
 
@@ -54,9 +55,12 @@ fn files(specifications: Vec<Specification>, with_index: bool) -> Result<Files<S
     let mut pages: Files<Vec<Specification>> = Files::new();
     for specification in specifications {
         let file = format!("{}.md", specification.module.as_deref().unwrap_or("tools"));
-        if file.eq_ignore_ascii_case(INDEX) {
+        // Many file systems ignore case, so that one file would replace the other.
+        let is_taken = |name: &&str| name.eq_ignore_ascii_case(&file) && (*name == INDEX || *name != file);
+        if let Some(other) = pages.keys().map(String::as_str).chain([INDEX]).find(is_taken) {
             return Err(Failure::failed(format!(
-                "the page of the module of `{}` would have the name of the index; print it without `--out`",
+                "the page of the module of `{}` would have the name of `{other}` where case is ignored; rename the module, \
+                 or print the page without `--out`",
                 specification.name
             )));
         }
@@ -108,28 +112,41 @@ fn write_files(directory: &Path, files: &Files<String>) -> Result<ExitCode, Fail
 }
 
 /// Compares committed pages with those that would be written.
-fn check_files(directory: &Path, files: &Files<String>, is_all: bool) -> Result<ExitCode, Failure> {
-    let mut problems = Vec::new();
+fn check_files(directory: &Path, files: &Files<String>, module: Option<&str>) -> Result<ExitCode, Failure> {
+    let (mut problems, mut remedies) = (Vec::new(), Vec::new());
     for (file, expected) in files {
         let path = directory.join(file);
         match read(&path)? {
             None => problems.push(format!("missing: {}", path.display())),
+            Some(found) if !is_generated(&found) => {
+                remedies = vec!["move away what was not generated".to_owned()];
+                problems.push(format!("not generated: {}", path.display()));
+            }
             Some(found) => {
                 let differences = differences(expected, &found).into_iter();
-                problems.extend(differences.map(|part| format!("stale: {}: {part}", path.display())));
+                let stale = |part: String| {
+                    let part = if file == INDEX { "the list of tools" } else { &*part };
+                    format!("stale: {}: {part}", path.display())
+                };
+                problems.extend(differences.map(stale));
             }
         }
     }
-    if is_all {
-        let left_over = left_over(directory, files)?;
+    if !problems.is_empty() {
+        let module = module.map_or_else(String::new, |module| format!("--module {} ", quoted(module)));
+        let directory = quoted(&directory.display().to_string());
+        remedies.push(format!("write the pages again with `spec {module}--out {directory}`"));
+    }
+    let left_over = if module.is_none() { left_over(directory, files)? } else { Vec::new() };
+    if !left_over.is_empty() {
         problems.extend(left_over.iter().map(|path| format!("left over: {}", path.display())));
+        remedies.push("delete what is left over".to_owned());
     }
     if problems.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     print(&problems.join("\n"))?;
-    let directory = quoted(&directory.display().to_string());
-    print_note(&format!("write the pages again with `spec --out {directory}`, and delete those that are left over"));
+    print_note(&remedies.join(", and "));
     Ok(ExitCode::FAILURE)
 }
 
@@ -160,9 +177,12 @@ mod tests {
 
     use clap::FromArgMatches as _;
 
+    use super::files;
     use crate::catalog::Catalog;
     use crate::cli::args::{self, Arguments};
     use crate::cli::call_arguments::CallArguments;
+    use crate::cli::output::Failure;
+    use crate::contract::Specification;
     use crate::{mcp_tool, tools};
 
     #[mcp_tool(module = "odd", destructive, crate = crate)]
@@ -183,6 +203,23 @@ mod tests {
 
     #[mcp_tool(module = "odd", crate = crate)]
     fn none() {}
+
+    #[mcp_tool(module = "a.B", crate = crate)]
+    fn upper() {}
+
+    #[mcp_tool(module = "a.b", crate = crate)]
+    fn lower() {}
+
+    #[test]
+    fn pages_whose_names_differ_only_in_case_are_an_error() {
+        let catalog = Catalog::from_entries(tools![none, upper, lower]).unwrap();
+        let all = Specification::all_checked(catalog.list_registered_tools()).unwrap();
+        let Err(Failure::Failed(error)) = files(all, true) else { panic!("one page would replace the other") };
+        let told = "the page of the module of `a.b.lower` would have the name of `a.B.md` where case is ignored; ";
+        assert!(error.starts_with(told), "{error}");
+        let one = Specification::all_checked(&catalog.list_registered_tools()[..1]).unwrap();
+        assert_eq!(files(one, false).ok().map(|files| files.len()), Some(1));
+    }
 
     #[test]
     fn a_shell_and_the_argument_parser_read_the_arguments_of_the_example() {

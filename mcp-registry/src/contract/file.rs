@@ -1,15 +1,36 @@
 //! The lock as a file: reads it, and replaces it only by another lock.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mcp_core::support::cut;
 use serde_json::Value;
 
 use super::Contract;
 use super::change::Diff;
-use super::lock::{ContractError, FORMAT, without_mark};
+use super::lock::{ContractError, FORMAT, QUOTED, without_mark};
+
+/// The most bytes of a contract that are read.
+pub(crate) const LIMIT: u64 = 64 << 20;
+
+/// Reads a contract from a file. Others than regular ones, such as devices, may never end.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let is_regular = fs::metadata(path)?.is_file();
+    if is_regular { read_from(File::open(path)?) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// Reads a contract up to the limit.
+pub(crate) fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let size = source.take(LIMIT + 1).read_to_end(&mut bytes)?;
+    if size as u64 > LIMIT { Err(too_large()) } else { Ok(bytes) }
+}
+
+pub(crate) fn too_large() -> io::Error {
+    io::Error::other("it has more than 64 MiB")
+}
 
 /// Writes the lock of a contract, unless the file has it already or is something else than a lock. Returns the changes and a
 /// note on what was written. Note and error name the file.
@@ -17,7 +38,7 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
     let lock = contract.to_string();
     let shown = path.display();
     let tools = format!("{} tool{}", contract.tools().len(), if contract.tools().len() == 1 { "" } else { "s" });
-    let found = match fs::read(path) {
+    let found = match read(path) {
         Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(format!("`{shown}` cannot be read: {error}; name another file")),
@@ -30,9 +51,8 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
         Some((Ok(old), _)) => {
             let diff = old.diff(contract);
             let mut remark = diff.summary();
-            if old.is_unrelated(contract) {
-                remark += "; the lock that it replaces has no tool in common with this program: if it is from another \
-                           server, restore it from version control";
+            if let Some(problem) = unrelated(&old, contract, &diff) {
+                remark = format!("{remark}; the previous lock {problem}; if so, restore it from version control");
             }
             (diff, remark)
         }
@@ -43,17 +63,32 @@ pub(crate) fn update(path: &Path, contract: &Contract) -> Result<(Diff, String),
             return Err(format!("`{shown}`: {}", ContractError::Format { found, known: FORMAT }));
         }
         Some((Err(error), Some(_))) => {
-            (Diff::default(), format!("it replaces what could not be compared: {}", error.problem()))
+            (Diff::default(), format!("the previous file could not be compared: {}", error.problem()))
         }
     };
     match write(path, &lock) {
         Ok(()) => Ok((diff, format!("wrote `{shown}`: {tools}; {remark}"))),
         Err(error) => {
-            let verb =
-                if error.kind() == io::ErrorKind::NotFound { "create its folder" } else { "make its folder writable" };
-            Err(format!("`{shown}` cannot be written: {error}; {verb}, or name another file"))
+            let remedy = match error.kind() {
+                io::ErrorKind::NotFound => "create its folder",
+                io::ErrorKind::Other => "make it writable",
+                _ => "make its folder writable",
+            };
+            Err(format!("`{shown}` cannot be written: {error}; {remedy}, or name another file"))
         }
     }
+}
+
+/// Says that the old contract seems to be from another program, if the two have no tool in common under any name.
+pub(crate) fn unrelated(old: &Contract, new: &Contract, diff: &Diff) -> Option<String> {
+    let is_renamed = diff.changes.iter().any(|change| change.rule == "tool-renamed");
+    let first = |contract: &Contract| {
+        let names: Vec<_> =
+            contract.tools().iter().take(3).map(|tool| format!("`{}`", cut(&tool.name, QUOTED))).collect();
+        names.join(", ") + if contract.tools().len() > names.len() { ", …" } else { "" }
+    };
+    (old.is_unrelated(new) && !is_renamed)
+        .then(|| format!("seems to be from another program: it has {}, and not {}", first(old), first(new)))
 }
 
 /// What to do about a file that is no valid lock. The second text says how to write one.
@@ -84,12 +119,19 @@ fn format_of_lines(text: &str) -> Option<u64> {
     format[..end].parse().ok()
 }
 
-/// Writes a file beside the other and renames it, so that nobody sees a half of it.
+/// Writes a file beside the other and renames it, so that no reader sees a partly written file.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-    // A symbolic link stays one.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // A symbolic link stays one, even if what it leads to does not exist yet.
+    let mut path = path.to_owned();
+    while let Ok(target) = fs::read_link(&path) {
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    // Renaming would replace it all the same.
+    if fs::metadata(&path).is_ok_and(|found| found.permissions().readonly()) {
+        return Err(io::Error::other("it is read-only"));
+    }
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}-{number}", std::process::id()));
@@ -179,9 +221,11 @@ pub(crate) mod tests {
         let update = |contract: &Contract| update(&path, contract).unwrap().1;
         update(&shop);
         let note = update(&greeter);
-        assert!(note.contains("; the lock that it replaces has no tool in common with this program: if"), "{note}");
+        let told =
+            "; the previous lock seems to be from another program: it has `buy`, `search`, and not `greet`; if so, ";
+        assert!(note.contains(told), "{note}");
         let note = update(&contract(&["greet", "buy"]));
-        assert!(!note.contains("in common"), "{note}");
+        assert!(!note.contains("another program"), "{note}");
     }
 
     #[test]
@@ -208,9 +252,12 @@ pub(crate) mod tests {
             ),
             (
                 newer_in_conflict.as_str(),
-                "the lock has format 2, and this program reads up to 1; update its `mcp-registry`",
+                "the lock is in format 2, but this program reads only up to format 1; update its `mcp-registry` dependency",
             ),
-            (newer.as_str(), "the lock has format 2, and this program reads up to 1; update its `mcp-registry`"),
+            (
+                newer.as_str(),
+                "the lock is in format 2, but this program reads only up to format 1; update its `mcp-registry` dependency",
+            ),
         ] {
             fs::write(&path, text).unwrap();
             let error = update(&path, &contract(&["a"])).unwrap_err();
@@ -234,7 +281,7 @@ pub(crate) mod tests {
         for text in ["", &conflict, cut_off, &format!("<<<<<<< ours\n{lock}"), &edited] {
             fs::write(&path, text).unwrap();
             let (_, note) = update(&path, &contract(&["a"])).unwrap();
-            assert!(note.contains("1 tool; it replaces what could not be compared: th"), "{note}");
+            assert!(note.contains("1 tool; the previous file could not be compared: th"), "{note}");
             assert_eq!(fs::read_to_string(&path).unwrap(), lock);
         }
     }
@@ -253,5 +300,44 @@ pub(crate) mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), contract(&["b"]).to_string());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn symbolic_links_stay_even_if_what_they_lead_to_is_created() {
+        use std::os::unix::fs::symlink;
+
+        let folder = Folder::new();
+        fs::create_dir(folder.0.join("sub")).unwrap();
+        symlink("sub/link", folder.0.join("link")).unwrap();
+        symlink("../real", folder.0.join("sub/link")).unwrap();
+        update(&folder.0.join("link"), &contract(&["a"])).unwrap();
+        for link in ["link", "sub/link"] {
+            assert!(fs::symlink_metadata(folder.0.join(link)).unwrap().is_symlink());
+        }
+        let written = fs::symlink_metadata(folder.0.join("real")).unwrap();
+        assert!(written.is_file());
+        symlink("circle", folder.0.join("circle")).unwrap();
+        let error = update(&folder.0.join("circle"), &contract(&["a"])).unwrap_err();
+        assert!(error.contains("circle` cannot be read: "), "{error}");
+    }
+
+    #[test]
+    fn a_read_only_lock_is_not_replaced() {
+        let folder = Folder::new();
+        let path = folder.0.join("mcp.lock.json");
+        update(&path, &contract(&["a"])).unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+        let (_, note) = update(&path, &contract(&["a"])).unwrap();
+        assert!(note.ends_with("` is up to date: 1 tool"), "{note}");
+        let error = update(&path, &contract(&["b"])).unwrap_err();
+        assert!(
+            error.ends_with("` cannot be written: it is read-only; make it writable, or name another file"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), contract(&["a"]).to_string());
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "no temporary file is left");
     }
 }

@@ -20,6 +20,8 @@ pub enum ContractError {
     Json(String),
     /// It is JSON, but neither a lock nor a list of tools.
     Form(String),
+    /// It is a lock in which something is missing or has another type.
+    Malformed(String),
     /// A newer version of this library wrote it.
     Format {
         /// The format of the lock.
@@ -41,8 +43,9 @@ impl ContractError {
         match self {
             Self::Json(error) => format!("this is not JSON: {error}"),
             Self::Form(reason) => format!("this is neither a lock nor a `tools/list` response: {reason}"),
+            Self::Malformed(reason) => format!("the lock is damaged: {reason}"),
             Self::Format { found, known } => {
-                format!("the lock has format {found}, and this program reads up to {known}")
+                format!("the lock is in format {found}, but this program reads only up to format {known}")
             }
             Self::Edited(part) => {
                 format!("the lock was edited by hand: the digest of {part} does not match its content")
@@ -55,9 +58,9 @@ impl ContractError {
     /// What to do, if that does not depend on where the text is from.
     pub(crate) const fn advice(&self) -> Option<&'static str> {
         match self {
-            Self::Json(_) | Self::Form(_) | Self::Edited(_) => None,
-            Self::Format { .. } => Some("update its `mcp-registry`"),
-            Self::Incomplete => Some("add the responses for the other pages after it"),
+            Self::Json(_) | Self::Form(_) | Self::Malformed(_) | Self::Edited(_) => None,
+            Self::Format { .. } => Some("update its `mcp-registry` dependency"),
+            Self::Incomplete => Some("append the responses for the remaining pages"),
             Self::Server(_) => Some("correct the request"),
         }
     }
@@ -66,7 +69,7 @@ impl ContractError {
 impl fmt::Display for ContractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; ", self.problem())?;
-        f.write_str(self.advice().unwrap_or("restore it, or get it again from where it is from"))
+        f.write_str(self.advice().unwrap_or("restore it, or fetch it again"))
     }
 }
 
@@ -132,8 +135,9 @@ impl Contract {
         if format > FORMAT {
             return Err(ContractError::Format { found: format, known: FORMAT });
         }
-        let tools = lock.get("tools").and_then(Value::as_object);
-        let tools = tools.ok_or_else(|| ContractError::Form("`tools` must be an object".to_owned()))?;
+        let tools = lock.get("tools").ok_or_else(|| ContractError::Form("it has no `tools`".to_owned()))?;
+        let tools =
+            tools.as_object().ok_or_else(|| ContractError::Malformed("`tools` must be an object".to_owned()))?;
         let contract = Self::new(tools.iter().map(|(name, tool)| read_tool(name, tool)).collect::<Result<_, _>>()?);
         for (name, tool) in tools {
             let is_intact = contract.get(name).is_some_and(|read| tool["digest"] == read.digest().as_str());
@@ -142,16 +146,21 @@ impl Contract {
             }
         }
         let contract = Self { is_list: lock["list"] == true, ..contract };
-        let checksum = contract.checksum(&lock["tools"]);
-        if lock["digest"] != contract.digest().as_str() || lock["checksum"] != checksum.as_str() {
+        if lock != contract.lock(lock["tools"].clone()) {
             return Err(ContractError::Edited("the whole contract".to_owned()));
         }
         Ok(contract)
     }
 
-    /// The digest of everything in the lock, so that every edit is noticed.
-    fn checksum(&self, tools: &Value) -> String {
-        canonical::digest(&json!([self.is_list, tools]).to_string())
+    /// The lock with these tools. Its checksum covers everything in them, so that every edit is noticed.
+    fn lock(&self, tools: Value) -> Value {
+        let checksum = canonical::digest(&json!([self.is_list, tools]).to_string());
+        let mut lock = json!({ "format": FORMAT, "digest": self.digest(), "checksum": checksum });
+        if self.is_list {
+            lock["list"] = true.into();
+        }
+        lock["tools"] = tools;
+        lock
     }
 
     /// Reads a lock, or a response to `tools/list`.
@@ -165,14 +174,7 @@ impl Contract {
 impl fmt::Display for Contract {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tools: JsonObject = self.tools.iter().map(|tool| (tool.name.clone(), written(tool).into())).collect();
-        let tools = Value::from(tools);
-        let checksum = self.checksum(&tools);
-        let mut lock = json!({ "format": FORMAT, "digest": self.digest(), "checksum": checksum });
-        if self.is_list {
-            lock["list"] = true.into();
-        }
-        lock["tools"] = tools;
-        let text = serde_json::to_string_pretty(&lock).map_err(|_| fmt::Error)?;
+        let text = serde_json::to_string_pretty(&self.lock(tools.into())).map_err(|_| fmt::Error)?;
         writeln!(f, "{text}")
     }
 }
@@ -206,7 +208,8 @@ pub(super) fn written(tool: &ToolContract) -> JsonObject {
 
 fn read_tool(name: &str, tool: &Value) -> Result<ToolContract, ContractError> {
     let shown = cut(name, QUOTED);
-    let malformed = |key: &str, expected: &str| ContractError::Form(format!("`{key}` of `{shown}` must be {expected}"));
+    let malformed =
+        |key: &str, expected: &str| ContractError::Malformed(format!("`{key}` of `{shown}` must be {expected}"));
     let text = |key: &str| match tool.get(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -228,7 +231,10 @@ fn read_tool(name: &str, tool: &Value) -> Result<ToolContract, ContractError> {
         title: text("title")?,
         description: text("description")?.unwrap_or_default(),
         aliases,
-        hidden: tool.get("hidden").and_then(Value::as_bool).unwrap_or_default(),
+        hidden: tool
+            .get("hidden")
+            .map_or(Some(false), Value::as_bool)
+            .ok_or_else(|| malformed("hidden", "true or false"))?,
         deprecated_in: text("deprecatedIn")?,
         replaced_by: text("replacedBy")?,
         migration: text("migration")?,
@@ -276,6 +282,9 @@ mod tests {
             ("\"minimum\": 0", "\"minimum\": 1", "`shop.search`"),
             ("\"version\": \"1.1.0\"", "\"version\": \"1.2.0\"", "the whole contract"),
             ("\"shop.find\"", "\"shop.look\"", "the whole contract"),
+            ("\"wireName\"", "\"hidden\": true, \"wireName\"", "the whole contract"),
+            ("\"tools\": {", "\"note\": \"mine\", \"tools\": {", "the whole contract"),
+            ("\"tools\": {", "\"list\": false, \"tools\": {", "the whole contract"),
             // A list says nothing about hidden tools and aliases.
             ("\"tools\": {", "\"list\": true, \"tools\": {", "the whole contract"),
         ] {
@@ -290,11 +299,11 @@ mod tests {
         let read = |text: &str| Contract::read(text).unwrap_err().to_string();
         assert_eq!(
             read("{\n<<<<<<< ours"),
-            "this is not JSON: key must be a string at line 2 column 1; restore it, or get it again from where it is from"
+            "this is not JSON: key must be a string at line 2 column 1; restore it, or fetch it again"
         );
         assert_eq!(
             read(r#"{"format": 7, "tools": []}"#),
-            "the lock has format 7, and this program reads up to 1; update its `mcp-registry`"
+            "the lock is in format 7, but this program reads only up to format 1; update its `mcp-registry` dependency"
         );
         let tool = |member: &str, value| {
             let mut tool = json!({ "wireName": "a", "inputSchema": {} });
@@ -305,15 +314,25 @@ mod tests {
             ("[]".to_owned(), "it has no `format`"),
             (r#"{"format": "1"}"#.to_owned(), "`format` must be a whole number from 1"),
             (r#"{"format": 0}"#.to_owned(), "`format` must be a whole number from 1"),
+            (r#"{"format": 1}"#.to_owned(), "it has no `tools`"),
+        ] {
+            assert_eq!(Contract::read(&text), Err(ContractError::Form(reason.to_owned())), "{text}");
+        }
+        for (text, reason) in [
             (r#"{"format": 1, "tools": []}"#.to_owned(), "`tools` must be an object"),
             (r#"{"format": 1, "tools": {"a": 1}}"#.to_owned(), "`wireName` of `a` must be a string"),
+            (tool("hidden", json!("yes")), "`hidden` of `a` must be true or false"),
             (tool("version", json!("1")), "`version` of `a` must be a version"),
             (tool("aliases", json!("b")), "`aliases` of `a` must be a list of strings"),
             (tool("hints", json!([])), "`hints` of `a` must be an object"),
             (tool("title", json!(1)), "`title` of `a` must be a string"),
         ] {
-            assert_eq!(Contract::read(&text), Err(ContractError::Form(reason.to_owned())), "{text}");
+            assert_eq!(Contract::read(&text), Err(ContractError::Malformed(reason.to_owned())), "{text}");
         }
+        assert_eq!(
+            read(&tool("title", json!(1))),
+            "the lock is damaged: `title` of `a` must be a string; restore it, or fetch it again"
+        );
         assert_eq!(Contract::read(&tool("digest", json!("sha256:0"))), Err(ContractError::Edited("`a`".to_owned())));
     }
 }

@@ -1,7 +1,6 @@
 //! Compares the tools of a test with the lock.
 
-use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use crate::catalog::Catalog;
@@ -10,7 +9,8 @@ use crate::contract::{Contract, file};
 /// Asserts that the tools that are linked into this test keep the [contract](crate::contract) in a file, such as
 /// `mcp.lock.json`, or that their versions announce that they do not. The path is relative to the package.
 ///
-/// With `MCP_UPDATE=1` in the environment, it writes the file instead.
+/// With `MCP_UPDATE=1` in the environment, it writes the file instead, and prints the changes. Name the test to run, as other
+/// tests write their files, too.
 ///
 /// ```no_run
 /// #[test]
@@ -37,27 +37,37 @@ pub fn assert_contract(path: impl AsRef<Path>) {
 /// Panics with the changes if one breaks the contract and is not announced, and if there is no lock.
 #[track_caller]
 pub fn assert_contract_of(catalog: &Catalog, path: impl AsRef<Path>) {
-    if let Err(error) = compare(&catalog.contract(), path.as_ref(), is_update()) {
+    if let Err(error) = is_update().and_then(|update| compare(&catalog.contract(), path.as_ref(), update)) {
         panic!("{error}");
     }
 }
 
-/// Whether files are to be written rather than compared.
-pub(super) fn is_update() -> bool {
-    std::env::var_os("MCP_UPDATE").is_some_and(|value| !value.is_empty() && value != "0")
+/// Whether files are to be written rather than compared. A word that may mean either is an error.
+pub(super) fn is_update() -> Result<bool, String> {
+    let value = std::env::var_os("MCP_UPDATE").unwrap_or_default();
+    let value = value.to_string_lossy();
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "true" => Ok(true),
+        "" | "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err(format!("`MCP_UPDATE` is {value:?}; set it to `1` to write files, or remove it to compare them")),
+    }
 }
 
 fn compare(contract: &Contract, path: &Path, update: bool) -> Result<(), String> {
     let shown = path.display();
     if update {
-        return file::update(path, contract).map(|_| ());
+        let (diff, note) = file::update(path, contract)?;
+        // `eprintln!` would be shown only if the test fails. There is nowhere to report an error of stderr.
+        let _ = writeln!(io::stderr(), "{diff}{note}");
+        return Ok(());
     }
-    let lock = fs::read_to_string(path).map_err(|error| match error.kind() {
+    let lock = file::read(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             format!("`{shown}` does not exist; run the test with `MCP_UPDATE=1` to create it, and commit it")
         }
         _ => format!("`{shown}` cannot be read: {error}; name another file"),
     })?;
+    let lock = String::from_utf8_lossy(&lock);
     let old = Contract::read(&lock).map_err(|error| {
         let advice = || file::advice(&lock, "run the test with `MCP_UPDATE=1` to write it again");
         format!("`{shown}`: {}; {}", error.problem(), error.advice().map_or_else(advice, str::to_owned))
@@ -66,11 +76,11 @@ fn compare(contract: &Contract, path: &Path, update: bool) -> Result<(), String>
     if diff.is_acceptable() {
         return Ok(());
     }
-    Err(format!(
-        "the tools do not keep the contract in `{shown}`:\n{diff}{}; {}",
-        diff.summary(),
-        diff.advice("run the test with `MCP_UPDATE=1` to accept everything")
-    ))
+    let accept = "run the test with `MCP_UPDATE=1` to accept everything";
+    let problem = file::unrelated(&old, contract, &diff);
+    let advice = problem
+        .map_or_else(|| diff.advice(accept), |problem| format!("the lock {problem}; name another file, or {accept}"));
+    Err(format!("the tools do not keep the contract in `{shown}`:\n{diff}{}; {advice}", diff.summary()))
 }
 
 #[cfg(test)]
@@ -102,6 +112,11 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), two.to_string());
         compare(&one, &path, true).unwrap();
         compare(&two, &path, false).unwrap();
+        fs::write(&path, contract(&["c", "d"]).to_string()).unwrap();
+        let error = compare(&two, &path, false).unwrap_err();
+        let told = "; the lock seems to be from another program: it has `c`, `d`, and not `a`, `b`; name another file, or run \
+                    the test with `MCP_UPDATE=1` to accept everything";
+        assert!(error.ends_with(told), "{error}");
     }
 
     #[test]
@@ -120,7 +135,10 @@ mod tests {
                 "this is not JSON: EOF while parsing an object at line 1 column 1; name another file, or delete it and run \
                  the test with `MCP_UPDATE=1` to write it again",
             ),
-            (r#"{"format": 2}"#, "the lock has format 2, and this program reads up to 1; update its `mcp-registry`"),
+            (
+                r#"{"format": 2}"#,
+                "the lock is in format 2, but this program reads only up to format 1; update its `mcp-registry` dependency",
+            ),
         ] {
             fs::write(&path, text).unwrap();
             let error = compare(&contract(&["a"]), &path, false).unwrap_err();

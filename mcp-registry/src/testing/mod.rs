@@ -78,7 +78,7 @@ pub use self::assertions::{assert_data, assert_failure, assert_fault, assert_jso
 pub use self::client::Client;
 pub use self::contract::{assert_contract, assert_contract_of};
 pub use self::harness::{Harness, Recorder};
-pub use self::specification::assert_specification;
+pub use self::specification::{assert_specification, assert_specification_of};
 use crate::runtime::tokio_context;
 
 /// Waits for a future on this thread, in a test without an async runtime.
