@@ -223,7 +223,7 @@ impl<'a> Run<'a> {
         if let Some(intended) = intended {
             return self.expand(intended, tracks);
         }
-        if self.tag_fault(union, from)? || !self.wants_fault()? {
+        if self.tag_fault(union, from, tracks)? || !self.wants_fault()? {
             return Ok(());
         }
         let is_left = |marks: u8| move |mark: &&u8| **mark & marks == 0;
@@ -270,8 +270,9 @@ impl<'a> Run<'a> {
         Ok(Some(missing.join(" and ")).filter(|names| !names.is_empty()).map(|names| format!("an object with {names}")))
     }
 
-    /// Reports that a tag is missing or unknown: a member that every alternative requires and that has few values.
-    fn tag_fault(&mut self, union: &'a [NodeId], from: usize) -> Result<bool, Stop> {
+    /// Reports that a tag is missing or unknown: a member that every alternative requires and that has few values. If it is
+    /// known, adds its alternative.
+    fn tag_fault(&mut self, union: &'a [NodeId], from: usize, tracks: bool) -> Result<bool, Stop> {
         let schema = self.schema;
         let marks = self.marks[from..].iter();
         let left: Vec<NodeId> =
@@ -297,10 +298,23 @@ impl<'a> Run<'a> {
         if sent.is_some() && self.marks[from..].iter().any(has_tag) {
             return Ok(false);
         }
+        let start = self.scan.pos;
+        if let Some((_, value)) = sent {
+            self.scan.pos = value;
+            let lists = |id: &&NodeId| {
+                let slot = self.object_plan(**id).and_then(|object| object.slot(tag, 0));
+                let values = slot.and_then(|slot| self.member_plan(**id, slot)?.values.as_deref());
+                values.is_some_and(|values| !self.is_none_of(values))
+            };
+            let tagged = left.iter().find(lists).copied();
+            self.scan.pos = start;
+            if let Some(tagged) = tagged {
+                return self.expand(tagged, tracks).map(|()| true);
+            }
+        }
         if !self.wants_fault()? {
             return Ok(true);
         }
-        let start = self.scan.pos;
         match sent {
             None => self.add(start, Found::Lacking(tag))?,
             Some((key, value)) => {
