@@ -135,10 +135,11 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
         prover.context.replace(Rc::new(Context { left, target, counts_absence: false }));
     }
     let holds = prover.part(vec![model.root()], target, false);
+    let of_all = |kind| Found { path: Vec::new(), kind, left: vec![model.root()], chosen: Rc::default(), target };
     let mut found = merged(prover.found.into_inner());
     let is_explained = found.iter().any(|found| !found.is_unnamed() || !how.may_name_members);
     if !holds && (prover.effort.steps.get() == 0 || !is_explained) {
-        found.push(Found { path: Vec::new(), kind: Kind::Budget, left: vec![model.root()], target });
+        found.push(of_all(Kind::Budget));
     }
     if found.is_empty() {
         return Ok(Vec::new());
@@ -148,7 +149,7 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
     let omitted = found.iter().skip(MAX_GAPS).filter(|found| !found.is_unnamed()).count();
     found.truncate(MAX_GAPS);
     if omitted > 0 {
-        found.push(Found { path: Vec::new(), kind: Kind::Omitted(omitted), left: vec![model.root()], target });
+        found.push(of_all(Kind::Omitted(omitted)));
     }
     let witnesses = if how.with_witness { witness::of(&found, model, target, (of, within), how)? } else { Vec::new() };
     let gap = |(found, witness): (Found, Option<Value>)| Gap {
@@ -179,8 +180,15 @@ enum Step {
     Item(usize),
 }
 
-fn pointer(path: &[Step]) -> String {
-    path.iter().fold(String::new(), |pointer, step| match step {
+/// A step, and the alternatives that were chosen for the value that it leads into a part of.
+#[derive(Clone, Debug)]
+struct Level {
+    step: Step,
+    chosen: Rc<[NodeId]>,
+}
+
+fn pointer(path: &[Level]) -> String {
+    path.iter().fold(String::new(), |pointer, level| match &level.step {
         Step::Member(name) => format!("{pointer}/{}", escaped(name)),
         Step::Item(index) => format!("{pointer}/{index}"),
     })
@@ -189,9 +197,11 @@ fn pointer(path: &[Step]) -> String {
 /// A gap, before there is a witness.
 #[derive(Clone, Debug)]
 struct Found {
-    path: Vec<Step>,
+    path: Vec<Level>,
     kind: Kind,
     left: Vec<NodeId>,
+    /// The alternatives that were chosen on the left.
+    chosen: Rc<[NodeId]>,
     target: NodeId,
 }
 
@@ -203,9 +213,10 @@ impl Found {
 
 /// Gaps without duplicates; values that are missing at one place are one gap.
 fn merged(found: Vec<Found>) -> Vec<Found> {
+    let steps = |found: &Found| found.path.iter().map(|level| level.step.clone()).collect::<Vec<_>>();
     let mut all: Vec<Found> = Vec::new();
     for next in found {
-        let known = all.iter_mut().filter(|known| known.path == next.path);
+        let known = all.iter_mut().filter(|known| steps(known) == steps(&next));
         let mut is_new = true;
         for known in known {
             match (&mut known.kind, &next.kind) {
@@ -235,7 +246,7 @@ struct Prover<'a> {
     /// How the schemas are compared at the moment.
     how: Cell<Comparison>,
     effort: Effort,
-    path: RefCell<Vec<Step>>,
+    path: RefCell<Vec<Level>>,
     /// What both schemas may say about the current part.
     context: RefCell<Rc<Context>>,
     found: RefCell<Vec<Found>>,
@@ -264,9 +275,21 @@ struct Left<'a> {
     all: Conjunction<'a>,
     /// How many of its unions are split.
     split: usize,
+    /// How many of its schemas apply whichever alternatives are chosen.
+    own: usize,
 }
 
-impl Left<'_> {
+impl<'a> Left<'a> {
+    fn new(model: &'a Model, nodes: Vec<NodeId>) -> Self {
+        let all = Conjunction::new(model, &Goal::all(nodes));
+        Self { own: all.nodes.len(), all, split: 0 }
+    }
+
+    /// The alternatives that are chosen.
+    fn chosen(&self) -> Rc<[NodeId]> {
+        self.all.nodes[self.own..].into()
+    }
+
     fn with(&self, goal: &Goal) -> Self {
         let mut left = self.clone();
         left.all.add(goal);
@@ -290,7 +313,7 @@ impl<'a> Prover<'a> {
 
     fn fail(&self, kind: Kind, left: &Left<'a>, target: NodeId) -> bool {
         let path = self.path.borrow().clone();
-        self.found.borrow_mut().push(Found { path, kind, left: left.all.nodes.clone(), target });
+        self.found.borrow_mut().push(Found { path, kind, left: left.all.nodes.clone(), chosen: left.chosen(), target });
         false
     }
 
@@ -337,8 +360,7 @@ impl<'a> Prover<'a> {
         let target = self.model.resolved(target);
         let context = self.context.borrow().clone();
         let question = Question { nodes, target, how: self.how.get(), context };
-        let goal = Goal::all(question.nodes.clone());
-        let left = Left { all: Conjunction::new(self.model, &goal), split: 0 };
+        let left = Left::new(self.model, question.nodes.clone());
         let accepts_null = |node: &NodeId| self.schema.accepts(*node, "null");
         let null_is_lost =
             !forgives_null && question.nodes.iter().all(accepts_null) && !self.schema.accepts(target, "null");
@@ -378,7 +400,7 @@ impl<'a> Prover<'a> {
     /// Asks about a part of what is on the left.
     fn part_at(&self, left: &Left<'a>, step: Step, nodes: Vec<NodeId>, target: NodeId, forgives_null: bool) -> bool {
         let context = self.context.replace(self.context_of(left, &step));
-        self.path.borrow_mut().push(step);
+        self.path.borrow_mut().push(Level { step, chosen: left.chosen() });
         let holds = self.part(nodes, target, forgives_null);
         self.path.borrow_mut().pop();
         self.context.replace(context);

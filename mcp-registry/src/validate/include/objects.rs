@@ -6,7 +6,7 @@ use mcp_core::support::schema::{NodeId, ObjectRules, PatternId, Property, Types}
 use serde_json::Value;
 
 use super::{Kind, Left, Prover, Step};
-use crate::validate::sample::conjunction::{Conjunction, Goal, Union};
+use crate::validate::sample::conjunction::Union;
 use crate::validate::sample::matching_text;
 
 /// What is known about a member on the left.
@@ -303,9 +303,8 @@ impl<'a> Prover<'a> {
         if (self.is_never(&self.others(left)) && !has_patterns) || self.has_no_other_name(left) {
             return holds;
         }
-        let mut known = Conjunction::new(self.model, &Goal::all(left.all.names()));
-        known.types = known.types & Types::STRING;
-        let known = Left { all: known, split: 0 };
+        let mut known = Left::new(self.model, left.all.names());
+        known.all.types = known.all.types & Types::STRING;
         holds & (self.holds(|| self.includes(&known, names)) || self.fail(Kind::Rule("propertyNames"), left, target))
     }
 
