@@ -317,7 +317,7 @@ impl<'a> Prover<'a> {
         false
     }
 
-    /// Notes that the target names a member of an open object. Returns whether that is a gap.
+    /// Notes that the target names a member of an open object. Returns whether the comparison tolerates that.
     fn unnamed(&self, name: &str, left: &Left<'a>, target: NodeId) -> bool {
         self.fail(Kind::Unnamed(name.to_owned()), left, target);
         self.how.get().may_name_members
