@@ -243,6 +243,28 @@ fn definitions_that_are_used_twice_at_each_level_are_decided() {
 }
 
 #[test]
+fn maps_with_many_patterns_are_decided() {
+    let map = |max: &dyn Fn(usize) -> u64| {
+        let rules = |index: usize| json!({ "type": "integer", "maximum": max(index) });
+        let patterns: Value = (0..1_000).map(|index| (format!("^p{index}_"), rules(index))).collect();
+        object(json!({ "patternProperties": patterns }))
+    };
+    let diff = other_diff(&map(&|_| 9), &map(&|_| 10));
+    assert_eq!(diff.verdict(), Verdict::Compatible, "{:#?}", diff.changes);
+    let diff = other_diff(&map(&|_| 9), &map(&|index| if index == 500 { 8 } else { 9 }));
+    let broken = breaking(&diff);
+    assert!(broken.len() == 1 && broken[0].rule == "bound-tightened" && broken[0].witness.is_some(), "{broken:#?}");
+}
+
+#[test]
+fn gaps_that_are_not_shown_are_counted() {
+    let required: Vec<String> = (0..8_000).map(|index| format!("name{index}")).collect();
+    let diff = other_diff(&object(json!({})), &object(json!({ "required": required })));
+    let broken = breaking(&diff);
+    assert_eq!((broken.len(), broken[256].message.as_str()), (257, "7744 more places are not shown"));
+}
+
+#[test]
 fn long_lists_of_values_are_decided() {
     let values = |range: std::ops::Range<usize>| {
         let values: Vec<String> = range.map(|index| format!("value{index}")).collect();

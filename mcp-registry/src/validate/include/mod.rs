@@ -95,7 +95,7 @@ pub(crate) struct Comparison {
 const MAX_STEPS: usize = 1 << 16;
 /// How many gaps are reported, each with a witness.
 const MAX_GAPS: usize = 1 << 8;
-/// How many gaps are noted before known ones are left out.
+/// How many gaps are noted before others are left out.
 const MAX_NOTED: usize = 1 << 10;
 /// How many alternatives of the left are compared with all of the target at once.
 const MAX_TRIED: usize = 8;
@@ -119,7 +119,7 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
         facts: Facts::new(model),
         schema: &schema,
         how: Cell::new(how),
-        effort: Effort { steps: Cell::new(MAX_STEPS), depth: Cell::new(0), cuts: Cell::new(0), trials: Cell::new(0) },
+        effort: Effort { steps: Cell::new(MAX_STEPS), ..Effort::default() },
         path: RefCell::new(Vec::new()),
         context: RefCell::default(),
         found: RefCell::new(Vec::new()),
@@ -146,7 +146,7 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Result<Vec<Ga
     }
     // What may be accepted must not hide what is a gap in any case.
     found.sort_by_key(Found::is_unnamed);
-    let omitted = found.iter().skip(MAX_GAPS).filter(|found| !found.is_unnamed()).count();
+    let omitted = prover.effort.omitted.get() + found.iter().skip(MAX_GAPS).filter(|found| !found.is_unnamed()).count();
     found.truncate(MAX_GAPS);
     if omitted > 0 {
         found.push(of_all(Kind::Omitted(omitted)));
@@ -213,27 +213,23 @@ impl Found {
 
 /// Gaps without duplicates; values that are missing at one place are one gap.
 fn merged(found: Vec<Found>) -> Vec<Found> {
-    let steps = |found: &Found| found.path.iter().map(|level| level.step.clone()).collect::<Vec<_>>();
     let mut all: Vec<Found> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for next in found {
-        let known = all.iter_mut().filter(|known| steps(known) == steps(&next));
-        let mut is_new = true;
-        for known in known {
-            match (&mut known.kind, &next.kind) {
-                (Kind::Values(values), Kind::Values(more)) => {
-                    values.extend(more.iter().filter(|value| !values.contains(value)).cloned().collect::<Vec<_>>());
-                    is_new = false;
-                }
-                (Kind::Type(types), Kind::Type(more)) => {
-                    *types = *types | *more;
-                    is_new = false;
-                }
-                (one, other) if one == other => is_new = false,
-                _ => {}
+        let steps: Vec<&Step> = next.path.iter().map(|level| &level.step).collect();
+        let key = match &next.kind {
+            Kind::Values(_) => format!("{steps:?} values"),
+            Kind::Type(_) => format!("{steps:?} type"),
+            kind => format!("{steps:?} {kind:?}"),
+        };
+        let index = *known.entry(key).or_insert(all.len());
+        match (all.get_mut(index).map(|known| &mut known.kind), &next.kind) {
+            (None, _) => all.push(next),
+            (Some(Kind::Values(values)), Kind::Values(more)) => {
+                values.extend(more.iter().filter(|value| !values.contains(value)).cloned().collect::<Vec<_>>());
             }
-        }
-        if is_new {
-            all.push(next);
+            (Some(Kind::Type(types)), Kind::Type(more)) => *types = *types | *more,
+            _ => {}
         }
     }
     all
@@ -259,6 +255,7 @@ struct Prover<'a> {
 }
 
 /// How far the search goes.
+#[derive(Default)]
 struct Effort {
     /// How many steps are left.
     steps: Cell<usize>,
@@ -267,6 +264,8 @@ struct Effort {
     cuts: Cell<usize>,
     /// How many attempts are being made whose gaps do not count.
     trials: Cell<usize>,
+    /// How many gaps are not noted, since there are so many.
+    omitted: Cell<usize>,
 }
 
 /// What is known about a value other than null.
@@ -312,8 +311,20 @@ impl<'a> Prover<'a> {
     }
 
     fn fail(&self, kind: Kind, left: &Left<'a>, target: NodeId) -> bool {
-        let path = self.path.borrow().clone();
-        self.found.borrow_mut().push(Found { path, kind, left: left.all.nodes.clone(), chosen: left.chosen(), target });
+        self.step(1);
+        let found = Found { path: Vec::new(), kind, left: Vec::new(), chosen: Rc::default(), target };
+        // An attempt fails because of a gap, and what it found is dropped.
+        if self.effort.trials.get() > 0 && !found.is_unnamed() {
+            return false;
+        }
+        let mut all = self.found.borrow_mut();
+        // What may be accepted leaves room for what is a gap in any case.
+        if all.len() < if found.is_unnamed() { MAX_NOTED } else { 2 * MAX_NOTED } {
+            let (path, left, chosen) = (self.path.borrow().clone(), left.all.nodes.clone(), left.chosen());
+            all.push(Found { path, left, chosen, ..found });
+        } else if !found.is_unnamed() {
+            self.effort.omitted.set(self.effort.omitted.get() + 1);
+        }
         false
     }
 
@@ -399,6 +410,9 @@ impl<'a> Prover<'a> {
 
     /// Asks about a part of what is on the left.
     fn part_at(&self, left: &Left<'a>, step: Step, nodes: Vec<NodeId>, target: NodeId, forgives_null: bool) -> bool {
+        if !self.step(1) {
+            return self.fail(Kind::Budget, left, target);
+        }
         let context = self.context.replace(self.context_of(left, &step));
         self.path.borrow_mut().push(Level { step, chosen: left.chosen() });
         let holds = self.part(nodes, target, forgives_null);
