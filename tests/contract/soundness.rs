@@ -4,7 +4,7 @@
 use mcp_registry::contract::{Change, Contract, Diff, Verdict, Witness};
 use mcp_registry::serde_json::{Value, json};
 
-use crate::input_diff;
+use crate::{input_diff, output_diff};
 
 /// The tools of a server that is not ours, each with a schema of arguments.
 fn tools_list(schemas: impl IntoIterator<Item = Value>) -> Contract {
@@ -243,6 +243,28 @@ fn definitions_that_are_used_twice_at_each_level_are_decided() {
 }
 
 #[test]
+fn maps_with_many_patterns_are_decided() {
+    let map = |max: &dyn Fn(usize) -> u64| {
+        let rules = |index: usize| json!({ "type": "integer", "maximum": max(index) });
+        let patterns: Value = (0..1_000).map(|index| (format!("^p{index}_"), rules(index))).collect();
+        object(json!({ "patternProperties": patterns }))
+    };
+    let diff = other_diff(&map(&|_| 9), &map(&|_| 10));
+    assert_eq!(diff.verdict(), Verdict::Compatible, "{:#?}", diff.changes);
+    let diff = other_diff(&map(&|_| 9), &map(&|index| if index == 500 { 8 } else { 9 }));
+    let broken = breaking(&diff);
+    assert!(broken.len() == 1 && broken[0].rule == "bound-tightened" && broken[0].witness.is_some(), "{broken:#?}");
+}
+
+#[test]
+fn gaps_that_are_not_shown_are_counted() {
+    let required: Vec<String> = (0..8_000).map(|index| format!("name{index}")).collect();
+    let diff = other_diff(&object(json!({})), &object(json!({ "required": required })));
+    let broken = breaking(&diff);
+    assert_eq!((broken.len(), broken[256].message.as_str()), (257, "7744 more places are not shown"));
+}
+
+#[test]
 fn long_lists_of_values_are_decided() {
     let values = |range: std::ops::Range<usize>| {
         let values: Vec<String> = range.map(|index| format!("value{index}")).collect();
@@ -275,4 +297,90 @@ fn a_thousand_changed_tools_are_compared() {
     let diff = tools(10).diff(&tools(9));
     assert_eq!(breaking(&diff).len(), 1_000);
     assert!(breaking(&diff).iter().all(|change| change.witness.is_some()));
+}
+
+/// A schema with a union in a member, and one with the union in the items of a list in it.
+fn nested(key: &str, alternatives: &[Value]) -> [Value; 2] {
+    let union = json!({ key: alternatives });
+    let parts = [union.clone(), json!({ "type": "array", "items": union })];
+    parts.map(|part| object(json!({ "properties": { "s": part }, "required": ["s"] })))
+}
+
+#[test]
+fn what_is_narrowed_in_an_alternative_is_shown_wherever_it_stands() {
+    let tagged = |tag: Value, rules: &Value| {
+        let mut rules = object(rules.clone());
+        rules["properties"]["kind"] = tag;
+        let required = rules["required"].as_array().into_iter().flatten().cloned().chain([json!("kind")]).collect();
+        rules["required"] = required;
+        rules
+    };
+    let side = |rules: Value| json!({ "properties": { "side": rules }, "required": ["side"] });
+    let number = || json!({ "type": "number" });
+    let is_result = |rule: &str| rule.starts_with("result-");
+    for (old, new, rule) in [
+        (side(number()), side(json!({ "type": "number", "maximum": 5 })), "bound-tightened"),
+        (json!({ "properties": { "side": number() } }), side(number()), "parameter-required"),
+        (json!({ "properties": {} }), side(number()), "required-parameter-added"),
+        (side(json!({ "enum": ["a", "b"] })), side(json!({ "enum": ["a"] })), "enum-value-removed"),
+        (side(text_or_null()), side(text()), "null-removed"),
+        (
+            json!({ "properties": { "side": number() } }),
+            json!({ "properties": { "side": { "type": "integer" } } }),
+            "type-changed",
+        ),
+        (
+            side(json!({ "anyOf": [text(), { "type": "array", "items": number() }] })),
+            side(json!({ "anyOf": [text(), { "type": "array", "items": { "type": "number", "minimum": 1 } }] })),
+            "bound-tightened",
+        ),
+        (side(number()), json!({ "properties": { "side": number() } }), "result-field-optional"),
+    ] {
+        for (key, place, count) in [("anyOf", 1, 2), ("oneOf", 0, 2), ("anyOf", 1, 3), ("oneOf", 2, 3), ("anyOf", 5, 6)]
+        {
+            let tag = |index: usize| {
+                let tag = format!("k{index}");
+                if key == "oneOf" { json!({ "const": tag }) } else { json!({ "enum": [tag] }) }
+            };
+            let union = |changed: &Value| {
+                let other = json!({ "properties": { "radius": number() }, "required": ["radius"] });
+                let rules = |index: usize| if index == place { changed } else { &other };
+                let alternatives: Vec<Value> = (0..count).map(|index| tagged(tag(index), rules(index))).collect();
+                nested(key, &alternatives)
+            };
+            for (old, new) in union(&old).into_iter().zip(union(&new)) {
+                let diff = if is_result(rule) { output_diff(&old, &new) } else { input_diff(&old, &new) };
+                let broken = breaking(&diff);
+                assert!(
+                    broken.len() == 1 && broken[0].rule == rule && broken[0].witness.is_some(),
+                    "{old} {new}: {broken:#?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_narrowed_in_an_alternative_without_a_tag_is_shown() {
+    let members = |names: &[&str], rules: Value| {
+        let mut members = json!({ "path": rules });
+        names.iter().for_each(|name| members[name] = text());
+        let required: Vec<&str> = names.iter().copied().chain(["path"]).collect();
+        object(json!({ "properties": members, "required": required, "additionalProperties": false }))
+    };
+    let first = || members(&["position", "body"], text());
+    let short = || json!({ "type": "string", "maxLength": 9 });
+    // What the first alternative accepts, too, is not broken.
+    let open = |name: &str, rules: Value| object(json!({ "properties": { name: rules }, "required": [name] }));
+    for (old, new) in [
+        ([first(), members(&["line", "body"], text())], [first(), members(&["line", "body"], short())]),
+        ([members(&["line"], text()), first()], [members(&["line"], short()), first()]),
+        ([open("a", text()), open("b", text())], [open("a", text()), open("b", short())]),
+    ] {
+        for (old, new) in nested("anyOf", &old).into_iter().zip(nested("anyOf", &new)) {
+            let diff = input_diff(&old, &new);
+            let broken = breaking(&diff);
+            assert!(broken.len() == 1 && broken[0].witness.is_some(), "{old} {new}: {broken:#?}");
+        }
+    }
 }

@@ -375,6 +375,13 @@ fn the_faults_of_the_intended_alternative_are_reported() {
         expect(&parts, &json!({ "part": { "size": "high", "kind": "image" } }), &fault);
     }
     expect(&by_tag, &json!({ "shape": 5 }), &[("/shape", "`shape` must be an object, not 5; correct the value")]);
+    // A tag that is known is never at fault, whatever other members list values.
+    let part = |tag: &str| json!({ "properties": { "kind": { "const": tag }, "side": { "enum": ["a"] } }, "required": ["kind"] });
+    expect(
+        &json!({ "properties": { "shape": { "anyOf": [part("one"), part("two"), part("three")] } } }),
+        &json!({ "shape": { "side": "b", "kind": "two" } }),
+        &[("/shape/side", "`shape/side` must be `a`, not \"b\"; correct the value")],
+    );
     let by_type = json!({ "properties": { "v": { "anyOf": [
         { "type": "integer", "minimum": 3 },
         { "type": "string" },

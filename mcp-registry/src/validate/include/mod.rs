@@ -95,7 +95,7 @@ pub(crate) struct Comparison {
 const MAX_STEPS: usize = 1 << 16;
 /// How many gaps are reported, each with a witness.
 const MAX_GAPS: usize = 1 << 8;
-/// How many gaps are noted before known ones are left out.
+/// How many gaps are noted before others are left out.
 const MAX_NOTED: usize = 1 << 10;
 /// How many alternatives of the left are compared with all of the target at once.
 const MAX_TRIED: usize = 8;
@@ -119,7 +119,7 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Vec<Gap> {
         facts: Facts::new(model),
         schema: &schema,
         how: Cell::new(how),
-        effort: Effort { steps: Cell::new(MAX_STEPS), depth: Cell::new(0), cuts: Cell::new(0), trials: Cell::new(0) },
+        effort: Effort { steps: Cell::new(MAX_STEPS), ..Effort::default() },
         path: RefCell::new(Vec::new()),
         context: RefCell::default(),
         found: RefCell::new(Vec::new()),
@@ -135,20 +135,21 @@ pub(crate) fn gaps(of: &Model, within: &Model, how: Comparison) -> Vec<Gap> {
         prover.context.replace(Rc::new(Context { left, target, counts_absence: false }));
     }
     let holds = prover.part(vec![model.root()], target, false);
+    let of_all = |kind| Found { path: Vec::new(), kind, left: vec![model.root()], chosen: Rc::default(), target };
     let mut found = merged(prover.found.into_inner());
     let is_explained = found.iter().any(|found| !found.is_unnamed() || !how.may_name_members);
     if !holds && (prover.effort.steps.get() == 0 || !is_explained) {
-        found.push(Found { path: Vec::new(), kind: Kind::Budget, left: vec![model.root()], target });
+        found.push(of_all(Kind::Budget));
     }
     if found.is_empty() {
         return Vec::new();
     }
     // What may be accepted must not hide what is a gap in any case.
     found.sort_by_key(Found::is_unnamed);
-    let omitted = found.iter().skip(MAX_GAPS).filter(|found| !found.is_unnamed()).count();
+    let omitted = prover.effort.omitted.get() + found.iter().skip(MAX_GAPS).filter(|found| !found.is_unnamed()).count();
     found.truncate(MAX_GAPS);
     if omitted > 0 {
-        found.push(Found { path: Vec::new(), kind: Kind::Omitted(omitted), left: vec![model.root()], target });
+        found.push(of_all(Kind::Omitted(omitted)));
     }
     let witnesses = if how.with_witness { witness::of(&found, model, target, (of, within), how) } else { Vec::new() };
     let gap = |(found, witness): (Found, Option<Value>)| Gap {
@@ -179,8 +180,15 @@ enum Step {
     Item(usize),
 }
 
-fn pointer(path: &[Step]) -> String {
-    path.iter().fold(String::new(), |pointer, step| match step {
+/// A step, and the alternatives that were chosen for the value that it leads into a part of.
+#[derive(Clone, Debug)]
+struct Level {
+    step: Step,
+    chosen: Rc<[NodeId]>,
+}
+
+fn pointer(path: &[Level]) -> String {
+    path.iter().fold(String::new(), |pointer, level| match &level.step {
         Step::Member(name) => format!("{pointer}/{}", escaped(name)),
         Step::Item(index) => format!("{pointer}/{index}"),
     })
@@ -189,9 +197,11 @@ fn pointer(path: &[Step]) -> String {
 /// A gap, before there is a witness.
 #[derive(Clone, Debug)]
 struct Found {
-    path: Vec<Step>,
+    path: Vec<Level>,
     kind: Kind,
     left: Vec<NodeId>,
+    /// The alternatives that were chosen on the left.
+    chosen: Rc<[NodeId]>,
     target: NodeId,
 }
 
@@ -204,25 +214,22 @@ impl Found {
 /// Gaps without duplicates; values that are missing at one place are one gap.
 fn merged(found: Vec<Found>) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for next in found {
-        let known = all.iter_mut().filter(|known| known.path == next.path);
-        let mut is_new = true;
-        for known in known {
-            match (&mut known.kind, &next.kind) {
-                (Kind::Values(values), Kind::Values(more)) => {
-                    values.extend(more.iter().filter(|value| !values.contains(value)).cloned().collect::<Vec<_>>());
-                    is_new = false;
-                }
-                (Kind::Type(types), Kind::Type(more)) => {
-                    *types = *types | *more;
-                    is_new = false;
-                }
-                (one, other) if one == other => is_new = false,
-                _ => {}
+        let steps: Vec<&Step> = next.path.iter().map(|level| &level.step).collect();
+        let key = match &next.kind {
+            Kind::Values(_) => format!("{steps:?} values"),
+            Kind::Type(_) => format!("{steps:?} type"),
+            kind => format!("{steps:?} {kind:?}"),
+        };
+        let index = *known.entry(key).or_insert(all.len());
+        match (all.get_mut(index).map(|known| &mut known.kind), &next.kind) {
+            (None, _) => all.push(next),
+            (Some(Kind::Values(values)), Kind::Values(more)) => {
+                values.extend(more.iter().filter(|value| !values.contains(value)).cloned().collect::<Vec<_>>());
             }
-        }
-        if is_new {
-            all.push(next);
+            (Some(Kind::Type(types)), Kind::Type(more)) => *types = *types | *more,
+            _ => {}
         }
     }
     all
@@ -235,7 +242,7 @@ struct Prover<'a> {
     /// How the schemas are compared at the moment.
     how: Cell<Comparison>,
     effort: Effort,
-    path: RefCell<Vec<Step>>,
+    path: RefCell<Vec<Level>>,
     /// What both schemas may say about the current part.
     context: RefCell<Rc<Context>>,
     found: RefCell<Vec<Found>>,
@@ -248,6 +255,7 @@ struct Prover<'a> {
 }
 
 /// How far the search goes.
+#[derive(Default)]
 struct Effort {
     /// How many steps are left.
     steps: Cell<usize>,
@@ -256,6 +264,8 @@ struct Effort {
     cuts: Cell<usize>,
     /// How many attempts are being made whose gaps do not count.
     trials: Cell<usize>,
+    /// How many gaps are not noted, since there are so many.
+    omitted: Cell<usize>,
 }
 
 /// What is known about a value other than null.
@@ -264,9 +274,21 @@ struct Left<'a> {
     all: Conjunction<'a>,
     /// How many of its unions are split.
     split: usize,
+    /// How many of its schemas apply whichever alternatives are chosen.
+    own: usize,
 }
 
-impl Left<'_> {
+impl<'a> Left<'a> {
+    fn new(model: &'a Model, nodes: Vec<NodeId>) -> Self {
+        let all = Conjunction::new(model, &Goal::all(nodes));
+        Self { own: all.nodes.len(), all, split: 0 }
+    }
+
+    /// The alternatives that are chosen.
+    fn chosen(&self) -> Rc<[NodeId]> {
+        self.all.nodes[self.own..].into()
+    }
+
     fn with(&self, goal: &Goal) -> Self {
         let mut left = self.clone();
         left.all.add(goal);
@@ -289,12 +311,24 @@ impl<'a> Prover<'a> {
     }
 
     fn fail(&self, kind: Kind, left: &Left<'a>, target: NodeId) -> bool {
-        let path = self.path.borrow().clone();
-        self.found.borrow_mut().push(Found { path, kind, left: left.all.nodes.clone(), target });
+        self.step(1);
+        let found = Found { path: Vec::new(), kind, left: Vec::new(), chosen: Rc::default(), target };
+        // An attempt fails because of a gap, and what it found is dropped.
+        if self.effort.trials.get() > 0 && !found.is_unnamed() {
+            return false;
+        }
+        let mut all = self.found.borrow_mut();
+        // What may be accepted leaves room for what is a gap in any case.
+        if all.len() < if found.is_unnamed() { MAX_NOTED } else { 2 * MAX_NOTED } {
+            let (path, left, chosen) = (self.path.borrow().clone(), left.all.nodes.clone(), left.chosen());
+            all.push(Found { path, left, chosen, ..found });
+        } else if !found.is_unnamed() {
+            self.effort.omitted.set(self.effort.omitted.get() + 1);
+        }
         false
     }
 
-    /// Notes that the target names a member of an open object. Returns whether that is a gap.
+    /// Notes that the target names a member of an open object. Returns whether the comparison tolerates that.
     fn unnamed(&self, name: &str, left: &Left<'a>, target: NodeId) -> bool {
         self.fail(Kind::Unnamed(name.to_owned()), left, target);
         self.how.get().may_name_members
@@ -342,8 +376,7 @@ impl<'a> Prover<'a> {
         let target = self.model.resolved(target);
         let context = self.context.borrow().clone();
         let question = Question { nodes, target, how: self.how.get(), context };
-        let goal = Goal::all(question.nodes.clone());
-        let left = Left { all: Conjunction::new(self.model, &goal), split: 0 };
+        let left = Left::new(self.model, question.nodes.clone());
         let accepts_null = |node: &NodeId| self.schema.accepts(*node, "null");
         let null_is_lost =
             !forgives_null && question.nodes.iter().all(accepts_null) && !self.schema.accepts(target, "null");
@@ -382,8 +415,11 @@ impl<'a> Prover<'a> {
 
     /// Asks about a part of what is on the left.
     fn part_at(&self, left: &Left<'a>, step: Step, nodes: Vec<NodeId>, target: NodeId, forgives_null: bool) -> bool {
+        if !self.step(1) {
+            return self.fail(Kind::Budget, left, target);
+        }
         let context = self.context.replace(self.context_of(left, &step));
-        self.path.borrow_mut().push(step);
+        self.path.borrow_mut().push(Level { step, chosen: left.chosen() });
         let holds = self.part(nodes, target, forgives_null);
         self.path.borrow_mut().pop();
         self.context.replace(context);

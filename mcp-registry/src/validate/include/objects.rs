@@ -6,7 +6,7 @@ use mcp_core::support::schema::{NodeId, ObjectRules, PatternId, Property, Types}
 use serde_json::Value;
 
 use super::{Kind, Left, Prover, Step};
-use crate::validate::sample::conjunction::{Conjunction, Goal, Union};
+use crate::validate::sample::conjunction::Union;
 use crate::validate::sample::matching_text;
 
 /// What is known about a member on the left.
@@ -205,22 +205,28 @@ impl<'a> Prover<'a> {
 
     /// The members whose names match a pattern of the target.
     fn pattern_members(&self, left: &Left<'a>, rules: &ObjectRules) -> bool {
+        let declared = left.declared();
+        let known: Vec<_> = left.all.objects.iter().flat_map(|known| &known.pattern_properties).collect();
         let mut holds = true;
         for (pattern, schema) in &rules.pattern_properties {
-            for name in left.declared().iter().filter(|name| self.matches(*pattern, name)) {
+            for name in declared.iter().filter(|name| self.matches(*pattern, name)) {
                 let step = Step::Member((*name).to_owned());
                 holds &= self.part_at(left, step, self.member(left, name).schemas, *schema, false);
             }
-            let step = Step::Member(self.sample_name(*pattern, &|_| true));
-            let mut is_same = false;
-            for (known, known_schema) in left.all.objects.iter().flat_map(|known| &known.pattern_properties) {
-                is_same |= known == pattern;
-                // Names may match both patterns.
-                holds &= self.part_at(left, step.clone(), vec![*known_schema], *schema, false);
+            let same: Vec<NodeId> = known.iter().filter(|known| known.0 == *pattern).map(|known| known.1).collect();
+            if !same.is_empty() {
+                // They apply to every such name, whatever other patterns it matches.
+                let step = Step::Member(self.sample_name(*pattern, &|_| true));
+                holds &= self.part_at(left, step, same, *schema, false);
+                continue;
             }
-            if !is_same {
-                let step = Step::Member(self.sample_name(*pattern, &|name| !self.is_declared(left, name)));
-                holds &= self.part_at(left, step, self.others(left), *schema, false);
+            let others = known.iter().map(|known| vec![known.1]).chain([self.others(left)]);
+            let step = Step::Member(self.sample_name(*pattern, &|name| {
+                !declared.contains(name) && !known.iter().any(|known| self.matches(known.0, name))
+            }));
+            for schemas in others {
+                // Names may match both patterns.
+                holds &= self.part_at(left, step.clone(), schemas, *schema, false);
             }
         }
         holds
@@ -240,12 +246,6 @@ impl<'a> Prover<'a> {
         let mut matching = names.into_iter().filter(|name| self.matches(pattern, name));
         let last = matching.clone().next_back().unwrap_or_else(|| "key1".to_owned());
         if is_wanted(&last) { last } else { matching.find(|name| is_wanted(name)).unwrap_or(last) }
-    }
-
-    /// Whether the left side mentions a name, or has a pattern that it matches.
-    fn is_declared(&self, left: &Left<'a>, name: &str) -> bool {
-        let mut patterns = left.all.objects.iter().flat_map(|rules| &rules.pattern_properties);
-        left.declared().contains(name) || patterns.any(|(pattern, _)| self.matches(*pattern, name))
     }
 
     /// The members that the target does not name.
@@ -316,9 +316,8 @@ impl<'a> Prover<'a> {
         if (self.is_never(&self.others(left)) && !has_patterns) || self.has_no_other_name(left) {
             return holds;
         }
-        let mut known = Conjunction::new(self.model, &Goal::all(left.all.names()));
-        known.types = known.types & Types::STRING;
-        let known = Left { all: known, split: 0 };
+        let mut known = Left::new(self.model, left.all.names());
+        known.all.types = known.all.types & Types::STRING;
         holds & (self.holds(|| self.includes(&known, names)) || self.fail(Kind::Rule("propertyNames"), left, target))
     }
 

@@ -6,7 +6,6 @@ use mcp_core::support::schema::{
 use serde_json::Value;
 
 use super::{Kind, Left, Prover, Step};
-use crate::validate::sample::conjunction::{Conjunction, Goal};
 use crate::validate::sample::numbers::Grid;
 
 impl<'a> Prover<'a> {
@@ -176,8 +175,7 @@ impl<'a> Prover<'a> {
             indexes().all(|index| {
                 let mut item = left.all.item(index);
                 item.push(rules.schema);
-                let goal = Goal::all(item.clone());
-                let left = Left { all: Conjunction::new(self.model, &goal), split: 0 };
+                let left = Left::new(self.model, item.clone());
                 self.is_impossible(&left) && !item.iter().all(|node| self.schema.accepts(*node, "null"))
             })
         };

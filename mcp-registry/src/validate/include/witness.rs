@@ -10,7 +10,7 @@ use mcp_core::support::schema::{
 use serde_json::Value;
 
 use super::objects::all_names;
-use super::{Comparison, Found, Kind, Step, pointer};
+use super::{Comparison, Found, Kind, Level, Step, pointer};
 use crate::validate::Faults;
 use crate::validate::check::{How, Schema, Secrets};
 use crate::validate::sample::Samples;
@@ -51,8 +51,14 @@ pub(super) fn of(
         let value = with_alias(schema.model(), found, samples.reaching(goal, &budget)?);
         is_witness(&value, found, goals).then_some(value)
     };
-    let witness = |(found, goals): (&Found, &Goals)| goals.all.iter().find_map(|goal| reaching(goal, found, goals));
-    found.iter().zip(&goals).map(witness).collect()
+    // The gaps take turns, so that one without a witness leaves steps for the others.
+    let mut witnesses = vec![None; found.len()];
+    for round in 0..goals.iter().map(|goals| goals.all.len()).max().unwrap_or(0) {
+        for ((found, goals), witness) in found.iter().zip(&goals).zip(&mut witnesses).filter(|(_, it)| it.is_none()) {
+            *witness = goals.all.get(round).and_then(|goal| reaching(goal, found, goals));
+        }
+    }
+    witnesses
 }
 
 /// Whether a fault is at the place of a gap, around it or in it.
@@ -77,41 +83,46 @@ impl Goals {
     fn new(model: &mut Model, found: &Found, target: NodeId) -> Self {
         let root = model.root();
         let breaking = breaking(model, found);
-        let shown = at(model, &found.path, breaking);
-        let mut all = Vec::new();
-        if found.kind == Kind::Closed {
-            let readable = object(ObjectRules { required: vec!["key1".to_owned()], ..ObjectRules::default() });
-            all.push(Goal::all(vec![root, shown, at(model, &found.path, readable)]));
+        let shown = at(model, &found.path, breaking, false);
+        let mut parts = vec![Vec::new()];
+        if found.path.iter().any(|level| !level.chosen.is_empty()) || !found.chosen.is_empty() {
+            let chosen = Node { all_of: found.chosen.to_vec(), ..Node::any() };
+            parts.insert(0, vec![at(model, &found.path, chosen, true)]);
         }
-        if found.kind == Kind::Alternatives {
-            let case = Node { all_of: found.left.clone(), ..Node::any() };
-            all.push(Goal::all(vec![root, shown, at(model, &found.path, case)]));
+        let required: Vec<String> = match found.kind {
+            Kind::Closed => vec!["key1".to_owned()],
             // What has every member seldom fits an alternative that has only some of them.
-            let objects = found.left.iter().filter_map(|id| model[*id].object.as_ref());
-            let required: Vec<String> = objects.flat_map(|it| &it.properties).map(|it| it.name.clone()).collect();
-            if !required.is_empty() {
-                let complete = object(ObjectRules { required, ..ObjectRules::default() });
-                all.push(Goal::all(vec![root, shown, at(model, &found.path, complete)]));
+            Kind::Alternatives => {
+                let objects = found.left.iter().filter_map(|id| model[*id].object.as_ref());
+                objects.flat_map(|it| &it.properties).map(|it| it.name.clone()).collect()
             }
+            _ => Vec::new(),
+        };
+        if !required.is_empty() {
+            let more = object(ObjectRules { required, ..ObjectRules::default() });
+            let more = at(model, &found.path, more, false);
+            let with_more: Vec<Vec<NodeId>> = parts.iter().map(|parts| [&parts[..], &[more]].concat()).collect();
+            parts.splice(0..0, with_more);
         }
-        all.push(Goal::all(vec![root, shown]));
+        let goal = |parts: &Vec<NodeId>| Goal::all([&[root, shown], &parts[..]].concat());
+        let mut all: Vec<Goal> = parts.iter().map(goal).collect();
         let unions = if found.kind == Kind::Alternatives { model[found.target].one_of.clone() } else { Vec::new() };
         let pairs = unions.iter().flat_map(|union| {
             union.iter().enumerate().flat_map(|(at, one)| union[at + 1..].iter().map(|other| vec![*one, *other]))
         });
         for all_of in pairs.take(MAX_PAIRS).collect::<Vec<_>>() {
-            all.push(Goal::all(vec![root, shown, at(model, &found.path, Node { all_of, ..Node::any() })]));
+            all.push(goal(&vec![at(model, &found.path, Node { all_of, ..Node::any() }, false)]));
         }
-        all.push(Goal { all: vec![root, shown], not: vec![target] });
+        all.extend(parts.iter().map(|parts| Goal { not: vec![target], ..goal(parts) }));
         Self { shown, all }
     }
 }
 
-/// A schema of whole values whose part at the place fits a schema.
-fn at(model: &mut Model, path: &[Step], leaf: Node) -> NodeId {
+/// A schema of whole values whose part at the place fits a schema, perhaps with the alternatives that were chosen on the way.
+fn at(model: &mut Model, path: &[Level], leaf: Node, is_chosen: bool) -> NodeId {
     let leaf = model.add(leaf);
-    path.iter().rev().fold(leaf, |part, step| {
-        let node = match step {
+    path.iter().rev().fold(leaf, |part, level| {
+        let mut node = match &level.step {
             Step::Member(name) => object(ObjectRules {
                 properties: vec![Property::new(name.as_str(), part, true)],
                 ..ObjectRules::default()
@@ -123,6 +134,7 @@ fn at(model: &mut Model, path: &[Step], leaf: Node) -> NodeId {
                 array(ArrayRules { prefix, min_items, ..ArrayRules::default() })
             }
         };
+        node.all_of.extend(level.chosen.iter().filter(|_| is_chosen));
         model.add(node)
     })
 }
