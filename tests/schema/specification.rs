@@ -699,3 +699,51 @@ fn the_result_in_the_docs_is_what_an_mcp_client_gets() {
     let real = block_on(client.call_tool("spec_greet", json!({}))).unwrap();
     assert_eq!(CallToolResult::from(success), real);
 }
+
+#[test]
+fn s1_26_of_several_rules_the_one_that_holds_is_shown() {
+    let least = |keyword: &str, least: u64| json!({ "type": "object", "properties": { "a": { keyword: least } } });
+    let schema = json!({ "type": "object", "properties": {
+        "number": { "allOf": [{ "maximum": 10 }, { "maximum": 5, "minimum": 1 }, { "type": "number", "minimum": 0.5 }] },
+        "small": { "$ref": "#/$defs/small", "maximum": 300, "exclusiveMinimum": -1 },
+        "text": { "type": "string", "pattern": "a", "minLength": 2, "allOf": [{ "pattern": "b", "minLength": 3 }] },
+        "word": { "enum": ["a", "b", 3], "allOf": [{ "enum": ["b", "c", 3.0] }] },
+        "list": { "type": "array", "allOf": [{ "items": { "minimum": 1 } }, { "items": { "type": "integer", "minimum": 2 } }] },
+        "member": { "allOf": [least("minimum", 1), least("minimum", 2), { "oneOf": [least("minimum", 3), {}] }] },
+        "type": { "type": ["integer", "string", "null"], "allOf": [{ "type": ["number", "null"] }] },
+        "none": { "type": "integer", "allOf": [{ "type": "string" }] },
+    }, "$defs": { "small": { "type": "integer", "minimum": 0, "maximum": 255 } } });
+    assert_eq!(
+        rows(&schema),
+        [
+            row("number", "number", false, "1 to 5"),
+            row("small", "integer", false, "0 to 255; more than -1"),
+            row("text", "string", false, "at least 3 characters; matches `a`; matches `b`"),
+            row("word", "string or integer", false, "one of `\"b\"`, `3`"),
+            row("list", "array of integer", false, "each item: at least 2"),
+            row("member", "object", false, "one of 2 forms; see the schema"),
+            row("member.a", "any", false, "at least 2"),
+            row("type", "integer or null", false, ""),
+            row("none", "nothing", false, ""),
+        ]
+    );
+}
+
+/// Lists orders.
+#[mcp_tool(module = "spec", output_schema = json!({
+    "type": "object",
+    "properties": { "page": { "$ref": "#/$defs/Page%3COrder%3E" } },
+    "$defs": { "Page<Order>": { "type": "object", "properties": { "next": { "type": "string", "format": "odd" } } } },
+}))]
+fn paged() -> Json<Value> {
+    Json(json!({}))
+}
+
+#[test]
+fn s1_27_a_reference_is_followed_if_it_is_percent_encoded() {
+    let outputs = specification(tools![paged][0]).outputs;
+    let names: Vec<&str> = outputs.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["page", "page.next"]);
+    let findings = Catalog::from_entries(tools![paged]).unwrap().lint();
+    assert!(findings.iter().any(|finding| finding.rule == "unknown-format"), "{findings:?}");
+}
