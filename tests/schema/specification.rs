@@ -747,3 +747,40 @@ fn s1_27_a_reference_is_followed_if_it_is_percent_encoded() {
     let findings = Catalog::from_entries(tools![paged]).unwrap().lint();
     assert!(findings.iter().any(|finding| finding.rule == "unknown-format"), "{findings:?}");
 }
+
+#[test]
+fn s1_26_s1_27_members_have_a_row_at_every_depth() {
+    let deep = |inner: Value, name: &str| json!({ "type": "object", "properties": { name: inner } });
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    let map = json!({ "type": "object", "additionalProperties":
+        list(json!({ "type": "array", "prefixItems": [{ "type": "integer" }] })) });
+    let letters = ["f", "e", "d", "c", "b"].into_iter().fold(json!({ "type": "string" }), deep);
+    let schema = json!({ "type": "object", "properties": { "a": letters, "g": deep(deep(map, "i"), "h") } });
+    let names: Vec<String> = rows(&schema).into_iter().map(|(name, ..)| name).collect();
+    let expected = ["a", "a.b", "a.b.c", "a.b.c.d", "a.b.c.d.e", "a.b.c.d.e.f", "g", "g.h", "g.h.i", "g.h.i.*[][0]"];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn s1_26_a_table_ends_after_300_rows_with_what_is_less_deep_first() {
+    let members = |level: &Value| -> Value {
+        let members = (0..25).map(|index| (format!("m{index:02}"), level.clone()));
+        json!({ "type": "object", "properties": Value::Object(members.collect()) })
+    };
+    let reference = |level: usize| json!({ "$ref": format!("#/$defs/level{level}") });
+    let mut schema = members(&reference(1));
+    schema["$defs"] = json!({ "level1": members(&reference(2)), "level2": members(&reference(3)),
+        "level3": members(&json!({ "type": "string" })) });
+    let found = rows(&schema);
+    let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!((names.len(), &names[..2], names[300]), (301, &["m00", "m00.m00"][..], "…"));
+    assert!(names.contains(&"m24") && names.contains(&"m10.m24") && !names.contains(&"m00.m00.m00"), "{names:?}");
+    // Parts without a row of their own end, too.
+    let lists = |level: usize| json!({ "items": reference(level), "additionalProperties": reference(level) });
+    let definitions = (0..40).map(|level| (format!("level{level}"), lists(level + 1)));
+    let mut definitions: serde_json::Map<String, Value> = definitions.collect();
+    definitions.insert("level40".to_owned(), json!({ "properties": { "end": {} } }));
+    let schema = json!({ "type": "object", "properties": { "a": reference(0), "b": {} }, "$defs": definitions });
+    let names: Vec<String> = rows(&schema).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["a", "b", "…"]);
+}

@@ -1,5 +1,7 @@
 //! The rows of the tables: what a schema says about each argument or field.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use mcp_core::message::JsonObject;
 use mcp_core::support::faults::counted;
 use mcp_core::support::schema::{Decimal, equal, fragment};
@@ -9,8 +11,14 @@ use super::Field;
 use super::markdown::{code, code_of, codes};
 use crate::catalog::tool::RegisteredTool;
 
-/// How deep fields are nested at most.
+/// How many levels of lists, maps and alternatives the type of one field shows.
 const MAX_DEPTH: usize = 4;
+
+/// How many rows a table has.
+const MAX_ROWS: usize = 300;
+
+/// How many parts of a value are visited. Not all of them have a row.
+const MAX_PARTS: usize = 20 * MAX_ROWS;
 
 /// How many values of an enum are listed.
 const MAX_VALUES: usize = 20;
@@ -29,8 +37,7 @@ pub(super) fn parameters(tool: &RegisteredTool) -> Vec<Field> {
 /// The members of an object with this schema.
 pub(super) fn of(schema: &Value) -> Vec<Field> {
     let walk = Walk { root: schema };
-    let node = walk.node(&[schema]);
-    walk.fields("", &node, std::slice::from_ref(&node.layers))
+    walk.fields(walk.node(&[schema]))
 }
 
 /// What an object with this schema has to fulfil as a whole.
@@ -229,31 +236,42 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// The parts of a value, each followed by its own parts. `outer` has the schemas in which the value is, from the outermost.
-    fn fields(&self, path: &str, node: &Node<'a>, outer: &[Vec<&'a Value>]) -> Vec<Field> {
-        let mut fields = Vec::new();
-        for part in self.parts(node, 0) {
-            let path = match path {
-                "" => part.step.clone(),
-                _ if part.step.starts_with('[') => format!("{path}{}", part.step),
-                _ => format!("{path}.{}", part.step),
-            };
-            let inner = self.any_of(&part.schemas);
-            if part.is_field || path == "*" {
-                let mut field = self.field(&path, &inner, part.required);
-                if part.step == "*" {
-                    field.constraints.splice(..0, key_patterns(node));
+    /// The parts of a value, each followed by its own parts. If there are too many, those that are less deep are kept.
+    fn fields(&self, node: Node<'a>) -> Vec<Field> {
+        let (mut fields, mut visited) = (BTreeMap::new(), 0);
+        // The place of a value, its path, the schemas in which it is, and what it is.
+        let mut queue = VecDeque::from([(Vec::new(), String::new(), node.layers.clone(), node)]);
+        while let Some((place, path, outer, node)) = queue.pop_front() {
+            for (index, part) in self.parts(&node, 0).into_iter().enumerate() {
+                let place = [&place[..], &[index]].concat();
+                let path = match &part.step {
+                    step if place.len() == 1 => step.clone(),
+                    step if step.starts_with('[') => format!("{path}{step}"),
+                    step => format!("{path}.{step}"),
+                };
+                let inner = self.any_of(&part.schemas);
+                let has_row = part.is_field || path == "*";
+                visited += 1;
+                if visited > MAX_PARTS || (has_row && fields.len() == MAX_ROWS) {
+                    let description = "There are more: see the JSON Schema.".to_owned();
+                    fields.insert(vec![usize::MAX], Field { description, ..self.field("…", &Node::default(), false) });
+                    return fields.into_values().collect();
                 }
-                fields.push(field);
-            }
-            // A schema that contains itself is shown once.
-            let layers: Vec<&Value> = part.schemas.iter().flat_map(|schemas| self.node(schemas).layers).collect();
-            let is_inside = outer.iter().flatten().any(|known| layers.iter().any(|layer| is_same(layer, known)));
-            if outer.len() < MAX_DEPTH && !is_inside {
-                fields.extend(self.fields(&path, &inner, &[outer, &[layers]].concat()));
+                if has_row {
+                    let mut field = self.field(&path, &inner, part.required);
+                    if part.step == "*" {
+                        field.constraints.splice(..0, key_patterns(&node));
+                    }
+                    fields.insert(place.clone(), field);
+                }
+                // A schema that contains itself is shown once.
+                let layers: All<'a> = part.schemas.iter().flat_map(|schemas| self.node(schemas).layers).collect();
+                if !outer.iter().any(|known| layers.iter().any(|layer| is_same(layer, known))) {
+                    queue.push_back((place, path, [&outer[..], &layers].concat(), inner));
+                }
             }
         }
-        fields
+        fields.into_values().collect()
     }
 
     fn field(&self, path: &str, node: &Node<'a>, required: bool) -> Field {
