@@ -243,7 +243,7 @@ fn s1_25_s1_28_s1_29_s1_31_s1_39_s1_42_a_page_has_what_the_author_and_the_regist
     for text in [
         "**Version**: 2.1.0\n",
         "*Migration to 2.0.0*:\n\n`client` is now called `customer`.\n",
-        "`shop.look`\n\n- Hosts see the name `shop_look`; both names can be called.\n",
+        "`shop.look`\n\n- Its name in MCP is `shop_look`; both names can be called.\n",
         "- Older names that can still be called: `shop.search`.\n",
         "- **Deprecated** since version 2.0.0: use `shop.find` instead.\n",
         "Errors of the tool:\n\n- `ShopClosed`: it is night.\n\n**On holidays**\n\n1. `ShopClosed`, too.\n\nErrors of the registry",
@@ -499,10 +499,13 @@ fn s1_26_code_and_html_in_a_table_are_shown_as_they_are() {
 fn without_a_schema_and_an_example_a_page_shows_only_the_form_of_a_success() {
     let page = specification(golden_entries().find(|entry| entry.name == "golden.no_arguments").unwrap()).to_string();
     assert!(page.contains("it promises no structured `data`.\n"), "{page}");
-    assert!(page.contains("The form of a successful result; the tool promises no data:\n"), "{page}");
+    assert!(page.contains("What a successful result looks like (the tool promises no data):\n"), "{page}");
     assert!(!page.contains("\"id\": 1,\n  \"result\""), "{page}");
     let drawn = specification(tools![draw][0]).to_string();
-    assert!(!drawn.contains("The form of") && drawn.contains("\"id\": 1,\n  \"result\""), "{drawn}");
+    assert!(
+        !drawn.contains("What a successful result looks like") && drawn.contains("\"id\": 1,\n  \"result\""),
+        "{drawn}"
+    );
 }
 
 #[test]
@@ -783,4 +786,16 @@ fn s1_26_a_table_ends_after_300_rows_with_what_is_less_deep_first() {
     let schema = json!({ "type": "object", "properties": { "a": reference(0), "b": {} }, "$defs": definitions });
     let names: Vec<String> = rows(&schema).into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, ["a", "b", "…"]);
+}
+
+/// Is called by those who know it.
+#[mcp_tool(module = "spec.deep", hidden)]
+fn secret() {}
+
+#[test]
+fn the_page_of_a_hidden_tool_does_not_say_that_hosts_see_it() {
+    let page = specification(tools![secret][0]).to_string();
+    let names = "`spec.deep.secret`\n\n- Its name in MCP is `spec_deep_secret`; both names can be called.\n\
+                 - It is not listed, but can be called.\n";
+    assert!(page.contains(names), "{page}");
 }

@@ -1,10 +1,11 @@
 //! The rows of the tables: what a schema says about each argument or field.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::{BitAnd, BitOr};
 
 use mcp_core::message::JsonObject;
 use mcp_core::support::faults::counted;
-use mcp_core::support::schema::{Decimal, equal, fragment};
+use mcp_core::support::schema::{Decimal, Types, equal, fragment};
 use serde_json::{Number, Value};
 
 use super::Field;
@@ -40,7 +41,7 @@ pub(super) fn of(schema: &Value) -> Vec<Field> {
     walk.fields(walk.node(&[schema]))
 }
 
-/// What an object with this schema has to fulfil as a whole.
+/// What an object with this schema must satisfy as a whole.
 pub(super) fn of_whole(schema: &Value) -> Vec<String> {
     let walk = Walk { root: schema };
     walk.constraints_of_whole(&walk.node(&[schema]))
@@ -92,22 +93,14 @@ impl<'a> Node<'a> {
         if key.to_lowercase().contains("min") { bounds.max_by_key(size) } else { bounds.min_by_key(size) }
     }
 
-    fn objects(&self, key: &str) -> impl Iterator<Item = &'a JsonObject> {
-        self.layers.iter().filter_map(move |layer| layer.get(key)?.as_object())
-    }
-
     /// The types that each schema allows; `None` if none of them has `type`.
     fn types(&self) -> Option<Vec<&'a str>> {
-        let lists = self.all("type").map(|types| match types {
-            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
-            name => Vec::from_iter(name.as_str()),
-        });
-        let fits =
-            |name: &str, types: &[&str]| types.contains(&name) || (name == "integer" && types.contains(&"number"));
-        lists.reduce(|one, other| {
-            let both = one.iter().filter(|name| fits(name, &other)).chain(other.iter().filter(|name| fits(name, &one)));
-            distinct(both.copied().collect())
-        })
+        let names = |types: &'a Value| types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice).iter();
+        let named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
+        let sets = self.all("type").map(|types| names(types).map(named).fold(Types::NONE, BitOr::bitor));
+        let common = sets.reduce(BitAnd::bitand)?;
+        let fitting = self.all("type").flat_map(names).filter(|name| common.contains(named(name)));
+        Some(distinct(fitting.filter_map(Value::as_str).collect()))
     }
 
     /// Whether a value can have this type.
@@ -132,8 +125,8 @@ impl<'a> Node<'a> {
 
     /// The schemas of members without a name of their own, with the pattern of their names.
     fn maps(&self) -> Vec<(Option<&'a str>, &'a Value)> {
-        let by_pattern =
-            self.objects("patternProperties").flatten().map(|(name, schema)| (Some(name.as_str()), schema));
+        let by_pattern = self.all("patternProperties").filter_map(Value::as_object).flatten();
+        let by_pattern = by_pattern.map(|(name, schema)| (Some(name.as_str()), schema));
         let others = self.get("additionalProperties").map(|schema| (None, schema));
         by_pattern.chain(others).filter(|(_, schema)| schema.is_object()).collect()
     }
@@ -179,14 +172,10 @@ impl<'a> Walk<'a> {
 
     /// The parts of a value, also of one that has alternatives.
     fn parts(&self, node: &Node<'a>, depth: usize) -> Vec<Part<'a>> {
-        let part = |step: &str, schemas: All<'a>, required, is_field| Part {
-            step: step.to_owned(),
-            schemas: vec![schemas],
-            required,
-            is_field,
-        };
+        let part =
+            |step: &str, of, required, is_field| Part { step: step.into(), schemas: vec![of], required, is_field };
         let mut found = Vec::new();
-        for (name, schema) in node.objects("properties").flatten() {
+        for (name, schema) in node.all("properties").filter_map(Value::as_object).flatten() {
             let mut required = node.all("required").filter_map(Value::as_array).flatten();
             found.push(part(name, vec![schema], required.any(|required| required == name), true));
         }
@@ -284,8 +273,8 @@ impl<'a> Walk<'a> {
             [only] => only.to_owned(),
             _ => format!("Depends on the form:\n- {}", descriptions.join("\n- ")),
         };
-        let default = nodes.first().and_then(|node| node.get("default"));
-        let default = default.filter(|default| nodes.iter().all(|node| node.get("default") == Some(*default)));
+        let defaults = nodes.iter().map(|node| node.get("default"));
+        let default = defaults.reduce(|one, other| one.filter(|_| one == other)).flatten();
         let example = nodes.iter().find_map(|node| node.get("examples")?.as_array()?.first());
         Field {
             name: path.to_owned(),
@@ -331,8 +320,7 @@ impl<'a> Walk<'a> {
             _ if node.layers.iter().any(|layer| is_never(layer)) => vec!["nothing".to_owned()],
             (Some(names), _) => names.into_iter().map(str::to_owned).collect(),
             (None, Some(union)) if depth < MAX_DEPTH => {
-                let of_each: Vec<_> =
-                    union.iter().map(|schemas| self.simple_types(&self.node(schemas), depth + 1)).collect();
+                let of_each: Vec<_> = union.iter().map(|of| self.simple_types(&self.node(of), depth + 1)).collect();
                 if of_each.iter().any(Vec::is_empty) { Vec::new() } else { of_each.concat() }
             }
             _ => node.values().into_iter().flatten().map(|value| type_of(value).to_owned()).collect(),
@@ -343,12 +331,11 @@ impl<'a> Walk<'a> {
         distinct(names)
     }
 
-    /// What a value and its items or members without a name have to fulfil.
+    /// What a value and its items or members without a name must satisfy.
     fn constraints(&self, node: &Node<'a>) -> Vec<String> {
-        let of_each: Vec<Vec<String>> =
-            self.alternatives(node).iter().map(|node| self.constraints_of_whole(node)).collect();
-        let mut constraints = match &of_each[..] {
-            [first, others @ ..] if !first.is_empty() && others.iter().all(|other| other == first) => first.clone(),
+        let of_each = self.alternatives(node).iter().map(|node| self.constraints_of_whole(node)).collect();
+        let mut constraints = match &distinct(of_each)[..] {
+            [same] if !same.is_empty() => same.clone(),
             _ => self.constraints_of_whole(node),
         };
         let items = node.items().map(|items| ("each item", items));
@@ -361,7 +348,7 @@ impl<'a> Walk<'a> {
         constraints
     }
 
-    /// What a value has to fulfil, apart from its parts.
+    /// What a value must satisfy, apart from its parts.
     fn constraints_of_whole(&self, node: &Node<'a>) -> Vec<String> {
         let mut constraints = keyword_constraints(node);
         for union in &node.unions {
@@ -379,10 +366,8 @@ impl<'a> Walk<'a> {
         constraints.extend(node.all("not").filter(|not| !is_true(not)).map(|not| {
             let not = self.node(&[not]);
             let types = self.simple_types(&not, 0);
-            match (
-                not.values(),
-                not.layers.iter().filter_map(|layer| layer.as_object()).map(JsonObject::len).sum::<usize>(),
-            ) {
+            let keywords: usize = not.layers.iter().filter_map(|layer| layer.as_object()).map(JsonObject::len).sum();
+            match (not.values(), keywords) {
                 (Some(values), 1) => format!("not {}", values.into_iter().map(code_of).collect::<Vec<_>>().join(", ")),
                 (None, 1) if !types.is_empty() => format!("not {}", code(&types.join(" or "))),
                 _ => "not everything; see the schema".to_owned(),
@@ -440,53 +425,41 @@ fn one_of(values: Vec<&Value>) -> Option<String> {
 }
 
 fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
+    // A number with a fraction is none of the types that have a name of their own.
+    Types::of(value).names().next().unwrap_or("number")
 }
 
 /// What the keywords of a schema say that need no other schema.
 fn keyword_constraints(node: &Node<'_>) -> Vec<String> {
     let mut constraints: Vec<String> = node.values().and_then(one_of).into_iter().collect();
-    constraints.extend(match (node.bound("minimum"), node.bound("maximum")) {
-        (Some(min), Some(max)) => Some(format!("{min} to {max}")),
-        (Some(min), None) => Some(format!("at least {min}")),
-        (None, Some(max)) => Some(format!("at most {max}")),
-        (None, None) => None,
-    });
-    let words = [("exclusiveMinimum", "more than"), ("exclusiveMaximum", "less than")];
-    constraints.extend(words.iter().filter_map(|(key, words)| Some(format!("{words} {}", node.bound(key)?))));
-    constraints.extend(node.all("multipleOf").map(|number| format!("a multiple of {number}")));
-    let counts = [
+    let ranges = [
+        ("minimum", "maximum", ""),
         ("minLength", "maxLength", "character"),
         ("minItems", "maxItems", "item"),
         ("minProperties", "maxProperties", "member"),
     ];
-    for (min, max, what) in counts {
-        let count = |key: &str| node.bound(key).and_then(Number::as_u64);
-        constraints.extend(match (count(min).filter(|min| *min > 0), count(max)) {
-            (Some(min), Some(max)) if min == max => Some(counted(min, what)),
-            (Some(min), Some(max)) => Some(format!("{min} to {}", counted(max, what))),
-            (Some(min), None) => Some(format!("at least {}", counted(min, what))),
-            (None, Some(max)) => Some(format!("at most {}", counted(max, what))),
+    for (min, max, what) in ranges {
+        let count = |bound: &Number| bound.as_u64().filter(|_| !what.is_empty());
+        let shown = |bound: &Number| count(bound).map_or_else(|| bound.to_string(), |count| counted(count, what));
+        let min = node.bound(min).filter(|min| count(min) != Some(0));
+        constraints.extend(match (min, node.bound(max)) {
+            (Some(min), Some(max)) if min == max && count(min).is_some() => Some(shown(min)),
+            (Some(min), Some(max)) => Some(format!("{min} to {}", shown(max))),
+            (Some(min), None) => Some(format!("at least {}", shown(min))),
+            (None, Some(max)) => Some(format!("at most {}", shown(max))),
             (None, None) => None,
         });
     }
-    if node.all("uniqueItems").any(|unique| *unique == Value::Bool(true)) {
-        constraints.push("no item twice".to_owned());
+    let words = [("exclusiveMinimum", "more than"), ("exclusiveMaximum", "less than")];
+    constraints.extend(words.iter().filter_map(|(key, words)| Some(format!("{words} {}", node.bound(key)?))));
+    let is_unique = node.all("uniqueItems").any(|unique| *unique == Value::Bool(true));
+    constraints.extend(is_unique.then(|| "items must be unique".to_owned()));
+    for (key, words) in [("multipleOf", "a multiple of"), ("pattern", "matches"), ("format", "format")] {
+        let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), code);
+        constraints.extend(node.all(key).map(|value| format!("{words} {}", shown(value))));
     }
-    for (key, words) in [("pattern", "matches"), ("format", "format")] {
-        constraints.extend(node.all(key).filter_map(|text| Some(format!("{words} {}", code(text.as_str()?)))));
-    }
-    let others = ["if", "contains", "dependentRequired", "dependentSchemas"];
-    if others.iter().any(|key| node.get(key).is_some()) {
-        constraints.push("further rules; see the schema".to_owned());
-    }
+    let mut others = ["if", "contains", "dependentRequired", "dependentSchemas"].into_iter();
+    let has_others = others.any(|key| node.get(key).is_some());
+    constraints.extend(has_others.then(|| "further rules; see the schema".to_owned()));
     distinct(constraints)
 }

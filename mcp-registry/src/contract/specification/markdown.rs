@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use super::{Examples, Field, Specification, fields};
 
-/// The labels of the sections, in their order.
-pub(super) const SECTIONS: [&str; 8] = [
-    "Purpose and Description",
-    "Invocation Name",
-    "Input Schema (Parameters)",
-    "Output Schema (Return Value)",
-    "Error Handling",
-    "Idempotency",
-    "Usage Examples",
-    "Security Considerations",
+/// The sections, in their order.
+pub(super) const SECTIONS: [(&str, fn(&Specification) -> String); 8] = [
+    ("Purpose and Description", Specification::purpose),
+    ("Invocation Name", Specification::invocation_name),
+    ("Input Schema (Parameters)", Specification::input),
+    ("Output Schema (Return Value)", Specification::output),
+    ("Error Handling", Specification::error_handling),
+    ("Idempotency", Specification::idempotency_text),
+    ("Usage Examples", Specification::usage),
+    ("Security Considerations", Specification::security_text),
 ];
 
 /// The most bytes of a value in a table.
@@ -30,18 +30,8 @@ const MAX_VALUE: usize = 120;
 impl fmt::Display for Specification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "## Tool: `{}`\n\n**Version**: {}", self.name, self.version)?;
-        let bodies = [
-            self.purpose(),
-            self.invocation_name(),
-            self.input(),
-            self.output(),
-            self.error_handling(),
-            self.idempotency_text(),
-            self.usage(),
-            self.security_text(),
-        ];
-        for (label, body) in SECTIONS.iter().zip(bodies) {
-            writeln!(f, "\n**{label}**:\n\n{}", body.trim_end())?;
+        for (label, body) in SECTIONS {
+            writeln!(f, "\n**{label}**:\n\n{}", body(self).trim_end())?;
         }
         Ok(())
     }
@@ -72,7 +62,7 @@ impl Specification {
     fn invocation_name(&self) -> String {
         let mut lines = vec![format!("`{}`\n", self.name)];
         if self.wire_name != self.name {
-            lines.push(format!("Hosts see the name `{}`; both names can be called.", self.wire_name));
+            lines.push(format!("Its name in MCP is `{}`; both names can be called.", self.wire_name));
         }
         if !self.aliases.is_empty() {
             lines.push(format!("Older names that can still be called: {}.", codes(&self.aliases)));
@@ -102,7 +92,7 @@ impl Specification {
                 let [name, types, required, description, constraints] = cells(field);
                 [name, types, required, description, default, constraints, example]
             };
-            let note = note(&self.parameters, "`Required` of a nested parameter applies if what contains it is given.");
+            let note = note(&self.parameters, "A nested parameter is required only when its parent is given.");
             table(head, self.parameters.iter().map(row)) + &note
         };
         table + &whole("The arguments", "`arguments`", &self.input_schema)
@@ -117,8 +107,7 @@ impl Specification {
         } else {
             let head = ["Field Name", "Type", "Always Present", "Description", "Constraints"];
             let table = table(head, self.outputs.iter().map(cells));
-            let note =
-                note(&self.outputs, "`Always Present` of a nested field applies if what contains it is present.");
+            let note = note(&self.outputs, "A nested field with `Yes` is present whenever its parent is.");
             format!("On success, `data` is a JSON object with these fields:\n\n{table}{note}")
         };
         table + &whole("`data`", "`data` (on success)", schema)
@@ -151,9 +140,7 @@ impl Specification {
             (Some(false), _) => {
                 "This tool is **not idempotent**: each call has its own effect, so do not repeat one blindly."
             }
-            (None, _) => {
-                "This tool does **not state** whether it is idempotent: expect a repeated call to have a further effect."
-            }
+            (None, _) => "It is **not stated** whether this tool is idempotent; assume that each call has an effect.",
         };
         match &self.idempotency {
             Some(text) => format!("{statement}\n\n{}", prose(text)),
@@ -174,7 +161,7 @@ impl Specification {
             add(label, format!("```sh\n{line}\n```"));
         }
         if *is_only_form {
-            add("The form of a successful result; the tool promises no data:", json(success));
+            add("What a successful result looks like (the tool promises no data):", json(success));
         } else {
             add("A result of a successful call:", json(success));
             add("The same result over JSON-RPC:", response(success, 1));
@@ -184,9 +171,7 @@ impl Specification {
             let label = match error_type {
                 "PermissionError" => "The result of the call if the caller is not trusted:",
                 "TimeoutError" => "The result of the call if the tool does not answer in time:",
-                _ if self.required_trust > TrustLevel::Untrusted => {
-                    "A call that is rejected, even from a trusted caller:"
-                }
+                _ if self.required_trust > TrustLevel::Untrusted => "A call that is rejected, whoever the caller is:",
                 _ => "A call that is rejected:",
             };
             if Some(failing) == call.as_ref() {
@@ -219,13 +204,8 @@ impl Specification {
             _ => format!("as the author states, {}.", effects.join("; ")),
         };
         let access = match self.required_trust {
-            TrustLevel::Untrusted => {
-                "every caller may call it, unless the program has a gate that decides otherwise.".to_owned()
-            }
-            level => format!(
-                "callers need the trust level `{level}`, unless the program has a gate that decides otherwise; other calls \
-                 end in a `PermissionError`."
-            ),
+            TrustLevel::Untrusted => "every caller may call it".to_owned(),
+            level => format!("callers need the trust level `{level}` (other calls end in a `PermissionError`)"),
         };
         let secrets = match self.secrets[..] {
             [] => String::new(),
@@ -239,7 +219,8 @@ impl Specification {
         };
         format!(
             "{text}- **Effects**: {effects}\n- **Input Validation**: arguments are checked against the schema before the tool \
-             runs, and rejected with a `ValidationError` if they do not fit.{secrets}\n- **Access Control**: {access}"
+             runs, and rejected with a `ValidationError` if they do not fit.{secrets}\n- **Access Control**: {access}, \
+             unless the program has a gate that decides otherwise."
         )
     }
 }
@@ -249,12 +230,11 @@ fn response(result: &ToolResult, id: u64) -> String {
     response.map_or_else(|error| json(&ErrorDetail::from(error)), |response| json(&response))
 }
 
-/// What an object has to fulfil as a whole, and its schema.
+/// What an object must satisfy as a whole, and its schema.
 fn whole(object: &str, label: &str, schema: &Value) -> String {
-    let constraints = fields::of_whole(schema).join("; ");
-    let constraints =
-        if constraints.is_empty() { constraints } else { format!("\n\n{object} as a whole: {constraints}.") };
-    format!("{constraints}\n\n**JSON Schema for {label}**:\n\n{}", json(schema))
+    let rules = fields::of_whole(schema).join("; ");
+    let rules = if rules.is_empty() { rules } else { format!("\n\n{object} as a whole: {rules}.") };
+    format!("{rules}\n\n**JSON Schema for {label}**:\n\n{}", json(schema))
 }
 
 /// What has to be said about a table with fields of fields.

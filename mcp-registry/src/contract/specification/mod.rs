@@ -103,7 +103,7 @@ pub struct Field {
     pub description: String,
     /// The default.
     pub default: Option<Value>,
-    /// What else a value has to fulfil, such as `at least 1`.
+    /// What else a value must satisfy, such as `at least 1`.
     pub constraints: Vec<String>,
     /// An example.
     pub example: Option<Value>,
