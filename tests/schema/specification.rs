@@ -788,6 +788,45 @@ fn s1_26_a_table_ends_after_300_rows_with_what_is_less_deep_first() {
     assert_eq!(names, ["a", "b", "…"]);
 }
 
+/// A page of a tool with this description.
+fn described(text: &str) -> String {
+    let schema = json!({ "type": "object", "properties": { "": { "properties": { "a": { "pattern": "" } } } } });
+    let tool = mcp_registry::Tool::new("odd.deep.tool", schema, |_, _: Value| async {}).description(text);
+    let registry = Registry::builder_of([]).tool(tool).build().unwrap();
+    registry.get("odd.deep.tool").unwrap().specification().to_string()
+}
+
+#[test]
+fn an_open_code_block_ends_with_the_list_item_that_it_is_in() {
+    for (text, shown) in [
+        ("- a\n  ```\n  # b", "- a\n  ```\n  # b\n  ```"),
+        ("- a\n  ```\n  # b\n\nc\n# d", "- a\n  ```\n  # b\n\n  ```\nc\n\n**d**"),
+        ("1. ~~~\n   # a\n2. b\n# c", "1. ~~~\n   # a\n   ~~~\n2. b\n\n**c**"),
+        ("- a\n  - ```\n    b\n  # c", "- a\n  - ```\n    b\n    ```\n\n**c**"),
+        ("- a\n\n  ```\nb\n  ```\nc", "- a\n\n  ```\n  ```\nb\n  ```\nc\n```"),
+        ("  ```\n a\n```\nb", "```\n a\n```\nb"),
+    ] {
+        let page = described(text);
+        assert!(page.contains(&format!("\n\n{shown}\n\n**Invocation Name**")), "{shown}: {page}");
+    }
+}
+
+#[test]
+fn a_heading_in_a_quote_or_a_list_is_bold() {
+    let page = described("a\n\n> # b\n> - ## c ##\n> d\n> ===\n- # e\n- ---");
+    let shown = "a\n\n> **b**\n> - **c**\n> d\n>\n> ===\n- **e**\n- ---";
+    assert!(page.contains(&format!("\n\n{shown}\n\n**Invocation Name**")), "{page}");
+}
+
+#[test]
+fn an_empty_name_is_shown_as_an_empty_text() {
+    let page = described("a");
+    assert!(
+        page.contains("| `\"\"` | `any` |") && page.contains("| `.a` | `any` | No | | | matches `\"\"` |"),
+        "{page}"
+    );
+}
+
 /// Is called by those who know it.
 #[mcp_tool(module = "spec.deep", hidden)]
 fn secret() {}

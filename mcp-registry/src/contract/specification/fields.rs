@@ -96,10 +96,10 @@ impl<'a> Node<'a> {
     /// The types that each schema allows; `None` if none of them has `type`.
     fn types(&self) -> Option<Vec<&'a str>> {
         let names = |types: &'a Value| types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice).iter();
-        let named = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
-        let sets = self.all("type").map(|types| names(types).map(named).fold(Types::NONE, BitOr::bitor));
+        let type_of = |name: &Value| name.as_str().and_then(Types::named).unwrap_or(Types::NONE);
+        let sets = self.all("type").map(|types| names(types).map(type_of).fold(Types::NONE, BitOr::bitor));
         let common = sets.reduce(BitAnd::bitand)?;
-        let fitting = self.all("type").flat_map(names).filter(|name| common.contains(named(name)));
+        let fitting = self.all("type").flat_map(names).filter(|name| common.contains(type_of(name)));
         Some(distinct(fitting.filter_map(Value::as_str).collect()))
     }
 
@@ -135,7 +135,9 @@ impl<'a> Node<'a> {
 impl<'a> Walk<'a> {
     fn node(&self, schemas: &[&'a Value]) -> Node<'a> {
         let mut node = Node::default();
-        schemas.iter().for_each(|schema| self.add(schema, &mut node));
+        for schema in schemas {
+            self.add(schema, &mut node);
+        }
         node
     }
 
@@ -316,8 +318,8 @@ impl<'a> Walk<'a> {
     /// The types without what they contain; none if every type fits.
     fn simple_types(&self, node: &Node<'a>, depth: usize) -> Vec<String> {
         let mut names: Vec<String> = match (node.types(), node.unions.first()) {
-            (Some(names), _) if names.is_empty() => vec!["nothing".to_owned()],
             _ if node.layers.iter().any(|layer| is_never(layer)) => vec!["nothing".to_owned()],
+            (Some(names), _) if names.is_empty() => vec!["nothing".to_owned()],
             (Some(names), _) => names.into_iter().map(str::to_owned).collect(),
             (None, Some(union)) if depth < MAX_DEPTH => {
                 let of_each: Vec<_> = union.iter().map(|of| self.simple_types(&self.node(of), depth + 1)).collect();

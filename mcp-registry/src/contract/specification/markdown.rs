@@ -12,8 +12,11 @@ use serde_json::Value;
 
 use super::{Examples, Field, Specification, fields};
 
+/// The label of a section, and its text.
+type Section = (&'static str, fn(&Specification) -> String);
+
 /// The sections, in their order.
-pub(super) const SECTIONS: [(&str, fn(&Specification) -> String); 8] = [
+pub(super) const SECTIONS: [Section; 8] = [
     ("Purpose and Description", Specification::purpose),
     ("Invocation Name", Specification::invocation_name),
     ("Input Schema (Parameters)", Specification::input),
@@ -301,6 +304,7 @@ pub(super) fn code(text: &str) -> String {
         };
         return format!("<code>{}</code>", text.chars().map(entity).collect::<String>());
     }
+    let text = if text.is_empty() { "\"\"" } else { text };
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
     let is_padded = longest > 0 || (text.starts_with(' ') && text.ends_with(' '));
     let (fence, pad) = ("`".repeat(longest + 1), if is_padded { " " } else { "" });
@@ -324,31 +328,43 @@ fn json(value: &impl Serialize) -> String {
     format!("```json\n{json}\n```")
 }
 
-/// The text of an author, which must not end the section in which it stands: headings become lines in bold, code blocks are
-/// closed, and HTML is text.
+/// The text of an author, which must not end the section in which it stands: headings become bold, code blocks are closed,
+/// and HTML is text.
 fn prose(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
-    let mut fence = None;
+    // The column of the list item that a line is in, and the open code block with that of its own.
+    let (mut column, mut open) = (0, None);
+    let closing = |(fence, column): (Fence, usize)| format!("{:column$}{fence}", "");
     for line in text.trim().lines() {
         let line = line.trim_end();
-        let before = fence;
-        fence = Fence::after(before, line.as_bytes());
-        let is_verbatim = line.starts_with("    ") || line.starts_with('\t');
+        let (marks, content) = line.split_at(marks(line));
+        let indent = line.len() - line.trim_start().len();
+        // A code block ends with its list item.
+        lines.extend(open.take_if(|(_, column)| indent < *column && !line.is_empty()).map(closing));
+        let is_verbatim = line.starts_with('\t') || indent >= column + 4;
+        let (before, mut code) = (open, line);
+        if before.is_none() && !line.is_empty() {
+            column = if marks.len() > indent && !is_verbatim { marks.len() } else { column.min(indent) };
+            code = if is_verbatim || marks.contains('>') { "" } else { content };
+        }
+        let fence = Fence::after(before.map(|(fence, _)| fence), code.as_bytes());
+        open = fence.map(|fence| (fence, column));
         let last = lines.last().cloned().unwrap_or_default();
-        if before.is_some() || fence.is_some() {
+        if before.is_some() || open.is_some() {
             lines.push(line.to_owned());
             continue;
         }
-        let added = match heading(line) {
+        let added = match heading(content) {
             _ if is_verbatim => vec![line.to_owned()],
-            Some(title) => vec![String::new(), bold(title), String::new()],
-            None if is_underline(line) && !last.is_empty() => {
+            Some(title) if marks.len() == indent => vec![String::new(), bold(title), String::new()],
+            Some(title) => vec![format!("{marks}{}", bold(title))],
+            None if is_underline(line.trim_start_matches('>')) && !last.is_empty() => {
                 let is_alone = lines.iter().rev().nth(1).is_none_or(String::is_empty);
                 if is_alone && last.starts_with(char::is_alphabetic) {
                     lines.pop();
                     vec![bold(&last), String::new()]
                 } else {
-                    vec![String::new(), line.to_owned()]
+                    vec![marks.trim_end().to_owned(), line.to_owned()]
                 }
             }
             None => vec![without_html(line)],
@@ -359,8 +375,20 @@ fn prose(text: &str) -> String {
             }
         }
     }
-    lines.extend(fence.map(|fence| fence.to_string()));
+    lines.extend(open.map(closing));
     lines.join("\n").trim_end().to_owned()
+}
+
+/// How many bytes are before the text of a line: spaces, and the marks of quotes and list items.
+fn marks(line: &str) -> usize {
+    let text = line.trim_start();
+    let after_number = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let numbered = after_number.strip_prefix(['.', ')']).filter(|_| after_number.len() < text.len());
+    let after = text.strip_prefix(['>', '-', '*', '+']).or(numbered);
+    match after.filter(|after| text.starts_with('>') || after.starts_with(' ')) {
+        Some(after) => line.len() - after.len() + marks(after),
+        None => line.len() - text.len(),
+    }
 }
 
 fn bold(title: &str) -> String {
