@@ -25,5 +25,5 @@ pub mod schema {
         ArrayRules, Condition, Contains, Limit, Model, Node, NodeId, Notes, NumberRules, ObjectRules, PatternId,
         Property, StringRules, Types,
     };
-    pub use crate::schema::read::{ReadError, equal};
+    pub use crate::schema::read::{ReadError, equal, fragment};
 }

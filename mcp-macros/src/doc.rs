@@ -74,8 +74,7 @@ pub(crate) fn text(attrs: &[Attribute], errors: &mut Errors) -> Text {
 pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Docs {
     let mut docs = Docs { description: text(attrs, errors), sections: Vec::new(), arguments: Vec::new() };
     let Text::Written(text) = docs.description.clone() else { return docs };
-    if text.lines().any(|line| ["##", "~~~", "````", "--", "=="].iter().any(|mark| line.trim_start().starts_with(mark)))
-    {
+    if text.lines().any(|line| ["##", "~~~", "````", "--", "=="].iter().any(|it| line.trim_start().starts_with(it))) {
         // Sections in sections, other fences and underlined headings are left to the compiler.
         return Docs { description: Text::Macro(quote!(#text)), ..docs };
     }
@@ -105,7 +104,8 @@ fn list(lines: &[&str]) -> Vec<(String, String)> {
         if let Some(item) = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")) {
             let item = item.trim_start_matches('`');
             let end = item.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(item.len());
-            let text = item[end..].trim_start_matches(['`', ' ', ':', '-', '–', '—']);
+            let text = item[end..].trim_start_matches('`').trim_start();
+            let text = text.strip_prefix([':', '-', '–', '—']).unwrap_or(text).trim_start();
             items.push((item[..end].to_owned(), text.to_owned()));
         } else if let (Some((_, text)), false) = (items.last_mut(), line.trim().is_empty()) {
             text.extend(["\n", line.trim()]);

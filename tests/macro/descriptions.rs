@@ -121,3 +121,31 @@ fn texts_passed_to_a_macro_become_descriptions() {
         assert_eq!(texts, ["for all.", "Made"]);
     }
 }
+
+/// Prints.
+///
+/// # Arguments
+/// - `format`: `json` or `text`
+/// - `offset`: -1 means the end
+/// - limit - `0` is no limit
+/// - separator `,` by default
+#[mcp_tool(module = "words")]
+fn print(format: String, offset: i8, limit: u8, separator: String) -> String {
+    format!("{format}{offset}{limit}{separator}")
+}
+
+/// Prints.
+#[doc = "\n # Arguments\n - `format`: `json` or `text`\n - `offset`: -1 means the end\n - limit - `0` is no limit"]
+#[doc = concat!("- separator `,` by default")]
+#[mcp_tool(module = "words")]
+fn print_more(format: String, offset: i8, limit: u8, separator: String) -> String {
+    print(format, offset, limit, separator)
+}
+
+#[test]
+fn the_text_of_an_item_keeps_its_first_characters() {
+    for name in ["words.print", "words.print_more"] {
+        let texts: Vec<&str> = entry(name).params.iter().map(|param| param.description).collect();
+        assert_eq!(texts, ["`json` or `text`", "-1 means the end", "`0` is no limit", "`,` by default"], "{name}");
+    }
+}

@@ -243,7 +243,7 @@ fn s1_25_s1_28_s1_29_s1_31_s1_39_s1_42_a_page_has_what_the_author_and_the_regist
     for text in [
         "**Version**: 2.1.0\n",
         "*Migration to 2.0.0*:\n\n`client` is now called `customer`.\n",
-        "`shop.look`\n\n- Hosts see the name `shop_look`; both names can be called.\n",
+        "`shop.look`\n\n- Its name in MCP is `shop_look`; both names can be called.\n",
         "- Older names that can still be called: `shop.search`.\n",
         "- **Deprecated** since version 2.0.0: use `shop.find` instead.\n",
         "Errors of the tool:\n\n- `ShopClosed`: it is night.\n\n**On holidays**\n\n1. `ShopClosed`, too.\n\nErrors of the registry",
@@ -499,10 +499,13 @@ fn s1_26_code_and_html_in_a_table_are_shown_as_they_are() {
 fn without_a_schema_and_an_example_a_page_shows_only_the_form_of_a_success() {
     let page = specification(golden_entries().find(|entry| entry.name == "golden.no_arguments").unwrap()).to_string();
     assert!(page.contains("it promises no structured `data`.\n"), "{page}");
-    assert!(page.contains("The form of a successful result; the tool promises no data:\n"), "{page}");
+    assert!(page.contains("What a successful result looks like (the tool promises no data):\n"), "{page}");
     assert!(!page.contains("\"id\": 1,\n  \"result\""), "{page}");
     let drawn = specification(tools![draw][0]).to_string();
-    assert!(!drawn.contains("The form of") && drawn.contains("\"id\": 1,\n  \"result\""), "{drawn}");
+    assert!(
+        !drawn.contains("What a successful result looks like") && drawn.contains("\"id\": 1,\n  \"result\""),
+        "{drawn}"
+    );
 }
 
 #[test]
@@ -698,4 +701,140 @@ fn the_result_in_the_docs_is_what_an_mcp_client_gets() {
     let client = block_on(Client::connect(Server::new(registry), ProtocolVersion::V2025_11_25)).unwrap();
     let real = block_on(client.call_tool("spec_greet", json!({}))).unwrap();
     assert_eq!(CallToolResult::from(success), real);
+}
+
+#[test]
+fn s1_26_of_several_rules_the_one_that_holds_is_shown() {
+    let least = |keyword: &str, least: u64| json!({ "type": "object", "properties": { "a": { keyword: least } } });
+    let schema = json!({ "type": "object", "properties": {
+        "number": { "allOf": [{ "maximum": 10 }, { "maximum": 5, "minimum": 1 }, { "type": "number", "minimum": 0.5 }] },
+        "small": { "$ref": "#/$defs/small", "maximum": 300, "exclusiveMinimum": -1 },
+        "text": { "type": "string", "pattern": "a", "minLength": 2, "allOf": [{ "pattern": "b", "minLength": 3 }] },
+        "word": { "enum": ["a", "b", 3], "allOf": [{ "enum": ["b", "c", 3.0] }] },
+        "list": { "type": "array", "allOf": [{ "items": { "minimum": 1 } }, { "items": { "type": "integer", "minimum": 2 } }] },
+        "member": { "allOf": [least("minimum", 1), least("minimum", 2), { "oneOf": [least("minimum", 3), {}] }] },
+        "type": { "type": ["integer", "string", "null"], "allOf": [{ "type": ["number", "null"] }] },
+        "none": { "type": "integer", "allOf": [{ "type": "string" }] },
+    }, "$defs": { "small": { "type": "integer", "minimum": 0, "maximum": 255 } } });
+    assert_eq!(
+        rows(&schema),
+        [
+            row("number", "number", false, "1 to 5"),
+            row("small", "integer", false, "0 to 255; more than -1"),
+            row("text", "string", false, "at least 3 characters; matches `a`; matches `b`"),
+            row("word", "string or integer", false, "one of `\"b\"`, `3`"),
+            row("list", "array of integer", false, "each item: at least 2"),
+            row("member", "object", false, "one of 2 forms; see the schema"),
+            row("member.a", "any", false, "at least 2"),
+            row("type", "integer or null", false, ""),
+            row("none", "nothing", false, ""),
+        ]
+    );
+}
+
+/// Lists orders.
+#[mcp_tool(module = "spec", output_schema = json!({
+    "type": "object",
+    "properties": { "page": { "$ref": "#/$defs/Page%3COrder%3E" } },
+    "$defs": { "Page<Order>": { "type": "object", "properties": { "next": { "type": "string", "format": "odd" } } } },
+}))]
+fn paged() -> Json<Value> {
+    Json(json!({}))
+}
+
+#[test]
+fn s1_27_a_reference_is_followed_if_it_is_percent_encoded() {
+    let outputs = specification(tools![paged][0]).outputs;
+    let names: Vec<&str> = outputs.iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["page", "page.next"]);
+    let findings = Catalog::from_entries(tools![paged]).unwrap().lint();
+    assert!(findings.iter().any(|finding| finding.rule == "unknown-format"), "{findings:?}");
+}
+
+#[test]
+fn s1_26_s1_27_members_have_a_row_at_every_depth() {
+    let deep = |inner: Value, name: &str| json!({ "type": "object", "properties": { name: inner } });
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    let map = json!({ "type": "object", "additionalProperties":
+        list(json!({ "type": "array", "prefixItems": [{ "type": "integer" }] })) });
+    let letters = ["f", "e", "d", "c", "b"].into_iter().fold(json!({ "type": "string" }), deep);
+    let schema = json!({ "type": "object", "properties": { "a": letters, "g": deep(deep(map, "i"), "h") } });
+    let names: Vec<String> = rows(&schema).into_iter().map(|(name, ..)| name).collect();
+    let expected = ["a", "a.b", "a.b.c", "a.b.c.d", "a.b.c.d.e", "a.b.c.d.e.f", "g", "g.h", "g.h.i", "g.h.i.*[][0]"];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn s1_26_a_table_ends_after_300_rows_with_what_is_less_deep_first() {
+    let members = |level: &Value| -> Value {
+        let members = (0..25).map(|index| (format!("m{index:02}"), level.clone()));
+        json!({ "type": "object", "properties": Value::Object(members.collect()) })
+    };
+    let reference = |level: usize| json!({ "$ref": format!("#/$defs/level{level}") });
+    let mut schema = members(&reference(1));
+    schema["$defs"] = json!({ "level1": members(&reference(2)), "level2": members(&reference(3)),
+        "level3": members(&json!({ "type": "string" })) });
+    let found = rows(&schema);
+    let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!((names.len(), &names[..2], names[300]), (301, &["m00", "m00.m00"][..], "…"));
+    assert!(names.contains(&"m24") && names.contains(&"m10.m24") && !names.contains(&"m00.m00.m00"), "{names:?}");
+    // Parts without a row of their own end, too.
+    let lists = |level: usize| json!({ "items": reference(level), "additionalProperties": reference(level) });
+    let definitions = (0..40).map(|level| (format!("level{level}"), lists(level + 1)));
+    let mut definitions: serde_json::Map<String, Value> = definitions.collect();
+    definitions.insert("level40".to_owned(), json!({ "properties": { "end": {} } }));
+    let schema = json!({ "type": "object", "properties": { "a": reference(0), "b": {} }, "$defs": definitions });
+    let names: Vec<String> = rows(&schema).into_iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, ["a", "b", "…"]);
+}
+
+/// A page of a tool with this description.
+fn described(text: &str) -> String {
+    let schema = json!({ "type": "object", "properties": { "": { "properties": { "a": { "pattern": "" } } } } });
+    let tool = mcp_registry::Tool::new("odd.deep.tool", schema, |_, _: Value| async {}).description(text);
+    let registry = Registry::builder_of([]).tool(tool).build().unwrap();
+    registry.get("odd.deep.tool").unwrap().specification().to_string()
+}
+
+#[test]
+fn an_open_code_block_ends_with_the_list_item_that_it_is_in() {
+    for (text, shown) in [
+        ("- a\n  ```\n  # b", "- a\n  ```\n  # b\n  ```"),
+        ("- a\n  ```\n  # b\n\nc\n# d", "- a\n  ```\n  # b\n\n  ```\nc\n\n**d**"),
+        ("1. ~~~\n   # a\n2. b\n# c", "1. ~~~\n   # a\n   ~~~\n2. b\n\n**c**"),
+        ("- a\n  - ```\n    b\n  # c", "- a\n  - ```\n    b\n    ```\n\n**c**"),
+        ("- a\n\n  ```\nb\n  ```\nc", "- a\n\n  ```\n  ```\nb\n  ```\nc\n```"),
+        ("  ```\n a\n```\nb", "```\n a\n```\nb"),
+    ] {
+        let page = described(text);
+        assert!(page.contains(&format!("\n\n{shown}\n\n**Invocation Name**")), "{shown}: {page}");
+    }
+}
+
+#[test]
+fn a_heading_in_a_quote_or_a_list_is_bold() {
+    let page = described("a\n\n> # b\n> - ## c ##\n> d\n> ===\n- # e\n- ---");
+    let shown = "a\n\n> **b**\n> - **c**\n> d\n>\n> ===\n- **e**\n- ---";
+    assert!(page.contains(&format!("\n\n{shown}\n\n**Invocation Name**")), "{page}");
+}
+
+#[test]
+fn an_empty_name_is_shown_as_an_empty_text() {
+    let page = described("a");
+    assert!(
+        page.contains("| `\"\"` | `any` |") && page.contains("| `.a` | `any` | No | | | matches `\"\"` |"),
+        "{page}"
+    );
+}
+
+/// Is called by those who know it.
+#[mcp_tool(module = "spec.deep", hidden)]
+fn secret() {}
+
+#[test]
+fn the_page_of_a_hidden_tool_does_not_say_that_hosts_see_it() {
+    let page = specification(tools![secret][0]).to_string();
+    let names = "`spec.deep.secret`\n\n- Its name in MCP is `spec_deep_secret`; both names can be called.\n\
+                 - It is not listed, but can be called.\n";
+    assert!(page.contains(names), "{page}");
 }

@@ -547,17 +547,10 @@ impl<'a> Reader<'a> {
     }
 
     fn target(&mut self, reference: &'a str, path: &str) -> Result<NodeId, ReadError> {
-        let own_id = self.document.get("$id").and_then(Value::as_str).map(|id| id.trim_end_matches('#'));
-        let local = match own_id {
-            Some(id) if !id.is_empty() => reference.strip_prefix(id).unwrap_or(reference),
-            _ => reference,
-        };
         let shown = cut(reference, QUOTED);
-        let local = if local.is_empty() { Some("") } else { local.strip_prefix('#') };
-        let Some(local) = local else {
+        let Some(local) = fragment(self.document, reference) else {
             return Err(error(path, format!("`$ref` leads to another document, `{shown}`, which is not supported")));
         };
-        let local = decoded(local);
         if !local.is_empty() && !local.starts_with('/') {
             let anchor = self.anchors.get(&*local).copied();
             return anchor
@@ -593,6 +586,14 @@ pub fn equal(one: &Value, other: &Value) -> bool {
         }
         (one, other) => one == other,
     }
+}
+
+/// Where a reference leads to in its own document, without percent-encoding: a pointer, or the name of an anchor. None if
+/// it leads to another document.
+pub fn fragment(document: &Value, reference: &str) -> Option<String> {
+    let own_id = document.get("$id").and_then(Value::as_str).unwrap_or_default().trim_end_matches('#');
+    let local = reference.strip_prefix(own_id).unwrap_or(reference);
+    if local.is_empty() { Some(String::new()) } else { local.strip_prefix('#').map(decoded) }
 }
 
 /// A fragment of a URI without its percent-encoding.

@@ -152,7 +152,7 @@ const fn heading(text: &'static str, mut at: usize) -> Option<Heading> {
     let (mut fence, mut after_empty_line) = (None, false);
     while at < bytes.len() {
         let end = line_end(bytes, at);
-        let start = after_spaces(bytes, at);
+        let start = after_all(bytes, at, b' ');
         let line = between(bytes, at, end);
         let is_code = fence.is_some();
         fence = Fence::after(fence, line);
@@ -200,7 +200,7 @@ const fn item(text: &'static str, name: &str) -> &'static str {
     let (bytes, end) = (text.as_bytes(), text.len());
     let (mut found, mut at) = (end, 0);
     while at < end {
-        let bullet = after_spaces(bytes, at);
+        let bullet = after_all(bytes, at, b' ');
         if bullet <= at + 1 && (starts_with(bytes, bullet, b"- ") || starts_with(bytes, bullet, b"* ")) {
             if found < end {
                 return part(text, found, at);
@@ -214,9 +214,7 @@ const fn item(text: &'static str, name: &str) -> &'static str {
 
 /// Returns where the description in an item starts, or `end` if the item has another name.
 const fn description_start(bytes: &[u8], mut at: usize, end: usize, name: &[u8]) -> usize {
-    while at < end && bytes[at] == b'`' {
-        at += 1;
-    }
+    at = after_all(bytes, at, b'`');
     if !starts_with(bytes, at, name) {
         return end;
     }
@@ -224,16 +222,14 @@ const fn description_start(bytes: &[u8], mut at: usize, end: usize, name: &[u8])
     if at < end && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
         return end;
     }
-    while at < end {
-        if matches!(bytes[at], b'`' | b' ' | b':' | b'-') {
-            at += 1;
-        } else if starts_with(bytes, at, "–".as_bytes()) || starts_with(bytes, at, "—".as_bytes()) {
-            at += "–".len();
-        } else {
-            return at;
-        }
+    // One separator at most: what follows, such as a minus sign or code, is part of the description.
+    at = after_all(bytes, after_all(bytes, at, b'`'), b' ');
+    if at < end && matches!(bytes[at], b':' | b'-') {
+        at += 1;
+    } else if starts_with(bytes, at, "–".as_bytes()) || starts_with(bytes, at, "—".as_bytes()) {
+        at += "–".len();
     }
-    end
+    after_all(bytes, at, b' ')
 }
 
 const fn part(text: &'static str, start: usize, end: usize) -> &'static str {
@@ -257,8 +253,9 @@ const fn line_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-const fn after_spaces(bytes: &[u8], mut at: usize) -> usize {
-    while at < bytes.len() && bytes[at] == b' ' {
+/// Returns where a run of a character ends, which may be empty.
+const fn after_all(bytes: &[u8], mut at: usize, character: u8) -> usize {
+    while at < bytes.len() && bytes[at] == character {
         at += 1;
     }
     at
@@ -333,5 +330,13 @@ mod tests {
         let text = "A.\n# Parameters\n- `ab`: of two\n  lines\n\n* a – of one\n- c\n# More\n- d: no";
         let found = ["ab", "a", "c", "d", "b"].map(|name| argument(text, name));
         assert_eq!(found, ["of two\n  lines", "of one", "", "", ""]);
+    }
+
+    #[test]
+    fn the_text_of_an_argument_starts_after_one_separator() {
+        let text =
+            "# Arguments\n- `format`: `json` or `text`\n- `offset`: -1 means the end\n- a — - b\n- `c` `d`\n- e–:f";
+        let found = ["format", "offset", "a", "c", "e"].map(|name| argument(text, name));
+        assert_eq!(found, ["`json` or `text`", "-1 means the end", "- b", "`d`", ":f"]);
     }
 }

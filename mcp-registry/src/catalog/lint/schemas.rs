@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use mcp_core::support::faults::escaped;
+use mcp_core::support::schema::fragment;
 use serde_json::Value;
 
 use super::{Draft, Severity, Side, ToolFindings};
@@ -242,10 +243,10 @@ impl<'a> Walk<'a> {
         for (key, inner) in object {
             let place = match (key.as_str(), inner) {
                 ("$ref", Value::String(reference)) => {
-                    let pointer = reference.strip_prefix('#');
-                    let target = pointer.and_then(|pointer| Some((pointer, self.document.pointer(pointer)?)));
-                    if let Some((pointer, schema)) = target {
-                        let (pointer, value_end) = (pointer.to_owned(), pointer.len());
+                    let pointer = fragment(self.document, reference);
+                    let target = pointer.and_then(|pointer| Some((self.document.pointer(&pointer)?, pointer)));
+                    if let Some((schema, pointer)) = target {
+                        let value_end = pointer.len();
                         self.add(&Part { name, schema, place, pointer, value_end });
                     }
                     continue;

@@ -12,16 +12,19 @@ use serde_json::Value;
 
 use super::{Examples, Field, Specification, fields};
 
-/// The labels of the sections, in their order.
-pub(super) const SECTIONS: [&str; 8] = [
-    "Purpose and Description",
-    "Invocation Name",
-    "Input Schema (Parameters)",
-    "Output Schema (Return Value)",
-    "Error Handling",
-    "Idempotency",
-    "Usage Examples",
-    "Security Considerations",
+/// The label of a section, and its text.
+type Section = (&'static str, fn(&Specification) -> String);
+
+/// The sections, in their order.
+pub(super) const SECTIONS: [Section; 8] = [
+    ("Purpose and Description", Specification::purpose),
+    ("Invocation Name", Specification::invocation_name),
+    ("Input Schema (Parameters)", Specification::input),
+    ("Output Schema (Return Value)", Specification::output),
+    ("Error Handling", Specification::error_handling),
+    ("Idempotency", Specification::idempotency_text),
+    ("Usage Examples", Specification::usage),
+    ("Security Considerations", Specification::security_text),
 ];
 
 /// The most bytes of a value in a table.
@@ -30,18 +33,8 @@ const MAX_VALUE: usize = 120;
 impl fmt::Display for Specification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "## Tool: `{}`\n\n**Version**: {}", self.name, self.version)?;
-        let bodies = [
-            self.purpose(),
-            self.invocation_name(),
-            self.input(),
-            self.output(),
-            self.error_handling(),
-            self.idempotency_text(),
-            self.usage(),
-            self.security_text(),
-        ];
-        for (label, body) in SECTIONS.iter().zip(bodies) {
-            writeln!(f, "\n**{label}**:\n\n{}", body.trim_end())?;
+        for (label, body) in SECTIONS {
+            writeln!(f, "\n**{label}**:\n\n{}", body(self).trim_end())?;
         }
         Ok(())
     }
@@ -72,7 +65,7 @@ impl Specification {
     fn invocation_name(&self) -> String {
         let mut lines = vec![format!("`{}`\n", self.name)];
         if self.wire_name != self.name {
-            lines.push(format!("Hosts see the name `{}`; both names can be called.", self.wire_name));
+            lines.push(format!("Its name in MCP is `{}`; both names can be called.", self.wire_name));
         }
         if !self.aliases.is_empty() {
             lines.push(format!("Older names that can still be called: {}.", codes(&self.aliases)));
@@ -102,7 +95,7 @@ impl Specification {
                 let [name, types, required, description, constraints] = cells(field);
                 [name, types, required, description, default, constraints, example]
             };
-            let note = note(&self.parameters, "`Required` of a nested parameter applies if what contains it is given.");
+            let note = note(&self.parameters, "A nested parameter is required only when its parent is given.");
             table(head, self.parameters.iter().map(row)) + &note
         };
         table + &whole("The arguments", "`arguments`", &self.input_schema)
@@ -117,8 +110,7 @@ impl Specification {
         } else {
             let head = ["Field Name", "Type", "Always Present", "Description", "Constraints"];
             let table = table(head, self.outputs.iter().map(cells));
-            let note =
-                note(&self.outputs, "`Always Present` of a nested field applies if what contains it is present.");
+            let note = note(&self.outputs, "A nested field with `Yes` is present whenever its parent is.");
             format!("On success, `data` is a JSON object with these fields:\n\n{table}{note}")
         };
         table + &whole("`data`", "`data` (on success)", schema)
@@ -151,9 +143,7 @@ impl Specification {
             (Some(false), _) => {
                 "This tool is **not idempotent**: each call has its own effect, so do not repeat one blindly."
             }
-            (None, _) => {
-                "This tool does **not state** whether it is idempotent: expect a repeated call to have a further effect."
-            }
+            (None, _) => "It is **not stated** whether this tool is idempotent; assume that each call has an effect.",
         };
         match &self.idempotency {
             Some(text) => format!("{statement}\n\n{}", prose(text)),
@@ -174,7 +164,7 @@ impl Specification {
             add(label, format!("```sh\n{line}\n```"));
         }
         if *is_only_form {
-            add("The form of a successful result; the tool promises no data:", json(success));
+            add("What a successful result looks like (the tool promises no data):", json(success));
         } else {
             add("A result of a successful call:", json(success));
             add("The same result over JSON-RPC:", response(success, 1));
@@ -184,9 +174,7 @@ impl Specification {
             let label = match error_type {
                 "PermissionError" => "The result of the call if the caller is not trusted:",
                 "TimeoutError" => "The result of the call if the tool does not answer in time:",
-                _ if self.required_trust > TrustLevel::Untrusted => {
-                    "A call that is rejected, even from a trusted caller:"
-                }
+                _ if self.required_trust > TrustLevel::Untrusted => "A call that is rejected, whoever the caller is:",
                 _ => "A call that is rejected:",
             };
             if Some(failing) == call.as_ref() {
@@ -219,13 +207,8 @@ impl Specification {
             _ => format!("as the author states, {}.", effects.join("; ")),
         };
         let access = match self.required_trust {
-            TrustLevel::Untrusted => {
-                "every caller may call it, unless the program has a gate that decides otherwise.".to_owned()
-            }
-            level => format!(
-                "callers need the trust level `{level}`, unless the program has a gate that decides otherwise; other calls \
-                 end in a `PermissionError`."
-            ),
+            TrustLevel::Untrusted => "every caller may call it".to_owned(),
+            level => format!("callers need the trust level `{level}` (other calls end in a `PermissionError`)"),
         };
         let secrets = match self.secrets[..] {
             [] => String::new(),
@@ -239,7 +222,8 @@ impl Specification {
         };
         format!(
             "{text}- **Effects**: {effects}\n- **Input Validation**: arguments are checked against the schema before the tool \
-             runs, and rejected with a `ValidationError` if they do not fit.{secrets}\n- **Access Control**: {access}"
+             runs, and rejected with a `ValidationError` if they do not fit.{secrets}\n- **Access Control**: {access}, \
+             unless the program has a gate that decides otherwise."
         )
     }
 }
@@ -249,12 +233,11 @@ fn response(result: &ToolResult, id: u64) -> String {
     response.map_or_else(|error| json(&ErrorDetail::from(error)), |response| json(&response))
 }
 
-/// What an object has to fulfil as a whole, and its schema.
+/// What an object must satisfy as a whole, and its schema.
 fn whole(object: &str, label: &str, schema: &Value) -> String {
-    let constraints = fields::of_whole(schema).join("; ");
-    let constraints =
-        if constraints.is_empty() { constraints } else { format!("\n\n{object} as a whole: {constraints}.") };
-    format!("{constraints}\n\n**JSON Schema for {label}**:\n\n{}", json(schema))
+    let rules = fields::of_whole(schema).join("; ");
+    let rules = if rules.is_empty() { rules } else { format!("\n\n{object} as a whole: {rules}.") };
+    format!("{rules}\n\n**JSON Schema for {label}**:\n\n{}", json(schema))
 }
 
 /// What has to be said about a table with fields of fields.
@@ -321,6 +304,7 @@ pub(super) fn code(text: &str) -> String {
         };
         return format!("<code>{}</code>", text.chars().map(entity).collect::<String>());
     }
+    let text = if text.is_empty() { "\"\"" } else { text };
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
     let is_padded = longest > 0 || (text.starts_with(' ') && text.ends_with(' '));
     let (fence, pad) = ("`".repeat(longest + 1), if is_padded { " " } else { "" });
@@ -344,31 +328,43 @@ fn json(value: &impl Serialize) -> String {
     format!("```json\n{json}\n```")
 }
 
-/// The text of an author, which must not end the section in which it stands: headings become lines in bold, code blocks are
-/// closed, and HTML is text.
+/// The text of an author, which must not end the section in which it stands: headings become bold, code blocks are closed,
+/// and HTML is text.
 fn prose(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
-    let mut fence = None;
+    // The column of the list item that a line is in, and the open code block with that of its own.
+    let (mut column, mut open) = (0, None);
+    let closing = |(fence, column): (Fence, usize)| format!("{:column$}{fence}", "");
     for line in text.trim().lines() {
         let line = line.trim_end();
-        let before = fence;
-        fence = Fence::after(before, line.as_bytes());
-        let is_verbatim = line.starts_with("    ") || line.starts_with('\t');
+        let (marks, content) = line.split_at(marks(line));
+        let indent = line.len() - line.trim_start().len();
+        // A code block ends with its list item.
+        lines.extend(open.take_if(|(_, column)| indent < *column && !line.is_empty()).map(closing));
+        let is_verbatim = line.starts_with('\t') || indent >= column + 4;
+        let (before, mut code) = (open, line);
+        if before.is_none() && !line.is_empty() {
+            column = if marks.len() > indent && !is_verbatim { marks.len() } else { column.min(indent) };
+            code = if is_verbatim || marks.contains('>') { "" } else { content };
+        }
+        let fence = Fence::after(before.map(|(fence, _)| fence), code.as_bytes());
+        open = fence.map(|fence| (fence, column));
         let last = lines.last().cloned().unwrap_or_default();
-        if before.is_some() || fence.is_some() {
+        if before.is_some() || open.is_some() {
             lines.push(line.to_owned());
             continue;
         }
-        let added = match heading(line) {
+        let added = match heading(content) {
             _ if is_verbatim => vec![line.to_owned()],
-            Some(title) => vec![String::new(), bold(title), String::new()],
-            None if is_underline(line) && !last.is_empty() => {
+            Some(title) if marks.len() == indent => vec![String::new(), bold(title), String::new()],
+            Some(title) => vec![format!("{marks}{}", bold(title))],
+            None if is_underline(line.trim_start_matches('>')) && !last.is_empty() => {
                 let is_alone = lines.iter().rev().nth(1).is_none_or(String::is_empty);
                 if is_alone && last.starts_with(char::is_alphabetic) {
                     lines.pop();
                     vec![bold(&last), String::new()]
                 } else {
-                    vec![String::new(), line.to_owned()]
+                    vec![marks.trim_end().to_owned(), line.to_owned()]
                 }
             }
             None => vec![without_html(line)],
@@ -379,8 +375,20 @@ fn prose(text: &str) -> String {
             }
         }
     }
-    lines.extend(fence.map(|fence| fence.to_string()));
+    lines.extend(open.map(closing));
     lines.join("\n").trim_end().to_owned()
+}
+
+/// How many bytes are before the text of a line: spaces, and the marks of quotes and list items.
+fn marks(line: &str) -> usize {
+    let text = line.trim_start();
+    let after_number = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let numbered = after_number.strip_prefix(['.', ')']).filter(|_| after_number.len() < text.len());
+    let after = text.strip_prefix(['>', '-', '*', '+']).or(numbered);
+    match after.filter(|after| text.starts_with('>') || after.starts_with(' ')) {
+        Some(after) => line.len() - after.len() + marks(after),
+        None => line.len() - text.len(),
+    }
 }
 
 fn bold(title: &str) -> String {

@@ -59,11 +59,12 @@ pub struct Specification {
     pub replaced_by: Option<String>,
     /// How to adapt to the newest major version: `# Migration` in the tool's docs.
     pub migration: Option<String>,
-    /// The arguments, with nested ones such as `filter.since`.
+    /// The arguments, with nested ones such as `filter.since`. If there are more than 300, the last one is named `…`, and
+    /// those that are nested most deeply are left out.
     pub parameters: Vec<Field>,
     /// The schema of the arguments.
     pub input_schema: Value,
-    /// The fields of the data of a success, with nested ones such as `orders[].id`.
+    /// The fields of the data of a success, with nested ones such as `orders[].id`; as many as of the arguments.
     pub outputs: Vec<Field>,
     /// The schema of the data of a success; `None` if the tool promises no structured data.
     pub output_schema: Option<Value>,
@@ -102,7 +103,7 @@ pub struct Field {
     pub description: String,
     /// The default.
     pub default: Option<Value>,
-    /// What else a value has to fulfil, such as `at least 1`.
+    /// What else a value must satisfy, such as `at least 1`.
     pub constraints: Vec<String>,
     /// An example.
     pub example: Option<Value>,

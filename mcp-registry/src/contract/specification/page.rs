@@ -37,7 +37,7 @@ pub(crate) fn page(specifications: &[Specification]) -> String {
 
 /// A tool as an item of a list, with a link to its specification.
 pub(crate) fn summary(file: &str, tool: &Specification) -> String {
-    let anchor: String = tool.name.chars().filter(|letter| !matches!(letter, '.' | '/')).collect();
+    let anchor: String = tool.name.chars().filter(|letter| *letter != '.').collect();
     let is_text = |line: &&str| !line.trim().is_empty() && Fence::after(None, line.as_bytes()).is_none();
     let description = tool.description.lines().take_while(is_text).collect::<Vec<_>>().join(" ");
     // A full stop in code or after an abbreviation ends no sentence.
@@ -68,7 +68,7 @@ pub(crate) fn differences(expected: &str, found: &str) -> Vec<String> {
             differences.push(match part.tool {
                 Some(tool) if !has_tool(&found, part.tool) => format!("`{tool}` is missing"),
                 Some(tool) => format!("`{tool}`: {}", part.section.unwrap_or("heading and version")),
-                None => "the beginning of the page".to_owned(),
+                None => "the title or the list of tools".to_owned(),
             });
         }
     }
@@ -96,7 +96,7 @@ fn parts(page: &str) -> Vec<Part<'_>> {
         fence = Fence::after(fence, line.as_bytes());
         let tool = line.strip_prefix("## Tool: `").and_then(|rest| rest.strip_suffix('`'));
         let label = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**:"));
-        let section = label.and_then(|label| SECTIONS.into_iter().find(|section| *section == label));
+        let section = SECTIONS.into_iter().map(|(section, _)| section).find(|section| Some(*section) == label);
         if !is_code && (tool.is_some() || section.is_some()) {
             let next = Part { tool: tool.or(part.tool), section, text: String::new() };
             parts.push(std::mem::replace(&mut part, next));
@@ -105,4 +105,16 @@ fn parts(page: &str) -> Vec<Part<'_>> {
     }
     parts.push(part);
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::differences;
+
+    #[test]
+    fn what_is_before_the_first_tool_is_the_list_of_tools() {
+        let page = |list: &str| format!("# Tools\n\n{list}\n## Tool: `a`\n\n**Version**: 1\n");
+        assert_eq!(differences(&page("- a\n"), &page("- b\n")), ["the title or the list of tools"]);
+        assert_eq!(differences("- a\n", "- b\n"), ["the title or the list of tools"]);
+    }
 }

@@ -46,8 +46,8 @@ pub(super) fn of(tool: &RegisteredTool, examples: &Examples) -> Vec<RegistryErro
     let faults = tool.invalid_result().map(|result| tool.result_faults(&result.to_string()));
     let (condition, details) = match faults {
         Some(faults) => (
-            "The tool fails for a reason that is not listed, or panics (both without details), or its result does not match \
-             the output schema.",
+            "The tool fails for a reason that is not listed, or panics, or its result does not match the output schema. The \
+             first two come without details.",
             Some(json!({ "tool": name, "faults": faults })),
         ),
         None => ("The tool fails for a reason that is not listed, or panics.", None),
