@@ -47,8 +47,8 @@ fn specifications_are_printed_without_state_all_or_some() {
     assert_eq!((all.code, all.err.as_str()), (Some(0), ""));
     let names = ["`people.greet`", "`people.heads.count`", "`people.remove`", "`wrong.fail`", "`wrong.silent`"];
     assert_eq!(headings(&all.out), names);
-    let named = run(&["spec", "silent", "people_greet", "wrong.silent"]);
-    assert_eq!(headings(&named.out), ["`wrong.silent`", "`people.greet`"], "each once");
+    let twice = run(&["spec", "silent", "people_greet", "wrong.silent"]);
+    assert_eq!(headings(&twice.out), ["`wrong.silent`", "`people.greet`"], "each once");
     assert_eq!(headings(&run(&["spec", "--module", "people.heads"]).out), ["`people.heads.count`"]);
 }
 

@@ -52,17 +52,23 @@ impl Diff {
         let (breaking, unknown) = (count(Verdict::Breaking), count(Verdict::Unknown));
         let changes = if self.changes.len() == 1 { "change" } else { "changes" };
         let announced = self.changes.iter().filter(|change| change.breaking && change.is_announced()).count();
-        let announced = if announced > 0 { format!("; the versions announce {announced}") } else { String::new() };
+        let announced = match announced {
+            0 => String::new(),
+            1 => "; 1 of them is covered by a new version".to_owned(),
+            _ => format!("; {announced} of them are covered by new versions"),
+        };
         format!("{} {changes}: {breaking} breaking, {unknown} unknown{announced}", self.changes.len())
     }
 
     /// What to do if the changes that break something are intended. The text says how to accept all of them.
     pub(crate) fn advice(&self, accept: &str) -> String {
         let mut broken = self.changes.iter().filter(|change| change.breaking && !change.is_announced());
-        let versions = if broken.all(|change| change.required_version.is_some()) {
-            "raise the versions as shown, or "
-        } else {
-            ""
+        let has_version = |change: &Change| change.required_version.is_some();
+        let versions = match (broken.clone().any(has_version), broken.all(has_version)) {
+            (false, _) => "",
+            (true, true) => "raise the versions as shown, or ",
+            // A removed tool has no version.
+            (true, false) => "raise the versions as shown, and then ",
         };
         format!("if this is intended, {versions}{accept}")
     }
@@ -190,7 +196,24 @@ pub(crate) mod tests {
             change.versions.1 = Some(Version::new(2, 0, 0));
         }
         assert!(diff.to_string().ends_with("\n  shop.search says 2.0.0, which is enough\n"), "{diff}");
-        assert_eq!(diff.summary(), "2 changes: 1 breaking, 0 unknown; the versions announce 1");
+        assert_eq!(diff.summary(), "2 changes: 1 breaking, 0 unknown; 1 of them is covered by a new version");
+    }
+
+    #[test]
+    fn the_advice_is_to_raise_versions_where_that_helps() {
+        let removed = || Change { breaking: true, ..change("tool-removed", Class::Caller, "was removed") };
+        let mut diff = enum_value_removed();
+        assert_eq!(diff.advice("accept"), "if this is intended, raise the versions as shown, or accept");
+        diff.changes.push(removed());
+        assert_eq!(diff.advice("accept"), "if this is intended, raise the versions as shown, and then accept");
+        diff.changes = vec![removed()];
+        assert_eq!(diff.advice("accept"), "if this is intended, accept");
+        let mut diff = enum_value_removed();
+        diff.changes.push(diff.changes[0].clone());
+        for change in &mut diff.changes {
+            change.versions.1 = Some(Version::new(2, 0, 0));
+        }
+        assert_eq!(diff.summary(), "3 changes: 2 breaking, 0 unknown; 2 of them are covered by new versions");
     }
 
     #[test]
