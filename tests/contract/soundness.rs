@@ -243,6 +243,37 @@ fn definitions_that_are_used_twice_at_each_level_are_decided() {
 }
 
 #[test]
+fn alternatives_that_are_only_in_another_order_are_the_same() {
+    let lists = |count: u64| -> Vec<Value> {
+        let list = |max: u64| json!({ "type": "array", "items": { "type": "integer", "maximum": max } });
+        (0..count).map(list).collect()
+    };
+    for key in ["anyOf", "oneOf"] {
+        let (one, mut reversed) = (lists(800), lists(800));
+        reversed.reverse();
+        let diff = other_diff(&union_of(key, one), &union_of(key, reversed));
+        assert_eq!(diff.changes.iter().map(|change| change.rule).collect::<Vec<_>>(), ["spelling"]);
+    }
+}
+
+#[test]
+fn many_members_at_shared_levels_are_decided() {
+    let level = |next: &str| {
+        let member = |index: usize| (format!("member{index}"), json!({ "$ref": format!("#/$defs/{next}") }));
+        object(json!({ "properties": (0..300).map(member).collect::<Value>() }))
+    };
+    let levels = |leaf: &str| {
+        let mut root = level("a");
+        root["$defs"] = json!({ "a": level("b"), "b": level("c"), "c": { "type": leaf } });
+        root
+    };
+    let diff = other_diff(&levels("integer"), &levels("number"));
+    assert_eq!(diff.verdict(), Verdict::Compatible, "{:#?}", diff.changes);
+    let broken = other_diff(&levels("number"), &levels("integer"));
+    assert!(breaking(&broken).iter().all(|change| change.rule == "type-changed" && change.witness.is_some()));
+}
+
+#[test]
 fn maps_with_many_patterns_are_decided() {
     let map = |max: &dyn Fn(usize) -> u64| {
         let rules = |index: usize| json!({ "type": "integer", "maximum": max(index) });

@@ -249,7 +249,7 @@ struct Prover<'a> {
     answers: Answers,
     reached: Reached,
     same: RefCell<HashMap<(NodeId, NodeId), bool>>,
-    shapes: RefCell<HashMap<NodeId, u64>>,
+    shapes: RefCell<HashMap<(NodeId, usize), u64>>,
     tags: RefCell<HashMap<Vec<NodeId>, Rc<Option<Tags<'a>>>>>,
     values: Values<'a>,
 }
