@@ -274,6 +274,19 @@ fn many_members_at_shared_levels_are_decided() {
 }
 
 #[test]
+fn exclusive_unions_in_exclusive_unions_are_decided() {
+    let union = |member: &str| {
+        let number = json!({ "type": "number" });
+        let scalars = json!({ "oneOf": [{ "type": "integer" }, text()] });
+        let scalars = json!({ "oneOf": [scalars, number] });
+        union_of("oneOf", vec![scalars, number, object(json!({ "properties": { "c": { "type": member } } }))])
+    };
+    let diff = other_diff(&union("null"), &union("string"));
+    let changes: Vec<_> = diff.changes.iter().map(|change| (change.rule, change.witness.is_some())).collect();
+    assert_eq!(changes, [("null-removed", true)]);
+}
+
+#[test]
 fn maps_with_many_patterns_are_decided() {
     let map = |max: &dyn Fn(usize) -> u64| {
         let rules = |index: usize| json!({ "type": "integer", "maximum": max(index) });

@@ -264,6 +264,8 @@ struct Effort {
     cuts: Cell<usize>,
     /// How many attempts are being made whose gaps do not count.
     trials: Cell<usize>,
+    /// How many exclusions are being proved.
+    exclusions: Cell<usize>,
     /// How many gaps are not noted, since there are so many.
     omitted: Cell<usize>,
 }
