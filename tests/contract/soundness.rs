@@ -408,7 +408,9 @@ fn what_is_narrowed_in_an_alternative_is_shown_wherever_it_stands() {
 fn what_is_narrowed_in_an_alternative_without_a_tag_is_shown() {
     let members = |names: &[&str], rules: Value| {
         let mut members = json!({ "path": rules });
-        names.iter().for_each(|name| members[name] = text());
+        for name in names {
+            members[name] = text();
+        }
         let required: Vec<&str> = names.iter().copied().chain(["path"]).collect();
         object(json!({ "properties": members, "required": required, "additionalProperties": false }))
     };
