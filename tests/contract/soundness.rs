@@ -243,6 +243,50 @@ fn definitions_that_are_used_twice_at_each_level_are_decided() {
 }
 
 #[test]
+fn alternatives_that_are_only_in_another_order_are_the_same() {
+    let lists = |count: u64| -> Vec<Value> {
+        let list = |max: u64| json!({ "type": "array", "items": { "type": "integer", "maximum": max } });
+        (0..count).map(list).collect()
+    };
+    for key in ["anyOf", "oneOf"] {
+        let (one, mut reversed) = (lists(800), lists(800));
+        reversed.reverse();
+        let diff = other_diff(&union_of(key, one), &union_of(key, reversed));
+        assert_eq!(diff.changes.iter().map(|change| change.rule).collect::<Vec<_>>(), ["spelling"]);
+    }
+}
+
+#[test]
+fn many_members_at_shared_levels_are_decided() {
+    let level = |next: &str| {
+        let member = |index: usize| (format!("member{index}"), json!({ "$ref": format!("#/$defs/{next}") }));
+        object(json!({ "properties": (0..300).map(member).collect::<Value>() }))
+    };
+    let levels = |leaf: &str| {
+        let mut root = level("a");
+        root["$defs"] = json!({ "a": level("b"), "b": level("c"), "c": { "type": leaf } });
+        root
+    };
+    let diff = other_diff(&levels("integer"), &levels("number"));
+    assert_eq!(diff.verdict(), Verdict::Compatible, "{:#?}", diff.changes);
+    let broken = other_diff(&levels("number"), &levels("integer"));
+    assert!(breaking(&broken).iter().all(|change| change.rule == "type-changed" && change.witness.is_some()));
+}
+
+#[test]
+fn exclusive_unions_in_exclusive_unions_are_decided() {
+    let union = |member: &str| {
+        let number = json!({ "type": "number" });
+        let scalars = json!({ "oneOf": [{ "type": "integer" }, text()] });
+        let scalars = json!({ "oneOf": [scalars, number] });
+        union_of("oneOf", vec![scalars, number, object(json!({ "properties": { "c": { "type": member } } }))])
+    };
+    let diff = other_diff(&union("null"), &union("string"));
+    let changes: Vec<_> = diff.changes.iter().map(|change| (change.rule, change.witness.is_some())).collect();
+    assert_eq!(changes, [("null-removed", true)]);
+}
+
+#[test]
 fn maps_with_many_patterns_are_decided() {
     let map = |max: &dyn Fn(usize) -> u64| {
         let rules = |index: usize| json!({ "type": "integer", "maximum": max(index) });
@@ -364,7 +408,9 @@ fn what_is_narrowed_in_an_alternative_is_shown_wherever_it_stands() {
 fn what_is_narrowed_in_an_alternative_without_a_tag_is_shown() {
     let members = |names: &[&str], rules: Value| {
         let mut members = json!({ "path": rules });
-        names.iter().for_each(|name| members[name] = text());
+        for name in names {
+            members[name] = text();
+        }
         let required: Vec<&str> = names.iter().copied().chain(["path"]).collect();
         object(json!({ "properties": members, "required": required, "additionalProperties": false }))
     };

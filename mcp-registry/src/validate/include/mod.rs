@@ -249,7 +249,7 @@ struct Prover<'a> {
     answers: Answers,
     reached: Reached,
     same: RefCell<HashMap<(NodeId, NodeId), bool>>,
-    shapes: RefCell<HashMap<NodeId, u64>>,
+    shapes: RefCell<HashMap<(NodeId, usize), u64>>,
     tags: RefCell<HashMap<Vec<NodeId>, Rc<Option<Tags<'a>>>>>,
     values: Values<'a>,
 }
@@ -264,6 +264,8 @@ struct Effort {
     cuts: Cell<usize>,
     /// How many attempts are being made whose gaps do not count.
     trials: Cell<usize>,
+    /// How many exclusions are being proved.
+    exclusions: Cell<usize>,
     /// How many gaps are not noted, since there are so many.
     omitted: Cell<usize>,
 }

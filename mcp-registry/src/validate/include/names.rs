@@ -106,6 +106,7 @@ impl<'a> Prover<'a> {
 
     /// The schemas that may apply to a member. A name that is not listed stands for others.
     fn schemas_of(&self, rules: &ObjectRules, name: &str) -> Vec<NodeId> {
+        self.step(rules.pattern_properties.len() / 256);
         let property = rules.property(name).map(|property| property.schema);
         let patterns = rules.pattern_properties.iter();
         let patterns = patterns.filter(|(id, _)| property.is_none() || self.matches(*id, name));

@@ -1,6 +1,6 @@
 //! The rules of the target about objects.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use mcp_core::support::schema::{NodeId, ObjectRules, PatternId, Property, Types};
 use serde_json::Value;
@@ -68,11 +68,14 @@ impl<'a> Prover<'a> {
     }
 
     fn required(&self, left: &Left<'a>, rules: &ObjectRules, target: NodeId) -> bool {
-        let known = left.required_names();
+        // Most members have one name.
+        let (single, several): (Vec<_>, Vec<_>) = left.required_names().into_iter().partition(|names| names.len() == 1);
+        let single: HashSet<&str> = single.into_iter().flatten().collect();
         let mut holds = true;
         for name in rules.required_names() {
             let names = rules.property(name).map_or_else(|| vec![name], all_names);
-            if !known.iter().any(|known| known.iter().all(|name| names.contains(name))) {
+            let is_among = |known: &Vec<&str>| known.iter().all(|name| names.contains(name));
+            if !names.iter().any(|name| single.contains(name)) && !several.iter().any(is_among) {
                 let is_named = left.all.objects.iter().any(|known| known.property(name).is_some());
                 holds = self.fail(Kind::Required(name.to_owned(), is_named), left, target);
             }

@@ -1,15 +1,23 @@
 //! Whether two schemas are plainly the same, apart from what they say about values without a rule.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 
-use mcp_core::support::schema::{ArrayRules, Model, Node, NodeId, ObjectRules};
+use mcp_core::support::schema::{ArrayRules, Node, NodeId, ObjectRules};
 use serde_json::Value;
 
 use super::{MAX_DEPTH, Prover};
 use crate::validate::sample::conjunction::Listed;
 
-type Pairs = HashSet<(NodeId, NodeId)>;
+/// Pairs that are being compared, in the order in which they came.
+#[derive(Default)]
+struct Pairs {
+    all: HashSet<(NodeId, NodeId)>,
+    order: Vec<(NodeId, NodeId)>,
+}
+
+/// How deep schemas are looked into before they are compared.
+const DEPTH: usize = 2;
 
 impl Prover<'_> {
     /// Whether the two have the same rules. Order does not matter, and references are followed.
@@ -18,7 +26,7 @@ impl Prover<'_> {
         if let Some(known) = self.same.borrow().get(&pair) {
             return *known;
         }
-        let is_same = self.compare(pair.0, pair.1, &mut Pairs::new());
+        let is_same = self.compare(pair.0, pair.1, &mut Pairs::default());
         self.same.borrow_mut().insert(pair, is_same);
         is_same
     }
@@ -26,25 +34,42 @@ impl Prover<'_> {
     /// Pairs that are being compared count as the same.
     fn compare(&self, one: NodeId, other: NodeId, pairs: &mut Pairs) -> bool {
         let (one, other) = (self.model.resolved(one), self.model.resolved(other));
-        if one == other || !pairs.insert((one, other)) {
+        if one == other || pairs.all.contains(&(one, other)) {
             return true;
         }
-        if self.shape(one) != self.shape(other) || !self.step(1) || self.effort.depth.get() >= MAX_DEPTH {
+        let has_same_shape = self.shape(one, DEPTH) == self.shape(other, DEPTH);
+        if !has_same_shape || !self.step(1) || self.effort.depth.get() >= MAX_DEPTH {
             return false;
         }
+        pairs.all.insert((one, other));
+        pairs.order.push((one, other));
         self.effort.depth.set(self.effort.depth.get() + 1);
         let is_same = self.compare_nodes(&self.model[one], &self.model[other], pairs);
         self.effort.depth.set(self.effort.depth.get() - 1);
         is_same
     }
 
-    /// A number that is the same for schemas that are, and that seldom is for others.
-    fn shape(&self, id: NodeId) -> u64 {
-        if let Some(known) = self.shapes.borrow().get(&id) {
+    /// What is the same for schemas that are, whatever their order, and seldom for others: names, texts, types and bounds, as
+    /// deep as that.
+    fn shape(&self, id: NodeId, depth: usize) -> u64 {
+        let id = self.model.resolved(id);
+        if let Some(known) = self.shapes.borrow().get(&(id, depth)) {
             return *known;
         }
-        let shape = shape(self.model, id, 2);
-        self.shapes.borrow_mut().insert(id, shape);
+        let node = &self.model[id];
+        let part = |id: NodeId| depth.checked_sub(1).map(|depth| self.shape(id, depth));
+        let texts = node.values.iter().flatten().filter_map(Value::as_str).collect::<HashSet<_>>();
+        let object = node.object.as_deref();
+        let properties = object.into_iter().flat_map(|rules| &rules.properties);
+        let properties = properties.map(|property| hash((&property.name, property.required, part(property.schema))));
+        let items = node.array.as_ref().map(|rules| (rules.min_items, rules.max_items, rules.items.map(part)));
+        let limits = [node.number.min, node.number.max].map(|limit| limit.map(|it| (it.value, it.exclusive)));
+        let lengths = (node.string.min_length, node.string.max_length);
+        let parts: Vec<u64> = texts.into_iter().map(hash).chain(properties).collect();
+        self.step(parts.len() / 16);
+        let sum = parts.into_iter().fold(0, u64::wrapping_add);
+        let shape = hash((node.types, node.nullable, items, limits, lengths, sum));
+        self.shapes.borrow_mut().insert((id, depth), shape);
         shape
     }
 
@@ -85,16 +110,17 @@ impl Prover<'_> {
 
     /// Whether each schema of the one list is the same as one of the other.
     fn compare_lists(&self, one: &[NodeId], other: &[NodeId], pairs: &mut Pairs) -> bool {
-        let mut left: Vec<NodeId> = other.to_vec();
+        let mut left: HashMap<u64, Vec<NodeId>> = HashMap::new();
+        other.iter().rev().for_each(|other| left.entry(self.shape(*other, DEPTH)).or_default().push(*other));
         one.len() == other.len()
             && one.iter().all(|one| {
-                let position = left.iter().position(|other| {
+                let Some(left) = left.get_mut(&self.shape(*one, DEPTH)) else { return false };
+                let position = left.iter().rposition(|other| {
+                    let known = pairs.order.len();
+                    let is_same = self.compare(*one, *other, pairs);
                     // A pair that differs must not count as the same afterwards.
-                    let mut tried = pairs.clone();
-                    let is_same = self.compare(*one, *other, &mut tried);
-                    if is_same {
-                        *pairs = tried;
-                    }
+                    let dropped = if is_same { pairs.order.len() } else { known };
+                    pairs.order.drain(dropped..).for_each(|pair| _ = pairs.all.remove(&pair));
                     is_same
                 });
                 position.map(|position| left.swap_remove(position)).is_some()
@@ -165,20 +191,8 @@ fn has_same_values(one: &Node, other: &Node) -> bool {
         }
 }
 
-/// What is the same for schemas that are, whatever their order: names, texts and types, as deep as that.
-fn shape(model: &Model, id: NodeId, depth: usize) -> u64 {
-    let node = &model[model.resolved(id)];
-    let hash = |value: &dyn Fn(&mut DefaultHasher)| {
-        let mut hasher = DefaultHasher::new();
-        value(&mut hasher);
-        hasher.finish()
-    };
-    let texts = node.values.iter().flatten().filter_map(Value::as_str).collect::<HashSet<_>>();
-    let texts = texts.into_iter().map(|text| hash(&|hasher| text.hash(hasher)));
-    let properties = node.object.iter().flat_map(|rules| &rules.properties).map(|property| {
-        let part = depth.checked_sub(1).map(|depth| shape(model, property.schema, depth));
-        hash(&|hasher| (&property.name, property.required, part).hash(hasher))
-    });
-    let sum = texts.chain(properties).fold(0, u64::wrapping_add);
-    hash(&|hasher| (node.types, node.nullable, sum).hash(hasher))
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }

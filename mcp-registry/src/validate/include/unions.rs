@@ -2,11 +2,14 @@
 
 use mcp_core::support::schema::{Condition, NodeId, Types};
 
-use super::{Kind, Left, Prover};
+use super::{Effort, Kind, Left, Prover};
 use crate::validate::sample::conjunction::Goal;
 
 const EACH_TYPE: [Types; 6] =
     [Types::BOOLEAN, Types::FRACTION, Types::INTEGER, Types::STRING, Types::ARRAY, Types::OBJECT];
+
+/// How deep exclusions are proved for the sake of others. Each one asks about all alternatives, so they multiply.
+const MAX_EXCLUSIONS: usize = 2;
 
 impl<'a> Prover<'a> {
     /// Whether everything on the left fits one of the alternatives, and no other one if they are exclusive.
@@ -58,8 +61,18 @@ impl<'a> Prover<'a> {
         if let Some(values) = self.values(&both) {
             return values.is_empty();
         }
-        let not: Vec<NodeId> = left.all.not.clone();
-        self.step(1) && not.into_iter().any(|not| self.exactly(|| self.includes(&both, not)))
+        let Effort { exclusions, cuts, .. } = &self.effort;
+        if !self.step(1) || left.all.not.is_empty() {
+            return false;
+        }
+        if exclusions.get() >= MAX_EXCLUSIONS {
+            cuts.set(cuts.get() + 1);
+            return false;
+        }
+        exclusions.set(exclusions.get() + 1);
+        let is_excluded = left.all.not.iter().any(|not| self.exactly(|| self.includes(&both, *not)));
+        exclusions.set(exclusions.get() - 1);
+        is_excluded
     }
 
     pub(super) fn fits_condition(&self, left: &Left<'a>, condition: &Condition) -> bool {

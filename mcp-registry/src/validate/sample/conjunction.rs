@@ -216,20 +216,14 @@ impl<'a> Conjunction<'a> {
     }
 
     fn required_names(&self, is_asked_for: impl Fn(&str) -> bool) -> Vec<&'a str> {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.objects.iter().flat_map(|rules| rules.required_names()).filter(|name| is_asked_for(name)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
+        let mut seen = HashSet::new();
+        let mut is_new = |name: &&'a str| is_asked_for(name) && seen.insert(*name);
+        let mut names: Vec<&str> =
+            self.objects.iter().flat_map(|rules| rules.required_names()).filter(&mut is_new).collect();
         let mut next = 0;
         while let Some(name) = names.get(next).copied() {
             next += 1;
-            for name in self.dependent_names(name).filter(|name| is_asked_for(name)) {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
+            names.extend(self.dependent_names(name).filter(&mut is_new));
         }
         names
     }
