@@ -267,7 +267,9 @@ fn paired(one: &Place<'_>, other: &Place<'_>) -> Vec<(NodeId, NodeId)> {
     for of_members_only in [false, true] {
         let facts = |model, id| Place::new(model, vec![id]).facts(of_members_only);
         let mut by_facts: HashMap<Vec<String>, VecDeque<NodeId>> = HashMap::new();
-        new.iter().for_each(|id| by_facts.entry(facts(other.model, *id)).or_default().push_back(*id));
+        for id in new {
+            by_facts.entry(facts(other.model, id)).or_default().push_back(id);
+        }
         old.retain(|id| {
             let facts = facts(one.model, *id);
             let same = by_facts.get_mut(&facts).filter(|_| !facts.is_empty()).and_then(VecDeque::pop_front);
