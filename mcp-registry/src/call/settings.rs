@@ -30,7 +30,7 @@ const CONCURRENCY: usize = 16;
 pub enum OutputCheck {
     /// In debug builds, and therefore in tests.
     #[default]
-    InDebug,
+    Debug,
     /// Always.
     Always,
     /// Never.
@@ -43,7 +43,7 @@ impl OutputCheck {
     /// One of how many results is checked; 0 for none.
     pub(crate) fn interval(self) -> u32 {
         match self {
-            Self::InDebug => u32::from(cfg!(debug_assertions)),
+            Self::Debug => u32::from(cfg!(debug_assertions)),
             Self::Always => 1,
             Self::Never => 0,
             Self::Sample(interval) => interval,

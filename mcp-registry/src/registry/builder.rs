@@ -200,7 +200,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets when results are checked against output schemas (default: [`OutputCheck::InDebug`]).
+    /// Sets when results are checked against output schemas (default: [`OutputCheck::Debug`]).
     pub fn check_output(mut self, check: OutputCheck) -> Self {
         self.settings.output_check = check;
         self
