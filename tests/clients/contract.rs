@@ -396,7 +396,9 @@ fn two_contracts_can_be_read_from_pipes() {
     let writers = [pipe("old"), pipe("new")];
     let ended = folder.run(&["diff", "old", "new"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "nothing has changed\n"));
-    writers.into_iter().for_each(|writer| writer.join().unwrap());
+    for writer in writers {
+        writer.join().unwrap();
+    }
 }
 
 #[test]
