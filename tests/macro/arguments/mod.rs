@@ -565,6 +565,10 @@ proptest! {
                 prop_assert_eq!(ours, &json!([id, name, ratio, tags, extra]), "{}", text);
             }
             (Err(_), Err(_)) => {}
+            // A mutation inside of `TWICE` may leave the key there twice.
+            (Err(faults), Ok(_)) if faults.iter().any(|fault| fault.expected == "one value") => {
+                prop_assert!(text.matches("\"a\"").count() > 1, "{}: {:?}", text, ours);
+            }
             _ => prop_assert!(false, "{}: {:?} / {:?}", text, ours, serdes),
         }
     }
