@@ -1,12 +1,18 @@
 //! Who may call what, and how often.
 
-use std::sync::Mutex;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_core::support::block_on;
-use mcp_registry::gate::{Decision, Gate, GateCall, LevelGate};
+use mcp_registry::gate::{Decision, Gate, GateCall};
+use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::CallOutcome;
-use mcp_registry::{AuditLog, CallOptions, CancelToken, Error, RateLimit, ToolCall, TrustLevel, mcp_tool, tools};
+use mcp_registry::{
+    AuditLog, CallOptions, CancelToken, Error, RateLimit, ToolCall, ToolContext, ToolResult, TrustLevel, mcp_tool,
+    tools,
+};
 use serde_json::json;
 
 use crate::{build, call, failure, try_call, with_tools};
@@ -85,7 +91,7 @@ impl Gate for &'static Door {
         self.0.lock().unwrap().push(format!("{} {}", call.tool.name(), call.arguments));
         assert_ne!(call.cx.caller(), Some("bomb"), "the gate is broken");
         match call.cx.caller() {
-            Some("ada") => LevelGate.check(call).await,
+            Some("ada") => Decision::Allow,
             _ => Decision::deny("only ada may; ask her"),
         }
     }
@@ -103,7 +109,7 @@ fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     let refused = ask("files.read", json!({ "path": "b" }), "bob");
     let (error_type, message) = failure(&refused);
     assert_eq!((error_type, message), ("PermissionError", "`files.read` may not be called: only ada may; ask her"));
-    assert_eq!(failure(&ask("files.delete", json!({}), "ada")).0, "PermissionError", "the level still counts");
+    assert_eq!(failure(&ask("files.delete", json!({}), "ada")).0, "PermissionError", "the level is asked first");
     // A gate that panics lets nobody in, and the tool is not blamed for it.
     let broken = ask("files.read", json!({ "path": "c" }), "bomb");
     let (error_type, message) = failure(&broken);
@@ -111,13 +117,103 @@ fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     assert!(message.contains("the gate panicked") && !message.contains("mistake in the tool"), "{message}");
     assert_eq!(
         *door.0.lock().unwrap(),
-        [r#"files.read {"path":"a"}"#, r#"files.read {"path":"b"}"#, "files.delete {}", r#"files.read {"path":"c"}"#]
+        [r#"files.read {"path":"a"}"#, r#"files.read {"path":"b"}"#, r#"files.read {"path":"c"}"#]
     );
     let outcomes: Vec<CallOutcome> = audit.records().iter().map(|record| record.outcome).collect();
     assert_eq!(outcomes, [CallOutcome::Success, CallOutcome::Denied, CallOutcome::Denied, CallOutcome::Denied]);
     let mut out = Vec::new();
     let options = CallOptions::new().caller("bob");
     assert!(registry.call_bytes_blocking("files.read", br#"{"path":"d"}"#, &options, &mut out).is_err());
+}
+
+/// Lets everyone in, and counts how often it is asked.
+#[derive(Clone, Default)]
+struct OpenDoor(Arc<AtomicUsize>);
+
+impl Gate for OpenDoor {
+    async fn check(&self, _: &GateCall<'_>) -> Decision {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Decision::Allow
+    }
+}
+
+/// Passes calls on.
+struct Passes;
+
+impl Layer for Passes {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        next.run(call, cx).await
+    }
+}
+
+#[test]
+fn the_level_is_asked_first_whatever_a_gate_allows() {
+    for is_layered in [false, true] {
+        for (trust, is_allowed) in
+            [(TrustLevel::Untrusted, false), (TrustLevel::Verified, false), (TrustLevel::Trusted, true)]
+        {
+            let (door, audit) = (OpenDoor::default(), AuditLog::new());
+            let builder = with_tools(tools![delete, delete_inline]).gate(door.clone()).observer(audit.clone());
+            let builder = if is_layered { builder.layer(Passes) } else { builder };
+            let registry = build(builder.trust(trust));
+            for name in ["files.delete", "files.delete_inline"] {
+                let result = call(&registry, name, json!({}));
+                assert_eq!(result.is_failure(), !is_allowed, "{name} {trust:?}");
+            }
+            assert_eq!(door.0.load(Ordering::SeqCst), if is_allowed { 2 } else { 0 });
+            let expected = if is_allowed { CallOutcome::Success } else { CallOutcome::Denied };
+            assert!(audit.records().iter().all(|record| record.outcome == expected) && audit.records().len() == 2);
+        }
+    }
+}
+
+/// Panics before it returns its future.
+struct Broken;
+
+impl Gate for Broken {
+    fn check(&self, _: &GateCall<'_>) -> impl Future<Output = Decision> + Send {
+        assert!(self.is_fine(), "the gate is broken");
+        std::future::ready(Decision::Allow)
+    }
+}
+
+impl Layer for Broken {
+    fn call(
+        &self,
+        _: &ToolCall,
+        _: &ToolContext,
+        _: Next<'_>,
+    ) -> impl Future<Output = Result<ToolResult, Error>> + Send {
+        assert!(self.is_fine(), "the layer is broken");
+        std::future::ready(Ok(ToolResult::success()))
+    }
+}
+
+impl Broken {
+    fn is_fine(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_gate_or_layer_that_panics_before_it_returns_its_future_fails_only_that_call() {
+    for is_gate in [true, false] {
+        let audit = AuditLog::new();
+        let builder = with_tools(tools![read]).observer(audit.clone());
+        let registry = build(if is_gate { builder.gate(Broken) } else { builder.layer(Passes).layer(Broken) });
+        let (error_type, outcome) = if is_gate {
+            ("PermissionError", CallOutcome::Denied)
+        } else {
+            ("ToolExecutionError", CallOutcome::Failure)
+        };
+        for _ in 0..2 {
+            let result = call(&registry, "files.read", json!({ "path": "a" }));
+            assert_eq!(failure(&result).0, error_type);
+            assert!(failure(&result).1.contains("is broken"));
+        }
+        let outcomes: Vec<CallOutcome> = audit.records().iter().map(|record| record.outcome).collect();
+        assert_eq!(outcomes, [outcome, outcome]);
+    }
 }
 
 /// Waits until the call is cancelled.

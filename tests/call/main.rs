@@ -19,6 +19,7 @@ mod panics;
 mod registration;
 mod results;
 mod runtimes;
+mod seen;
 mod slow_arguments;
 mod tokio_runtime;
 

@@ -122,6 +122,7 @@ pub(crate) trait AnyGate: Send + Sync {
 
 impl<G: Gate> AnyGate for G {
     fn check<'a>(&'a self, call: &'a GateCall<'a>) -> BoxFuture<'a, Decision> {
-        Box::pin(Gate::check(self, call))
+        // What runs before the gate returns its future belongs to the call, too.
+        Box::pin(async move { Gate::check(self, call).await })
     }
 }

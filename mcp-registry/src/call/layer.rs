@@ -1,11 +1,14 @@
 //! Layers wrap each call, for example with a cache, a quota or a mock.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 
 use mcp_core::context::BoxFuture;
 use mcp_core::{Error, ToolCall, ToolContext, ToolResult};
+use serde_json::Value;
 
+use crate::call::clock::Clock;
 use crate::call::request::CalledTool;
 use crate::call::result::{ValueWriter, complete};
 use crate::call::run::Run;
@@ -70,6 +73,16 @@ pub struct Next<'a> {
     pub(crate) settings: &'a Arc<Settings>,
     pub(crate) called: CalledTool<'a>,
     pub(crate) layers: &'a [Arc<dyn AnyLayer>],
+    pub(crate) unchanged: &'a Unchanged<'a>,
+    pub(crate) clock: &'a Clock,
+}
+
+/// The arguments of a call before any layer has changed them.
+pub(crate) struct Unchanged<'a> {
+    /// As the layers see them.
+    pub(crate) value: &'a Value,
+    /// As the tool gets them, with every digit of numbers.
+    pub(crate) json: &'a str,
 }
 
 impl<'a> Next<'a> {
@@ -84,17 +97,22 @@ impl<'a> Next<'a> {
         'a: 'b,
     {
         match self.layers {
-            [] => Box::pin(self.run_tool(cx, call.arguments.to_string())),
+            [] => Box::pin(self.run_tool(cx, &call.arguments)),
             [layer, layers @ ..] => layer.call(call, cx, Next { layers, ..self }),
         }
     }
 }
 
 impl Next<'_> {
-    async fn run_tool(self, cx: &ToolContext, arguments: String) -> Result<ToolResult, Error> {
+    async fn run_tool(self, cx: &ToolContext, arguments: &Value) -> Result<ToolResult, Error> {
         let (settings, called) = (self.settings, self.called);
+        let is_unchanged = arguments == self.unchanged.value;
+        let arguments =
+            if is_unchanged { Cow::Borrowed(self.unchanged.json) } else { Cow::Owned(arguments.to_string()) };
+        let _counts = self.clock.start();
+        let run = Run::with_limits(settings, called, self.clock.limits(cx.cancel_token()));
         let mut json = Vec::new();
-        let returned = Run::new(settings, called, cx).run(cx.clone(), &arguments, &mut json).await?;
+        let returned = run.of_checked_arguments(is_unchanged).run(cx.clone(), &arguments, &mut json).await?;
         Ok(complete(settings, called, returned, &[], &ValueWriter, (0, &mut json))?.into_result())
     }
 }
@@ -116,6 +134,7 @@ impl<L: Layer> AnyLayer for L {
         cx: &'a ToolContext,
         next: Next<'a>,
     ) -> BoxFuture<'a, Result<ToolResult, Error>> {
-        Box::pin(Layer::call(self, call, cx, next))
+        // What runs before the layer returns its future belongs to the call, too.
+        Box::pin(async move { Layer::call(self, call, cx, next).await })
     }
 }

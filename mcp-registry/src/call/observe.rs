@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use mcp_core::support::prefix;
 use serde::Serialize;
-use serde_json::Value;
 
+use super::callable::Callable;
+use super::seen::Seen;
 pub use crate::catalog::notices::Notice;
 use crate::validate::LARGE;
 
@@ -149,9 +150,14 @@ pub struct CallRecord<'a> {
     pub(crate) arguments: Arguments<'a>,
 }
 
-/// The arguments of a call, as JSON.
+/// The arguments of a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Arguments<'a>(pub(crate) &'a str);
+pub(crate) struct Arguments<'a> {
+    /// As they were sent.
+    pub(crate) json: &'a str,
+    /// `None` if there is no such tool.
+    pub(crate) tool: Option<&'a Callable>,
+}
 
 /// Omits the arguments: debug output ends up in logs.
 impl fmt::Debug for Arguments<'_> {
@@ -171,11 +177,13 @@ impl CallRecord<'_> {
         self.correlation_id.map(|_| UNMASK)
     }
 
-    /// Feeds the arguments to a hasher; the order of their names does not matter. Use a keyed hash: otherwise, secret
-    /// arguments can be found by trying them out. Arguments of more than 64 KiB are hashed as raw bytes.
+    /// Feeds the arguments to a hasher, as a [`Gate`](crate::gate::Gate) sees them; the order of their names does not
+    /// matter. Use a keyed hash: otherwise, secret arguments can be found by trying them out. Arguments of more than 64 KiB
+    /// are hashed as raw bytes.
     pub fn hash_arguments(&self, hasher: &mut impl Hasher) {
-        let Arguments(json) = self.arguments;
-        let value = (json.len() <= LARGE).then(|| serde_json::from_str::<Value>(json).ok());
+        let Arguments { json, tool } = self.arguments;
+        let seen = |tool: &Callable| Seen::read(tool, json).ok().map(|seen| seen.value);
+        let value = (json.len() <= LARGE).then(|| tool.and_then(seen).or_else(|| serde_json::from_str(json).ok()));
         match value.flatten() {
             Some(mut value) => {
                 value.sort_all_objects();
