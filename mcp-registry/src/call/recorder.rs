@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant, SystemTime};
 
-use mcp_core::{CallOptions, Error, ToolError, ToolResult};
+use mcp_core::{CallOptions, Error, ErrorType, ToolError, ToolResult};
 use serde_json::json;
 
 use super::callable::Callable;
@@ -47,30 +47,35 @@ impl Recorder<'_> {
     pub(crate) fn finish<T>(
         self,
         result: Result<T, Error>,
-        failed: impl FnOnce(&T) -> Option<&ToolResult>,
+        failed: impl FnOnce(&mut T) -> Option<&mut ToolResult>,
     ) -> Result<T, Error> {
         match result {
-            Ok(output) => {
-                match failed(&output) {
+            Ok(mut output) => {
+                match failed(&mut output).map(|result| &mut result.error) {
                     None => self.report(CallOutcome::Success, None, None, None),
-                    Some(result) => {
-                        let error = result.error.as_ref();
-                        let error_type = error.map_or("ToolExecutionError", |error| error.error_type.as_str());
-                        let message = error.map_or("", |error| &error.error_message);
-                        self.report(self.outcome(error_type), Some(error_type), Some(message), None);
+                    Some(Some(error)) => {
+                        let shown = self.failed(ToolError::from(std::mem::take(error)).into());
+                        *error = shown.into();
+                    }
+                    Some(None) => {
+                        let error_type = ErrorType::TOOL_EXECUTION_ERROR;
+                        self.report(CallOutcome::Failure, Some(error_type.as_str()), Some(""), None);
                     }
                 }
                 Ok(output)
             }
-            Err(error) => {
-                let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, error);
-                let error_type = shown.wire_type();
-                let outcome = self.outcome(error_type.as_str());
-                let message = self.is_recorded().then(|| self.message(&shown, id.is_some()));
-                self.report(outcome, Some(error_type.as_str()), message.as_deref(), id.as_deref());
-                Err(shown)
-            }
+            Err(error) => Err(self.failed(error)),
         }
+    }
+
+    /// Records that the call failed. Returns the error as the caller may see it.
+    fn failed(self, error: Error) -> Error {
+        let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, error);
+        let error_type = shown.wire_type();
+        let outcome = self.outcome(error_type.as_str());
+        let message = self.is_recorded().then(|| self.message(&shown, id.is_some()));
+        self.report(outcome, Some(error_type.as_str()), message.as_deref(), id.as_deref());
+        shown
     }
 
     /// Records that the call was dropped before it ended.
@@ -141,7 +146,7 @@ impl Recorder<'_> {
             message,
             correlation_id: id,
             notices: self.notices,
-            arguments: Arguments(arguments),
+            arguments: Arguments { json: arguments, tool: self.tool },
         };
         trace::ended(&record);
         for observer in &self.settings.observers {

@@ -67,10 +67,10 @@ impl Answer {
     }
 
     /// The result, if it is a failure.
-    pub(crate) fn failed(&self) -> Option<&ToolResult> {
+    pub(crate) fn failed(&mut self) -> Option<&mut ToolResult> {
         match self {
             Self::Written => None,
-            Self::Result(result) => Some(&**result).filter(|result| result.is_failure()),
+            Self::Result(result) => Some(&mut **result).filter(|result| result.is_failure()),
         }
     }
 }
