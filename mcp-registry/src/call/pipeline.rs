@@ -190,7 +190,7 @@ impl<'a> Call<'a> {
         if !matches!(answer, Ok(Answer::Written)) {
             out.truncate(start);
         }
-        Recorder { is_denied, ..self.recorder(&notices) }.finish(answer, Answer::failed)
+        Recorder { is_denied, ..self.recorder(&notices) }.finish(answer, Answer::as_result)
     }
 
     fn recorder<'n>(self, notices: &'n [Notice]) -> Recorder<'n>

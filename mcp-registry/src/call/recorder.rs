@@ -47,24 +47,37 @@ impl Recorder<'_> {
     pub(crate) fn finish<T>(
         self,
         result: Result<T, Error>,
-        failed: impl FnOnce(&mut T) -> Option<&mut ToolResult>,
+        as_result: impl FnOnce(&mut T) -> Option<&mut ToolResult>,
     ) -> Result<T, Error> {
         match result {
             Ok(mut output) => {
-                match failed(&mut output).map(|result| &mut result.error) {
+                match as_result(&mut output) {
+                    Some(result) => self.returned(result),
                     None => self.report(CallOutcome::Success, None, None, None),
-                    Some(Some(error)) => {
-                        let shown = self.failed(ToolError::from(std::mem::take(error)).into());
-                        *error = shown.into();
-                    }
-                    Some(None) => {
-                        let error_type = ErrorType::TOOL_EXECUTION_ERROR;
-                        self.report(CallOutcome::Failure, Some(error_type.as_str()), Some(""), None);
-                    }
                 }
                 Ok(output)
             }
             Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Records a result. Its error becomes what the caller may see: a layer or a tool can have made it of any error.
+    fn returned(self, result: &mut ToolResult) {
+        let is_failure = result.is_failure();
+        match &mut result.error {
+            Some(error) if is_failure => {
+                let shown = self.failed(ToolError::from(std::mem::take(error)).into());
+                *error = shown.into();
+            }
+            Some(error) => {
+                let hidden = ToolError::from(std::mem::take(error)).into();
+                *error = mask_error(self.settings, self.request.name, self.request.options, hidden).0.into();
+                self.report(CallOutcome::Success, None, None, None);
+            }
+            None if is_failure => {
+                self.report(CallOutcome::Failure, Some(ErrorType::TOOL_EXECUTION_ERROR.as_str()), Some(""), None);
+            }
+            None => self.report(CallOutcome::Success, None, None, None),
         }
     }
 

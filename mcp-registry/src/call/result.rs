@@ -66,11 +66,11 @@ impl Answer {
         }
     }
 
-    /// The result, if it is a failure.
-    pub(crate) fn failed(&mut self) -> Option<&mut ToolResult> {
+    /// The result, unless it was written.
+    pub(crate) fn as_result(&mut self) -> Option<&mut ToolResult> {
         match self {
             Self::Written => None,
-            Self::Result(result) => Some(&mut **result).filter(|result| result.is_failure()),
+            Self::Result(result) => Some(result),
         }
     }
 }
