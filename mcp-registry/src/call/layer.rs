@@ -15,7 +15,12 @@ use crate::call::run::Run;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
 
-/// Wraps the calls of a registry. The arguments are checked before the layer runs.
+/// Wraps the calls of a registry. The arguments are checked before the layer runs, and it sees them as a
+/// [`Gate`](crate::gate::Gate) does. Arguments that it does not change are passed on as they were sent; others are checked
+/// again.
+///
+/// The time that a layer takes itself does not count towards the time limit of the call. All runs of the tool, such as
+/// those of a retry, share what is left of it.
 ///
 /// ```standalone_crate
 /// use std::collections::HashMap;

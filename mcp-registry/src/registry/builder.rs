@@ -114,9 +114,8 @@ impl RegistryBuilder {
         self.set_for_tool("trust_tool", name.into(), CallSettings { trust: Some(trust), limit: None })
     }
 
-    /// Asks this gate before each call (default: [`LevelGate`](crate::call::gate::LevelGate)). It replaces the check of
-    /// destructive tools: ask [`LevelGate`](crate::call::gate::LevelGate) in your gate to keep that. A gate has no time
-    /// limit.
+    /// Asks this gate before each call that the trust level allows (default: none). A gate can only refuse more calls. It
+    /// has no time limit: it may ask a person.
     pub fn gate(mut self, gate: impl Gate) -> Self {
         self.settings.gate = Some(Arc::new(gate));
         self
