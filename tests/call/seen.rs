@@ -22,6 +22,12 @@ fn read(#[arg(alias = "file")] path: String, #[arg(default = "utf-8")] encoding:
     format!("{path} {encoding}")
 }
 
+/// Reads a file, with a schema of its own that says nothing.
+#[mcp_tool(module = "seen", input_schema = json!({ "type": "object" }))]
+fn read_any(#[arg(alias = "file")] path: String) -> String {
+    path
+}
+
 /// Pays.
 #[mcp_tool(module = "seen")]
 fn pay(cents: i64, notes: Option<Vec<i64>>) -> i64 {
@@ -118,7 +124,7 @@ impl Layer for Watch {
 }
 
 fn all_tools() -> RegistryBuilder {
-    with_tools(tools![read, pay, scale, large, open, flat, label])
+    with_tools(tools![read, read_any, pay, scale, large, open, flat, label])
 }
 
 /// A registry with a gate that watches, and one with a layer.
@@ -160,6 +166,8 @@ fn a_gate_and_a_layer_refuse_what_the_tool_would_get_under_another_name_or_in_an
             assert!(refusal(&registry, name, &wrap(r#"{"path":"/etc/shadow"}"#)).contains("it is forbidden"));
             watch.take();
         }
+        assert!(refusal(&registry, "seen.read_any", r#"{"file":"/etc/shadow"}"#).contains("it is forbidden"));
+        assert_eq!(watch.take(), [json!({ "path": "/etc/shadow" })]);
     }
 }
 

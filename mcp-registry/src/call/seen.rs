@@ -38,6 +38,13 @@ impl Seen {
             }
         }
         if let Value::Object(object) = &mut value {
+            // An explicit schema may not name them, and be open.
+            for (name, alias) in params.iter().flat_map(|param| param.aliases.iter().map(|alias| (param.name, *alias)))
+            {
+                if let Some(value) = object.shift_remove(alias) {
+                    object.entry(name).or_insert(value);
+                }
+            }
             // A null for an argument that may be absent means the same.
             let is_absent = |name: &str| params.iter().any(|param| param.name == name && !param.is_required());
             object.retain(|name, value| !(value.is_null() && is_absent(name)));
