@@ -10,7 +10,7 @@ use mcp_core::TrustLevel;
 use super::async_lock::AsyncLock;
 use super::limit::Bucket;
 use super::metrics::Meter;
-use super::settings::Settings;
+use super::settings::{Settings, ToolSettings};
 use crate::catalog::definition::Handler;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
@@ -28,10 +28,7 @@ pub(crate) struct Callable(Arc<Inner>);
 
 struct Inner {
     checks: Checks<RegisteredTool>,
-    /// The trust level of its callers, if the builder sets one.
-    trust: Option<TrustLevel>,
-    /// Its rate limit, if the builder sets one.
-    limit: Option<Bucket>,
+    own: ToolSettings,
     meter: OnceLock<Box<Meter>>,
     plan: OnceLock<Plan>,
     /// Whether the last call was quick.
@@ -69,10 +66,10 @@ impl Deref for Callable {
 }
 
 impl Callable {
-    pub(crate) fn new(tool: RegisteredTool, trust: Option<TrustLevel>, limit: Option<Bucket>) -> Self {
+    pub(crate) fn new(tool: RegisteredTool, own: ToolSettings) -> Self {
         let (meter, plan, read_lock) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let (checks, is_quick, results) = (Checks::new(tool), AtomicBool::new(false), AtomicUsize::new(0));
-        Self(Arc::new(Inner { checks, trust, limit, meter, plan, is_quick, results, read_lock }))
+        Self(Arc::new(Inner { checks, own, meter, plan, is_quick, results, read_lock }))
     }
 
     pub(crate) fn checks(&self) -> &Checks<RegisteredTool> {
@@ -80,11 +77,11 @@ impl Callable {
     }
 
     pub(crate) fn trust(&self) -> Option<TrustLevel> {
-        self.0.trust
+        self.0.own.trust
     }
 
     pub(crate) fn limit(&self) -> Option<&Bucket> {
-        self.0.limit.as_ref()
+        self.0.own.limit.as_deref()
     }
 
     pub(crate) fn meter(&self) -> &Meter {
