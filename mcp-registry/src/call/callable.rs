@@ -10,7 +10,7 @@ use mcp_core::TrustLevel;
 use super::async_lock::AsyncLock;
 use super::limit::Bucket;
 use super::metrics::Meter;
-use super::settings::Settings;
+use super::settings::{Settings, ToolSettings};
 use super::trace::warn;
 use crate::catalog::definition::Handler;
 use crate::catalog::tool::RegisteredTool;
@@ -32,10 +32,7 @@ pub(crate) struct Callable(Arc<Inner>);
 
 struct Inner {
     checks: Checks<RegisteredTool>,
-    /// The trust level of its callers, if the builder sets one.
-    trust: Option<TrustLevel>,
-    /// Its rate limit, if the builder sets one.
-    limit: Option<Bucket>,
+    own: ToolSettings,
     meter: OnceLock<Box<Meter>>,
     plan: OnceLock<Plan>,
     /// Whether the last call was quick.
@@ -75,11 +72,11 @@ impl Deref for Callable {
 }
 
 impl Callable {
-    pub(crate) fn new(tool: RegisteredTool, trust: Option<TrustLevel>, limit: Option<Bucket>) -> Self {
+    pub(crate) fn new(tool: RegisteredTool, own: ToolSettings) -> Self {
         let (meter, plan, read_lock) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let (is_quick, has_blocked, results) = (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
         let checks = Checks::new(tool);
-        Self(Arc::new(Inner { checks, trust, limit, meter, plan, is_quick, has_blocked, results, read_lock }))
+        Self(Arc::new(Inner { checks, own, meter, plan, is_quick, has_blocked, results, read_lock }))
     }
 
     pub(crate) fn checks(&self) -> &Checks<RegisteredTool> {
@@ -87,11 +84,11 @@ impl Callable {
     }
 
     pub(crate) fn trust(&self) -> Option<TrustLevel> {
-        self.0.trust
+        self.0.own.trust
     }
 
     pub(crate) fn limit(&self) -> Option<&Bucket> {
-        self.0.limit.as_ref()
+        self.0.own.limit.as_deref()
     }
 
     pub(crate) fn meter(&self) -> &Meter {

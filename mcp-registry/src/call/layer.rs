@@ -27,22 +27,22 @@ use crate::catalog::tool::RegisteredTool;
 /// use std::sync::Mutex;
 ///
 /// use mcp_registry::serde_json::json;
-/// use mcp_registry::{Error, Registry, ToolCall, ToolContext, ToolResult, mcp_tool};
+/// use mcp_registry::{CallOptions, Error, Registry, ToolCall, ToolContext, ToolResult, mcp_tool};
 /// use mcp_registry::layer::{Layer, Next};
 ///
-/// /// Caches the results of read-only tools.
+/// /// Caches the results of read-only tools, for each caller separately.
 /// #[derive(Default)]
-/// struct Cache(Mutex<HashMap<String, ToolResult>>);
+/// struct Cache(Mutex<HashMap<(Option<String>, String), ToolResult>>);
 ///
 /// impl Layer for Cache {
 ///     async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
 ///         if next.tool().hints().read_only != Some(true) {
 ///             return next.run(call, cx).await;
 ///         }
-///         let key = call.to_json();
+///         let key = (cx.caller().map(ToOwned::to_owned), call.to_json());
 ///         let known = self.0.lock().unwrap().get(&key).cloned();
 ///         if let Some(known) = known {
-///             return Ok(known);
+///             return Ok(known.meta("cached", true));
 ///         }
 ///         let result = next.run(call, cx).await?;
 ///         self.0.lock().unwrap().insert(key, result.clone());
@@ -50,18 +50,26 @@ use crate::catalog::tool::RegisteredTool;
 ///     }
 /// }
 ///
-/// /// Doubles a number.
-/// #[mcp_tool(module = "calc", read_only)]
-/// fn double(n: i64) -> i64 {
-///     2 * n
+/// /// Returns the caller's name.
+/// #[mcp_tool(module = "desk", read_only)]
+/// fn whoami(#[ctx] cx: &ToolContext) -> Option<String> {
+///     cx.caller().map(ToOwned::to_owned)
 /// }
 ///
 /// let registry = Registry::builder().layer(Cache::default()).build()?;
-/// let call = ToolCall::new("calc.double", json!({ "n": 21 }));
-/// assert_eq!(registry.call_blocking(&call), registry.call_blocking(&call));
-/// assert_eq!(registry.call_blocking(&call).data.unwrap()["result"], 42);
+/// let call = ToolCall::new("desk.whoami", json!({}));
+/// for (caller, cached) in [("ada", false), ("ada", true), ("bob", false), ("bob", true)] {
+///     let result = registry.call_blocking_with(&call, &CallOptions::new().caller(caller));
+///     assert_eq!(result.meta.contains_key("cached"), cached);
+///     assert_eq!(result.data.unwrap()["result"], caller);
+/// }
 /// # Ok::<(), mcp_registry::RegistrationError>(())
 /// ```
+///
+/// The key of a cache has everything on which a result depends. That is more than the call: tools know the caller. Add
+/// whatever else your tools take from the context: the [trust level](ToolContext::trust), the
+/// [extensions](ToolContext::extensions) (a tenant, a session, headers), [`_meta`](ToolContext::meta), the version of MCP
+/// ([`CallOptions::get_protocol_version`](mcp_core::CallOptions::get_protocol_version)).
 pub trait Layer: Send + Sync + 'static {
     /// Makes the call with [`Next::run`], or returns a result of its own.
     fn call(
