@@ -104,9 +104,9 @@ impl Server {
         for message in &batch.messages {
             let before = out.len();
             let mut members = Members::default();
-            let message = members.read(message.get().as_bytes()).and_then(Members::interpret);
-            let request = match message {
-                Ok(Message::Request(id, method, _)) => Some((id.clone().into_owned(), &**method)),
+            let read = members.read(message.get().as_bytes());
+            let request = match members.interpret() {
+                Ok(Message::Request(id, method, _)) if read.is_ok() => Some((id.clone().into_owned(), &**method)),
                 _ => None,
             };
             match request {
@@ -116,7 +116,7 @@ impl Server {
                 }
                 request => {
                     let id = request.map(|(id, _)| id);
-                    match self.rpc(headers, message, peer, out) {
+                    match self.rpc(headers, &members, read, peer, out) {
                         Step::Done(done) => {
                             budget.fit(id.as_ref(), before, out);
                             if let ReplyKind::LogLevelSet(_) = done {
