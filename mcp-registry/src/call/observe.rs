@@ -49,6 +49,8 @@ pub enum RejectionReason {
     ForeignSession,
     /// The server has reached one of its limits.
     Busy,
+    /// The function that sets the options of the call, `Http::call_options`, has panicked.
+    CallOptions,
 }
 
 impl RejectionReason {
@@ -61,6 +63,7 @@ impl RejectionReason {
             Self::WrongToken => "wrong_token",
             Self::ForeignSession => "foreign_session",
             Self::Busy => "busy",
+            Self::CallOptions => "call_options",
         }
     }
 }

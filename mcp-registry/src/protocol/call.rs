@@ -100,7 +100,7 @@ impl<'a> ToolRequest<'a> {
         Self { id, meta, ..Self::flat(name.unwrap_or_default(), arguments.map_or("", RawValue::get)) }
     }
 
-    /// What is known of a message that is not valid JSON-RPC; `None` if it asks for no tool.
+    /// What is known of a message that may be invalid; `None` if it asks for no tool.
     pub(super) fn malformed(id: Option<&'a Id<'a>>, members: &'a Members<'a, Params<'a>>) -> Option<Self> {
         match members.method() {
             Some(method) => is_call(method).then(|| Self::asked(id, members.params())),

@@ -25,6 +25,11 @@ pub(crate) trait TransportHeaders {
         Ok(())
     }
 
+    /// Counts a call of a batch, besides the first. Fails if that exceeds a limit of the transport.
+    fn count_call(&self) -> Result<(), RpcError> {
+        Ok(())
+    }
+
     /// Fails if the headers differ from the request, which carries its own version.
     fn check_request(&self, _fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
         Ok(())

@@ -353,6 +353,28 @@ impl Server {
         }
     }
 
+    /// The ID of the request in a message, if it has one.
+    #[cfg(feature = "http")]
+    pub(crate) fn request_id(message: &[u8]) -> Option<Id<'static>> {
+        let mut members = Members::<Params<'_>>::default();
+        match members.read(message).and_then(|()| members.interpret()) {
+            Ok(Message::Request(id, ..)) => Some(id.clone().into_owned()),
+            Ok(_) => None,
+            Err(rejection) => rejection.id,
+        }
+    }
+
+    /// Records a message that the transport refuses, if it asks for a tool.
+    #[cfg(feature = "http")]
+    pub(crate) fn refuse_message(&self, message: &[u8], error: &RpcError, peer: &Peer) {
+        let mut members = Members::default();
+        let read = members.read(message).and_then(|()| members.interpret());
+        let id = if let Ok(Message::Request(id, ..)) = read { Some(id) } else { None };
+        if let Some(call) = ToolRequest::malformed(id, &members) {
+            self.refuse_fault(&call, error, peer);
+        }
+    }
+
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn max_message(&self) -> usize {
         self.0.settings.max_message_bytes

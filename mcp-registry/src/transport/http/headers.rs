@@ -11,6 +11,8 @@ use mcp_core::rpc::RpcError;
 use mcp_core::support::cut;
 use serde_json::Value;
 
+use super::in_flight::{Limit, Permit};
+use super::response::busy_error;
 use crate::catalog::header::HeaderArgument;
 use crate::protocol::{RepeatedFields, TransportHeaders, header_mismatch, unsupported_version};
 
@@ -29,6 +31,8 @@ pub(super) struct McpHeaders<'a> {
     sent_version: Result<Option<&'a str>, RpcError>,
     /// The version, if it is supported.
     version: Option<ProtocolVersion>,
+    /// The permit of the request, which the calls of a batch share.
+    permit: Option<&'a Permit>,
 }
 
 impl<'a> McpHeaders<'a> {
@@ -37,7 +41,12 @@ impl<'a> McpHeaders<'a> {
             header_mismatch("the header `MCP-Protocol-Version` appears twice or is not ASCII; send the version once")
         });
         let version = sent_version.as_ref().ok().copied().flatten().and_then(ProtocolVersion::from_name);
-        Self { all, sent_version, version: version.filter(|version| *version >= OLDEST_VERSION) }
+        Self { all, sent_version, version: version.filter(|version| *version >= OLDEST_VERSION), permit: None }
+    }
+
+    /// Sets the permit of the request, which the calls of a batch share.
+    pub(super) fn with_permit(self, permit: &'a Permit) -> Self {
+        Self { permit: Some(permit), ..self }
     }
 
     /// The version, if there is one. Fails if it is not supported.
@@ -68,6 +77,11 @@ impl TransportHeaders for McpHeaders<'_> {
             header_mismatch("the header `MCP-Protocol-Version` is missing; send the version of the request")
         })?;
         check_equal("MCP-Protocol-Version", header, "the version in `_meta`", version)
+    }
+
+    fn count_call(&self) -> Result<(), RpcError> {
+        let taken = self.permit.map_or(Ok(()), |permit| permit.try_take(Limit::Requests, 1));
+        taken.map_err(|(_, message)| busy_error(message))
     }
 
     fn check_request(&self, fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
