@@ -59,7 +59,7 @@ impl<'a> Request<'a> {
             }
         };
         if version.is_stateless() {
-            headers.check_request(&RepeatedFields::new(method, params, registry))?;
+            headers.check_request(&RepeatedFields::new(method, params, registry, peer.call_options()))?;
         }
         Ok(Self { version, params, meta })
     }

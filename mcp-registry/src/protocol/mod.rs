@@ -26,7 +26,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use mcp_core::mcp::Dialect;
 use mcp_core::message::Strictness;
-use mcp_core::rpc::{Id, RpcError, RpcRejection};
+use mcp_core::rpc::{Id, RpcError, RpcRejection, code};
 use mcp_core::support::{Members, Message, RpcParams};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -430,8 +430,13 @@ impl Server {
             Ok(request) => request,
             Err(error) => {
                 refused(&error);
+                let is_internal = error.code == code::INTERNAL_ERROR;
                 fail(dialect, id, error, out);
-                return Step::Done(ReplyKind::Invalid(dialect));
+                return Step::Done(if is_internal {
+                    ReplyKind::Response(dialect)
+                } else {
+                    ReplyKind::Invalid(dialect)
+                });
             }
         };
         let version = request.version;

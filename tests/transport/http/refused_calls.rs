@@ -1,11 +1,12 @@
 //! Everything that asks for a tool over HTTP and is refused is recorded once: as a call, or as a rejected request if its
 //! message was not looked at.
 
-use mcp_registry::{AuditLog, CallOptions, Server};
+use mcp_registry::schemars::{self, JsonSchema};
+use mcp_registry::{AuditLog, CallOptions, Registry, Server, mcp_tool, tools};
 use serde_json::{Value, json};
 
 use super::served::{Log, Served, builder};
-use super::wire::{Ask, call, modern, older};
+use super::wire::{Ask, VERSIONS, call, modern, older};
 
 fn audited(set: impl FnOnce(mcp_registry::Http) -> mcp_registry::Http) -> (Served, AuditLog) {
     let (log, audit) = (Log::new(), AuditLog::new());
@@ -143,4 +144,34 @@ fn a_panic_in_call_options_is_a_rejection_that_is_recorded_and_keeps_the_id() {
     let reasons: Vec<&str> = audit.rejections().iter().map(|rejection| rejection.reason.as_str()).collect();
     assert_eq!(reasons, ["call_options"; 5]);
     assert_eq!(audit.records().len(), 5, "the calls that were made");
+}
+
+/// Has no schema: asking for it panics.
+#[derive(serde::Deserialize)]
+struct Unschematic;
+
+impl JsonSchema for Unschematic {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Unschematic".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        panic!("on purpose")
+    }
+}
+
+/// Takes what has no schema.
+#[mcp_tool(module = "t")]
+fn unschematic(_value: Unschematic) {}
+
+#[test]
+fn a_call_whose_schema_panics_is_recorded_once_in_every_version() {
+    let audit = AuditLog::new();
+    let registry = Registry::builder_of(tools![unschematic]).observer(audit.clone()).build().unwrap();
+    let served = Served::new(Server::new(registry), Log::new(), |http| http);
+    for (count, version) in (1..).zip(VERSIONS) {
+        let reply = served.ask(&call(version, "t_unschematic", json!({ "value": null })));
+        assert_eq!(recorded(&audit).len(), count, "{version}: {reply:?}");
+    }
+    assert!(recorded(&audit).iter().all(|(tool, kind)| tool == "t.unschematic" && !kind.is_empty()));
 }

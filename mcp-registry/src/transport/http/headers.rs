@@ -14,7 +14,8 @@ use serde_json::Value;
 use super::in_flight::{Limit, Permit};
 use super::response::busy_error;
 use crate::catalog::header::HeaderArgument;
-use crate::protocol::{RepeatedFields, TransportHeaders, header_mismatch, unsupported_version};
+use crate::protocol::{RepeatedFields, TransportHeaders, header_mismatch, internal, unsupported_version};
+use crate::util::panic::guard;
 
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -99,7 +100,9 @@ impl TransportHeaders for McpHeaders<'_> {
         check_equal("Mcp-Name", &decode(NAME.as_str(), header)?, "the name of the tool", name)?;
         let tools = fields.registry.snapshot();
         let Some(tool) = tools.find(name) else { return Ok(()) };
-        let repeated = tool.header_arguments();
+        // The schema of a user's type may panic.
+        let repeated = guard(|| tool.header_arguments())
+            .map_err(|panicked| internal(fields.registry, fields.options, &panicked))?;
         if repeated.is_empty() {
             return Ok(());
         }
