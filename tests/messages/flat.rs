@@ -6,6 +6,7 @@ use mcp_core::error::{Rule, ValidationError};
 use mcp_core::message::{self, MESSAGE_FORMAT_VERSION, Strictness};
 use mcp_core::name::Version;
 use mcp_core::serde_json::{self, Value, json};
+use mcp_core::support::FlatCall;
 use mcp_core::{Content, ErrorDetail, ErrorType, Status, ToolCall, ToolResult};
 use proptest::prelude::*;
 use support::{CALLS, ERROR_DETAIL, RESULTS};
@@ -488,6 +489,92 @@ proptest! {
         if let Ok(result) = ToolResult::from_value(Value::Object(value)) {
             prop_assert!(result.validate().is_ok());
             prop_assert_eq!(ToolResult::parse(result.to_json()).unwrap(), result);
+        }
+    }
+}
+
+/// A flat call as a server reads it: the name, and the arguments as text.
+fn raw_call(text: &str, strictness: Strictness) -> Result<(String, String), ValidationError> {
+    let call = FlatCall::parse(text.as_bytes(), strictness)?;
+    Ok((call.tool_name.into_owned(), call.arguments.into_owned()))
+}
+
+#[test]
+fn arguments_that_stay_text_keep_every_digit_and_every_byte() {
+    let arguments = r#"{ "n": 36893488147419103233, "x": [1.50, 1e2], "t": "\u00e9" }"#;
+    for fields in [
+        format!(r#""tool_name": "a.b", "arguments": {arguments}"#),
+        format!(r#""args": {arguments}, "name": "a.b""#),
+        format!(r#""name": "a.b", "arguments": {arguments}"#),
+        format!(r#""tool_name": "a.b", "name": "a.b", "arguments": {arguments}, "args": {arguments}, "x": [{{}}]"#),
+    ] {
+        let read = raw_call(&format!("{{{fields}}}"), Strictness::Lenient).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(read, ("a.b".to_owned(), arguments.to_owned()), "{fields}");
+    }
+}
+
+#[test]
+fn a_call_whose_arguments_stay_text_is_refused_for_the_same_reasons() {
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let many = |last: &str| (0..40).map(|n| format!(r#""k{n}":0,"#)).collect::<String>() + &format!(r#""{last}":0"#);
+    let mut texts: Vec<String> = [
+        r#"{"tool_name":"a.b","arguments":{}}"#,
+        r#"{"tool_name":"A-b","arguments":{}}"#,
+        r#"{"tool_name":"no name","arguments":{}}"#,
+        r#"{"tool_name":"a.b"}"#,
+        r#"{"arguments":{}}"#,
+        r#"{"tool_name":5,"arguments":[]}"#,
+        r#"{"tool_name":"a.b","arguments":null}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":1,"a":1}}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":[{"b":1,"\u0062":1}]}}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":1e999}}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":"\ud800"}}"#,
+        r#"{"tool_name":"a.b","arguments":{},"arguments":{}}"#,
+        r#"{"tool_name":"a.b","arguments":{},"args":{"a":1}}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":1,"b":2},"args":{"b":2,"a":1}}"#,
+        r#"{"tool_name":"a.b","name":"a.c","arguments":{}}"#,
+        r#"{"tool_name":"a.b","arguments":{},"x":{"y":1,"y":1}}"#,
+        r#"{"tool_name":"a.b","arguments":{},"x":1,"x":2}"#,
+        r#"{"tool_name":"a.b","arguments":{}} {}"#,
+        r#"{"tool_name":"a.b","arguments":{}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":nope}}"#,
+        r#"["tool_name"]"#,
+        "",
+        " \n{\t\"name\":\"a.b\",\"args\":{ }}\n",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for levels in [97, 98, 99, 100, 126, 127, 128] {
+        texts.push(format!(r#"{{"tool_name":"a.b","arguments":{{"a":{}}}}}"#, deep(levels)));
+        texts.push(format!(r#"{{"tool_name":"a.b","arguments":{{}},"x":{}}}"#, deep(levels)));
+    }
+    for last in ["k40", "k0", "k39"] {
+        texts.push(format!(r#"{{"tool_name":"a.b","arguments":{{{}}}}}"#, many(last)));
+        texts.push(format!(r#"{{"tool_name":"a.b","arguments":{{}},{}}}"#, many(last)));
+    }
+    for text in &texts {
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            assert_same_call(text, strictness);
+        }
+    }
+    let broken = FlatCall::parse(b"{\"tool_name\":\"a\xff\"", Strictness::Lenient).unwrap_err();
+    assert_eq!(broken, ToolCall::parse(b"{\"tool_name\":\"a\xff\"").unwrap_err());
+}
+
+fn assert_same_call(text: &str, strictness: Strictness) {
+    let (raw, value) = (raw_call(text, strictness), ToolCall::parse_with(text, strictness));
+    let read = raw.map(|(name, arguments)| (name, serde_json::from_str::<Value>(&arguments).unwrap()));
+    assert_eq!(read, value.map(|call| (call.tool_name, call.arguments)), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn a_call_whose_arguments_stay_text_is_the_same_call(call in crate::schemas::calls(), cut in 0_usize..200) {
+        let text = call.to_string();
+        let end = (0..=cut.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            assert_same_call(&text, strictness);
+            assert_same_call(&text[..end], strictness);
         }
     }
 }

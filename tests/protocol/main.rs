@@ -15,6 +15,7 @@ mod kinds;
 mod list;
 mod notifications;
 mod older_versions;
+mod refused;
 mod results;
 mod session;
 mod untrusted_input;

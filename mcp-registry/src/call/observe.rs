@@ -50,6 +50,8 @@ pub enum RejectionReason {
     ForeignSession,
     /// The server has reached one of its limits.
     Busy,
+    /// The function that sets the options of the call, `Http::call_options`, has panicked.
+    CallOptions,
 }
 
 impl RejectionReason {
@@ -62,6 +64,7 @@ impl RejectionReason {
             Self::WrongToken => "wrong_token",
             Self::ForeignSession => "foreign_session",
             Self::Busy => "busy",
+            Self::CallOptions => "call_options",
         }
     }
 }
@@ -120,15 +123,17 @@ pub(crate) fn truncated(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", prefix(text, MAX_LENGTH)))
 }
 
-/// The record of a call that has ended. Names and IDs of more than 256 bytes are truncated, and end in `…`.
+/// The record of a call that has ended, or of a request for a call that was refused: one whose ID, `_meta`, name or
+/// arguments are not valid, for example. Names and IDs of more than 256 bytes are truncated, and end in `…`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallRecord<'a> {
     /// When it began.
     pub time: SystemTime,
-    /// The tool's canonical name; if there is no such tool, the name in the call.
+    /// The tool's canonical name; if there is no such tool, the name in the call. Empty if a request asks for a tool
+    /// without a name that can be read.
     pub tool: &'a str,
-    /// The name in the call.
+    /// The name in the call, or empty.
     pub called_as: &'a str,
     /// The caller, if the embedding server sets it.
     pub caller: Option<&'a str>,

@@ -20,7 +20,7 @@ pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The maximum size of the `_meta` of a request, which is kept while the request is in flight.
-const MAX_META_BYTES: usize = 64 * 1024;
+pub(super) const MAX_META_BYTES: usize = 64 * 1024;
 
 /// A request whose version is known.
 pub(super) struct Request<'a> {
@@ -59,7 +59,7 @@ impl<'a> Request<'a> {
             }
         };
         if version.is_stateless() {
-            headers.check_request(&RepeatedFields::new(method, params, registry))?;
+            headers.check_request(&RepeatedFields::new(method, params, registry, peer.call_options()))?;
         }
         Ok(Self { version, params, meta })
     }
