@@ -4,14 +4,13 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_core::support::block_on;
 use mcp_registry::observe::{CallOutcome, CallRecord, Notice, Observer};
 use mcp_registry::{AuditLog, CallOptions, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
 
 use CallOutcome::{Failure, Success};
 
-use crate::{build, call, failure, with_tools};
+use crate::{block_on, build, call, failure, with_tools};
 
 /// Old, and known by an older name.
 #[mcp_tool(
