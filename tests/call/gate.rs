@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_core::support::block_on;
 use mcp_registry::gate::{Decision, Gate, GateCall};
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::CallOutcome;
 use mcp_registry::{
-    AuditLog, CallOptions, CancelToken, Error, RateLimit, ToolCall, ToolContext, ToolResult, TrustLevel, mcp_tool,
-    tools,
+    AuditLog, CallOptions, CancelToken, Error, RateLimit, Registry, ToolCall, ToolContext, ToolResult, TrustLevel,
+    mcp_tool, tools,
 };
 use serde_json::json;
+use support::wait_until_blocking;
 
-use crate::{build, call, failure, try_call, with_tools};
+use crate::{block_on, build, call, failure, try_call, with_tools};
 
 /// Deletes everything.
 #[mcp_tool(module = "files", destructive)]
@@ -66,6 +66,68 @@ fn c30_trust_is_given_to_one_tool_or_to_one_request() {
     };
     assert!(!with(TrustLevel::Trusted));
     assert!(with(TrustLevel::Untrusted));
+}
+
+/// Calls on.
+struct Passes;
+
+impl Layer for Passes {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        next.run(call, cx).await
+    }
+}
+
+/// Deletes what it is told to.
+#[mcp_tool(module = "files", destructive)]
+fn delete_all(paths: Vec<String>) -> usize {
+    paths.len()
+}
+
+#[test]
+fn a_destructive_call_that_has_to_wait_is_refused_unless_trusted() {
+    let called = |registry: &Registry, count: usize| {
+        let paths = vec!["/tmp/file"; count];
+        try_call(registry, "files.delete_all", json!({ "paths": paths }))
+    };
+    for has_layer in [false, true] {
+        let with = |level| {
+            let builder = with_tools(tools![delete_all]).trust(level);
+            build(if has_layer { builder.layer(Passes) } else { builder })
+        };
+        // The many paths are read on the pool.
+        for count in [1, 10_000] {
+            for level in [TrustLevel::Untrusted, TrustLevel::Verified] {
+                let error = called(&with(level), count).expect_err("it is not trusted");
+                assert_eq!(error.wire_type().as_str(), "PermissionError", "{has_layer} {count}: {error}");
+            }
+            let result = called(&with(TrustLevel::Trusted), count).unwrap();
+            assert_eq!(result.data.unwrap()["result"], count, "{has_layer}");
+        }
+    }
+}
+
+#[test]
+fn the_trust_of_a_request_counts_before_that_of_the_tool_and_that_of_the_tool_before_the_rest() {
+    use TrustLevel::{Trusted, Untrusted, Verified};
+
+    for (registry, tool, request, is_allowed) in [
+        (Trusted, None, None, true),
+        (Trusted, Some(Verified), None, false),
+        (Trusted, Some(Verified), Some(Trusted), true),
+        (Trusted, None, Some(Verified), false),
+        (Verified, Some(Trusted), None, true),
+        (Verified, Some(Trusted), Some(Untrusted), false),
+        (Verified, Some(Untrusted), Some(Trusted), true),
+        (Untrusted, None, Some(Trusted), true),
+    ] {
+        let mut builder = with_tools(tools![delete]).trust(registry);
+        if let Some(level) = tool {
+            builder = builder.trust_tool("files.delete", level);
+        }
+        let options = request.map_or_else(CallOptions::new, |level| CallOptions::new().trust(level));
+        let result = block_on(build(builder).call_with(&ToolCall::new("files.delete", json!({})), &options));
+        assert_eq!(!result.is_failure(), is_allowed, "{registry:?} {tool:?} {request:?}");
+    }
 }
 
 #[test]
@@ -134,15 +196,6 @@ impl Gate for OpenDoor {
     async fn check(&self, _: &GateCall<'_>) -> Decision {
         self.0.fetch_add(1, Ordering::SeqCst);
         Decision::Allow
-    }
-}
-
-/// Passes calls on.
-struct Passes;
-
-impl Layer for Passes {
-    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
-        next.run(call, cx).await
     }
 }
 
@@ -280,6 +333,30 @@ fn s1_62_calls_are_limited_per_tool_and_altogether() {
     let names = ["limited.read_only_one", "limited.read_only_two"];
     let failures = (0..6).filter(|n| call(&all, names[n % 2], json!({})).is_failure()).count();
     assert_eq!(failures, 3);
+}
+
+#[test]
+fn a_call_that_the_common_limit_refuses_does_not_count_towards_the_limit_of_its_tool() {
+    let registry = build(
+        with_tools(tools![read_only_one])
+            .rate_limit(RateLimit::per_minute(60).burst(1))
+            .rate_limit_tool("limited.read_only_one", RateLimit::per_minute(1).burst(2)),
+    );
+    let call = || call(&registry, "limited.read_only_one", json!({}));
+    assert!(!call().is_failure());
+    let mut refused = 0;
+    wait_until_blocking("the common limit lets the second call through", || {
+        let result = call();
+        if result.is_failure() {
+            let message = failure(&result).1;
+            assert!(message.contains("common limit"), "{message}");
+            refused += 1;
+        }
+        !result.is_failure()
+    });
+    assert!(refused > 2, "{refused}");
+    let third = call();
+    assert!(failure(&third).1.starts_with("`limited.read_only_one` is called more often"), "{}", failure(&third).1);
 }
 
 #[test]

@@ -3,13 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_core::support::block_on;
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::registry::OutputCheck;
 use mcp_registry::{CallOptions, Error, ErrorType, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools};
 use serde_json::json;
 
-use crate::{build, call, failure, with_tools};
+use crate::{block_on, build, call, failure, with_tools};
 
 /// Doubles a number.
 #[mcp_tool(module = "layers", inline)]

@@ -4,7 +4,6 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_core::support::block_on;
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::{CallOutcome, CallRecord, Notice, Observer};
 use mcp_registry::{
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 
 use CallOutcome::{Failure, Success};
 
-use crate::{build, call, failure, with_tools};
+use crate::{block_on, build, call, failure, with_tools};
 
 /// Old, and known by an older name.
 #[mcp_tool(

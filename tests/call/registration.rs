@@ -104,8 +104,8 @@ fn calls_succeed_while_tools_are_registered_and_unregistered() {
 }
 
 /// Counts how often its schema is generated.
-#[derive(serde::Deserialize)]
-struct Counted(#[allow(dead_code, reason = "only its schema counts")] u8);
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Counted(u8);
 
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
@@ -120,23 +120,29 @@ impl schemars::JsonSchema for Counted {
     }
 }
 
-/// Takes a number.
+/// Takes a number, and returns it.
 #[mcp_tool(module = "coming")]
-fn counted(number: Counted) {
-    let _ = number;
+fn counted(number: Counted) -> Counted {
+    number
 }
 
 #[test]
-fn s3_8_the_schema_of_a_tool_is_generated_once() {
+fn s3_8_the_schemas_of_a_tool_are_generated_once_and_only_when_they_are_needed() {
+    let made = || MADE.load(Ordering::Relaxed);
     let registry = build(with_tools(tools![counted]));
+    let tool = registry.get("coming.counted").unwrap();
+    assert_eq!((tool.description(), made()), ("Takes a number, and returns it.", 0), "nobody needs a schema");
     let first = registry.get_tool_schema("coming.counted").unwrap();
-    let made = MADE.load(Ordering::Relaxed);
+    assert_eq!(made(), 1, "nobody needs that of the output");
     for _ in 0..10 {
         assert_eq!(*registry.get_tool_schema("coming_counted").unwrap(), *first);
         assert_eq!(**registry.list_registered_tools()[0].input_schema(), *first);
+        assert_eq!(tool.output_schema().unwrap()["properties"]["result"]["type"], "integer");
         assert!(!call(&registry, "coming.counted", json!({ "number": 1 })).is_failure());
+        assert_eq!(made(), 2);
     }
-    assert_eq!(MADE.load(Ordering::Relaxed), made);
+    assert_eq!(registry.catalog().digest(), registry.catalog().digest());
+    assert_eq!(made(), 2);
 }
 
 /// Wipes, if the caller may.

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use mcp_core::support::block_on;
 use mcp_registry::gate::{Decision, Gate, GateCall};
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::schemars::{self, JsonSchema};
@@ -14,7 +13,7 @@ use mcp_registry::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{build, call, failure, with_tools};
+use crate::{block_on, build, call, failure, with_tools};
 
 /// Reads a file.
 #[mcp_tool(module = "seen")]

@@ -162,7 +162,17 @@ fn s0_11_s1_14_data_is_an_object_or_null() {
 
 #[test]
 fn s0_12_s1_15_c10_the_error_is_an_error_detail_or_null() {
-    assert_eq!(ToolResult::from_value(json!({ "status": "success", "error": null })).unwrap().error, None);
+    for absent in [json!({ "status": "success" }), json!({ "status": "success", "error": null })] {
+        let result = ToolResult::from_value(absent).unwrap();
+        assert_eq!((&result.error, &result.to_value()["error"]), (&None, &Value::Null));
+    }
+    for success in [ToolResult::success(), ToolResult::data(1), ToolResult::no_change_needed()] {
+        assert_eq!(success.error, None);
+    }
+    let detail = json!({ "error_type": "E", "error_message": "m", "error_details": { "n": 1 } });
+    let failure = ToolResult::from_value(json!({ "status": "failure", "error": detail })).unwrap();
+    assert_eq!(failure.error, Some(ErrorDetail::new("E", "m").details(json!({ "n": 1 }))));
+    assert_eq!(failure.to_value()["error"], detail);
     let warning = json!({ "status": "success", "error": { "error_type": "W", "error_message": "careful" } });
     assert_eq!(ToolResult::from_value(warning).unwrap().error.unwrap().error_type, "W");
     assert_eq!(paths(&refused_result(json!({ "status": "success", "error": "boom" }))), ["error"]);
@@ -172,7 +182,14 @@ fn s0_12_s1_15_c10_the_error_is_an_error_detail_or_null() {
 
 #[test]
 fn s0_13_s1_16_the_explanation_is_a_string_or_null() {
-    assert_eq!(ToolResult::from_value(json!({ "status": "success", "explanation": null })).unwrap().explanation, None);
+    for absent in [json!({ "status": "success" }), json!({ "status": "success", "explanation": null })] {
+        let result = ToolResult::from_value(absent).unwrap();
+        assert_eq!((&result.explanation, &result.to_value()["explanation"]), (&None, &Value::Null));
+    }
+    for text in ["as it was", ""] {
+        let result = ToolResult::from_value(json!({ "status": "success", "explanation": text })).unwrap();
+        assert_eq!((result.explanation.as_deref(), &result.to_value()["explanation"]), (Some(text), &json!(text)));
+    }
     assert_eq!(paths(&refused_result(json!({ "status": "success", "explanation": {} }))), ["explanation"]);
 }
 
@@ -358,11 +375,36 @@ fn the_extra_field_content_holds_content_blocks() {
 
 #[test]
 fn s1_11_s1_43_s1_47_messages_are_utf_8_json_compact_and_pretty() {
-    let call = ToolCall::new("a.b", json!({ "text": "zwölf Boxkämpfer 🥊" }));
-    assert_eq!(call.to_json(), r#"{"tool_name":"a.b","arguments":{"text":"zwölf Boxkämpfer 🥊"}}"#);
+    let text = "zwölf Boxkämpfer 🥊";
+    let call = ToolCall::new("a.b", json!({ "text": text }));
+    let compact = r#"{"tool_name":"a.b","arguments":{"text":"zwölf Boxkämpfer 🥊"}}"#;
+    assert_eq!((call.to_json().as_str(), call.to_value()), (compact, serde_json::from_str(compact).unwrap()));
     let pretty = call.to_json_pretty();
     assert!(pretty.starts_with("{\n  \"tool_name\": \"a.b\""), "{pretty}");
-    assert_eq!(ToolCall::parse(pretty.as_bytes()).unwrap(), call);
+    for json in [compact, &pretty] {
+        assert_eq!(ToolCall::parse(json).unwrap(), call);
+        assert_eq!(ToolCall::from_value(serde_json::from_str(json).unwrap()).unwrap(), call);
+    }
+
+    let result = ToolResult::data(json!({ "text": text })).explanation(text);
+    let compact = r#"{"status":"success","data":{"text":"zwölf Boxkämpfer 🥊"},"error":null,"explanation":"zwölf Boxkämpfer 🥊"}"#;
+    assert_eq!((result.to_json().as_str(), result.to_value()), (compact, serde_json::from_str(compact).unwrap()));
+    let pretty = result.to_json_pretty();
+    assert!(pretty.starts_with("{\n  \"status\": \"success\""), "{pretty}");
+    for json in [compact, &pretty] {
+        assert_eq!(ToolResult::parse(json).unwrap(), result);
+        assert_eq!(ToolResult::from_value(serde_json::from_str(json).unwrap()).unwrap(), result);
+    }
+
+    let detail = ErrorDetail::new("E", text).details(json!({ "late": 3 }));
+    let compact = r#"{"error_type":"E","error_message":"zwölf Boxkämpfer 🥊","error_details":{"late":3}}"#;
+    assert_eq!((detail.to_json().as_str(), detail.to_value()), (compact, serde_json::from_str(compact).unwrap()));
+    let pretty = detail.to_json_pretty();
+    assert!(pretty.starts_with("{\n  \"error_type\": \"E\""), "{pretty}");
+    for json in [compact, &pretty] {
+        assert_eq!(ErrorDetail::parse(json).unwrap(), detail);
+        assert_eq!(ErrorDetail::from_value(serde_json::from_str(json).unwrap()).unwrap(), detail);
+    }
 }
 
 #[test]
@@ -471,6 +513,8 @@ proptest! {
         call.extra = extra;
         call.extra.retain(|key, _| !matches!(key.as_str(), "tool_name" | "arguments" | "name" | "args"));
         prop_assert_eq!(ToolCall::parse(call.to_json()).unwrap(), call.clone());
+        prop_assert_eq!(ToolCall::parse(call.to_json_pretty()).unwrap(), call.clone());
+        prop_assert_eq!(serde_json::from_str::<Value>(&call.to_json()).unwrap(), call.to_value());
         prop_assert_eq!(ToolCall::from_value(call.to_value()).unwrap(), call);
     }
 

@@ -3,11 +3,10 @@
 
 use mcp_registry::observe::CallOutcome;
 use mcp_registry::protocol::Peer;
-use mcp_registry::testing::block_on;
 use mcp_registry::{AuditLog, CallOptions, Registry, Server, mcp_tool, tools};
 use serde_json::{Value, json};
 
-use crate::{builder, server};
+use crate::{block_on, builder, server};
 
 fn request(id: u32, method: &str, params: Value) -> Vec<u8> {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into_bytes()

@@ -5,12 +5,14 @@ use mcp_registry::layer::{Layer, Next};
 use mcp_registry::mcp::{CallToolResult, ProtocolVersion};
 use mcp_registry::protocol::Peer;
 use mcp_registry::registry::OutputCheck;
-use mcp_registry::testing::{Client, block_on};
+use mcp_registry::testing::Client;
 use mcp_registry::{
     CallOptions, Content, Error, Json, Registry, RegistryBuilder, Server, Tool, ToolCall, ToolContext, ToolError,
     ToolResult, mcp_tool, schemars, tools,
 };
 use serde_json::{Value, json};
+
+use crate::block_on;
 
 const MIB: usize = 1024 * 1024;
 

@@ -181,14 +181,14 @@ impl Registry {
         &self,
         request: CallRequest<'_>,
         result: Result<T, Error>,
-        failed: impl FnOnce(&T) -> Option<&ToolResult>,
+        as_result: impl FnOnce(&mut T) -> Option<&mut ToolResult>,
     ) -> Result<T, Error> {
         let (settings, tools) = (self.settings(), self.snapshot());
         let tool = tools.find(request.name);
         let notices = tool.map(|tool| tool.notices(request.name)).unwrap_or_default();
         let started = StartTime::now(settings);
         let recorder = Recorder { settings, request, tool, started, notices: &notices, is_denied: false };
-        CallSpan::new(request.name, request.options).in_scope(|| recorder.finish(result, failed))
+        CallSpan::new(request.name, request.options).in_scope(|| recorder.finish(result, as_result))
     }
 }
 
