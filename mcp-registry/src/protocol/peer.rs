@@ -226,7 +226,7 @@ impl Peer {
         if id.as_ref().is_some_and(|id| self.has_subscription(id)) {
             return Err(NotStarted::IdInUse);
         }
-        let (number, cancel) = requests.start(id.clone(), tool, token)?;
+        let (number, cancel) = requests.start(id.clone(), tool, token, self.call_options().get_cancel())?;
         Ok(InFlight { peer: self.clone(), number, id, cancel, is_over: false })
     }
 
