@@ -1,0 +1,3 @@
+//! The promises, along every way in.
+
+mod user_code;
