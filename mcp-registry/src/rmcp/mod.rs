@@ -54,6 +54,7 @@ use mcp_core::mcp::ProtocolVersion;
 pub use self::handler::Handler;
 pub use self::merge::{MergeConflict, MergeError, merge};
 use crate::registry::Registry;
+use crate::util::panic::Contained;
 
 /// The tools of a registry, and the options for calling them. Cheap to clone.
 ///
@@ -97,7 +98,8 @@ impl Tools {
         mut self,
         options: impl Fn(&RequestContext<RoleServer>) -> CallOptions + Send + Sync + 'static,
     ) -> Self {
-        self.options = Some(Arc::new(options));
+        let options = Contained::new(options);
+        self.options = Some(Arc::new(move |request| (*options)(request)));
         self
     }
 
