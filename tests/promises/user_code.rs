@@ -7,11 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::panic::panic_any;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mcp_registry::protocol::Peer;
+use mcp_registry::testing::block_on;
+use mcp_registry::{Registry, Server, Tool};
 use serde_json::{Value, json};
 use support::hooks::{Hook, Moment};
 use support::{LONG, wait_for_blocking};
@@ -68,9 +74,19 @@ struct Row {
     end: End,
 }
 
-/// Whether a gate or layer that panics before it returns its future is still to be contained.
+/// Whether the row is still to be mended: a gate or layer that panics before it returns its future.
 fn is_open(hook: Hook, moment: Moment) -> bool {
     matches!((hook, moment), (Hook::Gate | Hook::Layer, Moment::Called))
+}
+
+/// Whether the records of the row are still to be mended: a function that panics before there are options for a call.
+fn has_open_records(hook: Hook, moment: Moment) -> bool {
+    matches!((hook, moment), (Hook::RmcpOptions, Moment::Called))
+}
+
+/// Whether a row shows only that calls are answered: the subscriber prevents even the record.
+fn has_no_records(hook: Hook, moment: Moment) -> bool {
+    matches!((hook, moment), (Hook::Subscriber, Moment::Polled))
 }
 
 /// The tools whose calls run this code at this moment.
@@ -89,7 +105,8 @@ fn tools(hook: Hook, moment: Moment) -> &'static [&'static str] {
         (Hook::InputSchema, _) => &["schema.input"],
         (Hook::OutputSchema, _) => &["schema.output"],
         // These have tests of their own.
-        (_, DroppedAtTheEnd) | (Hook::Rejected | Hook::KeepsMessages | Hook::MainWith | Hook::State, _) => &[],
+        (_, DroppedAtTheEnd)
+        | (Hook::Rejected | Hook::KeepsMessages | Hook::OnNotification | Hook::MainWith | Hook::State, _) => &[],
         (
             Hook::Tool
             | Hook::Argument
@@ -99,6 +116,7 @@ fn tools(hook: Hook, moment: Moment) -> &'static [&'static str] {
             | Hook::Gate
             | Hook::Layer
             | Hook::Observe
+            | Hook::Subscriber
             | Hook::OnEvent
             | Hook::CallOptions
             | Hook::RmcpOptions,
@@ -112,27 +130,30 @@ fn end(hook: Hook, moment: Moment) -> End {
         (_, Moment::DroppedAtCancellation) => End::Cancelled,
         (Hook::Gate, Moment::Called | Moment::Polled) => End::Denied,
         (Hook::Gate | Hook::Layer | Hook::OnEvent | Hook::CallOptions | Hook::RmcpOptions, Moment::Dropped)
-        | (Hook::Observe | Hook::OnChange, _) => End::Success,
-        (Hook::Example | Hook::InputSchema | Hook::OutputSchema, _) => End::Either,
+        | (Hook::Observe | Hook::OnChange, _)
+        | (Hook::Subscriber, Moment::Called) => End::Success,
+        (Hook::Example | Hook::InputSchema | Hook::OutputSchema | Hook::Subscriber, _) => End::Either,
         _ => End::Failure,
     }
 }
 
 /// Whether a server has the hook.
-fn is_reached(hook: Hook, way: Way, is_wrapped: bool) -> bool {
-    match hook {
-        Hook::Gate | Hook::Layer => is_wrapped,
-        Hook::OnEvent => !way.is_served(),
-        Hook::CallOptions => way == Way::Http,
-        Hook::RmcpOptions => way == Way::Rmcp,
+fn is_reached(hook: Hook, moment: Moment, way: Way, is_wrapped: bool) -> bool {
+    match (hook, moment) {
+        // Spans are entered where a call is polled, which is where the caller's code panics in the same process.
+        (Hook::Subscriber, Moment::Polled) => is_wrapped && way.is_served() && way != Way::Rmcp,
+        (Hook::Gate | Hook::Layer | Hook::Subscriber, _) => is_wrapped,
+        (Hook::OnEvent, _) => !way.is_served(),
+        (Hook::CallOptions, _) => way == Way::Http,
+        (Hook::RmcpOptions, _) => way == Way::Rmcp,
         _ => true,
     }
 }
 
 fn rows(way: Way, is_wrapped: bool) -> Vec<Row> {
-    let hooks = Hook::ALL.into_iter().filter(|hook| is_reached(*hook, way, is_wrapped));
-    let moments = hooks.flat_map(|hook| hook.moments().iter().map(move |moment| (hook, *moment)));
-    let rows = moments.filter(|(hook, moment)| !is_open(*hook, *moment)).flat_map(|(hook, moment)| {
+    let moments = Hook::ALL.into_iter().flat_map(|hook| hook.moments().iter().map(move |moment| (hook, *moment)));
+    let reached = moments.filter(|(hook, moment)| is_reached(*hook, *moment, way, is_wrapped));
+    let rows = reached.filter(|(hook, moment)| !is_open(*hook, *moment)).flat_map(|(hook, moment)| {
         tools(hook, moment).iter().map(move |tool| Row { hook, moment, tool, end: end(hook, moment) })
     });
     rows.collect()
@@ -311,6 +332,9 @@ impl Served {
         for _ in 0..500 {
             let Some(records) = self.value("t.records", &json!({})) else { break };
             for record in records.as_array().into_iter().flatten() {
+                if record.get("rejected").is_some() {
+                    continue;
+                }
                 let id = record["id"].as_str().and_then(|id| id.parse().ok());
                 let is_own = record["tool"].as_str().is_some_and(|tool| tool.starts_with("t."));
                 match id {
@@ -434,7 +458,12 @@ impl Served {
         ids: &BTreeSet<u64>,
         answers: &BTreeMap<u64, Value>,
     ) {
-        let is_rejected = *moment == Moment::Called && matches!(hook, Hook::CallOptions | Hook::RmcpOptions);
+        if has_no_records(*hook, *moment) || has_open_records(*hook, *moment) {
+            self.records(&BTreeSet::new());
+            return;
+        }
+        // The options are determined before the message is read.
+        let is_rejected = (*hook, *moment) == (Hook::CallOptions, Moment::Called);
         let recorded: BTreeSet<u64> = ids.iter().filter(|id| !(is_rejected && armed.contains(id))).copied().collect();
         let records = self.records(&recorded);
         for id in &recorded {
@@ -505,7 +534,7 @@ fn post(
 
 /// Checks every row on one server. Reports all that fail.
 fn check_all(way: Way, is_wrapped: bool) {
-    let with = if is_wrapped { "+gate+layer" } else { "" };
+    let with = if is_wrapped { "+gate+layer+tracing" } else { "" };
     let mut served = Served::start(way, with);
     let mut failed = Vec::new();
     for bomb in [false, true] {
@@ -624,8 +653,40 @@ fn a_program_whose_setup_panics_never_ends_with_success() {
 }
 
 #[test]
+fn a_connection_whose_transport_panics_keeps_no_other_from_being_notified() {
+    struct Bomb(Arc<AtomicUsize>);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            panic_any(7);
+        }
+    }
+
+    let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+    let (server, dropped, notified) =
+        (Server::new(registry.clone()), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (bomb, counter) = (Bomb(Arc::clone(&dropped)), Arc::clone(&notified));
+    let panics = Peer::builder().on_notification(move |_| panic!("{:p}", &bomb)).build();
+    let counts = Peer::builder().on_notification(move |_| _ = counter.fetch_add(1, Ordering::SeqCst)).build();
+    for peer in [&panics, &counts] {
+        let info = json!({ "name": "test", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info });
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        block_on(server.handle(hello.to_string().as_bytes(), peer)).unwrap();
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(block_on(server.handle(ready.to_string().as_bytes(), peer)), None);
+    }
+    let tool = Tool::new("made.one", json!({ "type": "object" }), |_, _| async { "one".to_owned() });
+    registry.register(tool).unwrap();
+    assert_eq!(notified.load(Ordering::SeqCst), 1);
+    drop(panics);
+    assert_eq!(dropped.load(Ordering::SeqCst), 1);
+}
+
+#[test]
 fn every_hook_is_listed_and_has_rows_or_a_test_of_its_own() {
-    let own = [Hook::Rejected, Hook::KeepsMessages, Hook::MainWith, Hook::State];
+    let own = [Hook::Rejected, Hook::KeepsMessages, Hook::OnNotification, Hook::MainWith, Hook::State];
     for (position, hook) in Hook::ALL.into_iter().enumerate() {
         assert_eq!(hook as usize, position, "{hook:?}");
         let has_rows = Way::ALL.into_iter().any(|way| rows(way, true).iter().any(|row| row.hook == hook));

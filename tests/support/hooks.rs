@@ -21,10 +21,14 @@ pub enum Hook {
     Layer,
     /// `Observer::observe`.
     Observe,
+    /// A subscriber of `tracing`: when it gets an event, and when the span of a call is entered again.
+    Subscriber,
     /// `Observer::rejected`.
     Rejected,
     /// `Observer::keeps_messages`.
     KeepsMessages,
+    /// `PeerBuilder::on_notification`.
+    OnNotification,
     /// `Registry::on_change`.
     OnChange,
     /// `CallOptions::on_event`.
@@ -66,7 +70,7 @@ pub enum Moment {
 
 impl Hook {
     /// Every hook.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Tool,
         Self::FromContext,
         Self::Argument,
@@ -76,8 +80,10 @@ impl Hook {
         Self::Gate,
         Self::Layer,
         Self::Observe,
+        Self::Subscriber,
         Self::Rejected,
         Self::KeepsMessages,
+        Self::OnNotification,
         Self::OnChange,
         Self::OnEvent,
         Self::CallOptions,
@@ -98,8 +104,10 @@ impl Hook {
             Self::Argument | Self::Output | Self::Error | Self::Source => &[Called, Dropped],
             Self::Gate | Self::Layer => &[Called, Polled, Dropped, DroppedAtCancellation, DroppedAtTheEnd],
             Self::Observe => &[Called, DroppedAtTheEnd],
-            Self::OnChange => &[Called, Dropped],
-            Self::OnEvent | Self::CallOptions | Self::RmcpOptions => &[Called, Dropped],
+            Self::Subscriber => &[Called, Polled],
+            Self::OnNotification | Self::OnChange | Self::OnEvent | Self::CallOptions | Self::RmcpOptions => {
+                &[Called, Dropped]
+            }
             Self::Rejected
             | Self::KeepsMessages
             | Self::Default
