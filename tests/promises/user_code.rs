@@ -138,11 +138,12 @@ fn end(hook: Hook, moment: Moment) -> End {
 }
 
 /// Whether a server has the hook.
-fn is_reached(hook: Hook, moment: Moment, way: Way, is_wrapped: bool) -> bool {
+fn is_reached(hook: Hook, moment: Moment, way: Way, with: &str) -> bool {
     match (hook, moment) {
         // Spans are entered where a call is polled, which is where the caller's code panics in the same process.
-        (Hook::Subscriber, Moment::Polled) => is_wrapped && way.is_served() && way != Way::Rmcp,
-        (Hook::Gate | Hook::Layer | Hook::Subscriber, _) => is_wrapped,
+        (Hook::Subscriber, Moment::Polled) => with.contains("tracing") && way.is_served() && way != Way::Rmcp,
+        (Hook::Subscriber, _) => with.contains("tracing"),
+        (Hook::Gate | Hook::Layer, _) => with.contains("gate"),
         (Hook::OnEvent, _) => !way.is_served(),
         (Hook::CallOptions, _) => way == Way::Http,
         (Hook::RmcpOptions, _) => way == Way::Rmcp,
@@ -150,9 +151,9 @@ fn is_reached(hook: Hook, moment: Moment, way: Way, is_wrapped: bool) -> bool {
     }
 }
 
-fn rows(way: Way, is_wrapped: bool) -> Vec<Row> {
+fn rows(way: Way, with: &str) -> Vec<Row> {
     let moments = Hook::ALL.into_iter().flat_map(|hook| hook.moments().iter().map(move |moment| (hook, *moment)));
-    let reached = moments.filter(|(hook, moment)| is_reached(*hook, *moment, way, is_wrapped));
+    let reached = moments.filter(|(hook, moment)| is_reached(*hook, *moment, way, with));
     let rows = reached.filter(|(hook, moment)| !is_open(*hook, *moment)).flat_map(|(hook, moment)| {
         tools(hook, moment).iter().map(move |tool| Row { hook, moment, tool, end: end(hook, moment) })
     });
@@ -532,13 +533,15 @@ fn post(
     })
 }
 
+/// A server with everything that sees each call.
+const WRAPPED: &str = "+gate+layer+tracing";
+
 /// Checks every row on one server. Reports all that fail.
-fn check_all(way: Way, is_wrapped: bool) {
-    let with = if is_wrapped { "+gate+layer+tracing" } else { "" };
+fn check_all(way: Way, with: &str) {
     let mut served = Served::start(way, with);
     let mut failed = Vec::new();
     for bomb in [false, true] {
-        for row in rows(way, is_wrapped) {
+        for row in rows(way, with) {
             served.check(&row, bomb);
             let Row { hook, moment, tool, .. } = row;
             let found = std::mem::take(&mut served.failed);
@@ -568,12 +571,12 @@ macro_rules! every_way {
     ($($plain:ident, $wrapped:ident: $way:expr;)*) => {$(
         #[test]
         fn $plain() {
-            check_all($way, false);
+            check_all($way, "");
         }
 
         #[test]
         fn $wrapped() {
-            check_all($way, true);
+            check_all($way, WRAPPED);
         }
     )*};
 }
@@ -585,6 +588,12 @@ every_way! {
     over_lines_it_fails_only_its_own_call, with_gate_and_layer_over_lines_it_fails_only_its_own_call: Way::Lines;
     over_http_it_fails_only_its_own_call, with_gate_and_layer_over_http_it_fails_only_its_own_call: Way::Http;
     inside_rmcp_it_fails_only_its_own_call, with_gate_and_layer_inside_rmcp_it_fails_only_its_own_call: Way::Rmcp;
+}
+
+#[test]
+fn with_a_subscriber_over_stdio_it_fails_only_its_own_call() {
+    // Without a gate, plain functions are answered on the thread that reads.
+    check_all(Way::Stdio, "+tracing");
 }
 
 #[test]
@@ -689,7 +698,7 @@ fn every_hook_is_listed_and_has_rows_or_a_test_of_its_own() {
     let own = [Hook::Rejected, Hook::KeepsMessages, Hook::OnNotification, Hook::MainWith, Hook::State];
     for (position, hook) in Hook::ALL.into_iter().enumerate() {
         assert_eq!(hook as usize, position, "{hook:?}");
-        let has_rows = Way::ALL.into_iter().any(|way| rows(way, true).iter().any(|row| row.hook == hook));
+        let has_rows = Way::ALL.into_iter().any(|way| rows(way, WRAPPED).iter().any(|row| row.hook == hook));
         assert!(has_rows != own.contains(&hook), "{hook:?}");
     }
 }
