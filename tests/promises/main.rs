@@ -16,5 +16,6 @@ mod matrix;
 mod pairs;
 mod permissions;
 mod records;
+mod user_code;
 mod ways;
 mod world;
