@@ -360,6 +360,36 @@ fn a_call_that_the_common_limit_refuses_does_not_count_towards_the_limit_of_its_
 }
 
 #[test]
+fn a_call_that_has_to_wait_counts_towards_the_limits() {
+    struct Open;
+
+    impl Gate for Open {
+        async fn check(&self, _: &GateCall<'_>) -> Decision {
+            Decision::Allow
+        }
+    }
+
+    let limit = RateLimit::per_minute(1).burst(1);
+    let builder = || with_tools(tools![read]);
+    for builder in [
+        builder().gate(Open).rate_limit(limit),
+        builder().gate(Open).rate_limit_tool("files.read", limit),
+        builder().layer(Passes).rate_limit(limit),
+        builder().layer(Passes).rate_limit_tool("files.read", limit),
+    ] {
+        let registry = build(builder);
+        let called = || call(&registry, "files.read", json!({ "path": "a" }));
+        assert!(!called().is_failure());
+        assert_eq!(failure(&called()).0, "ApiLimitExceeded");
+    }
+    // Large arguments are read on the pool.
+    let registry = build(with_tools(tools![read]).rate_limit(limit));
+    let called = || call(&registry, "files.read", json!({ "path": "a".repeat(100_000) }));
+    assert!(!called().is_failure());
+    assert_eq!(failure(&called()).0, "ApiLimitExceeded");
+}
+
+#[test]
 fn c28_there_is_no_limit_unless_one_is_set() {
     let registry = build(with_tools(tools![read_only_one]));
     let calls: Vec<ToolCall> = (0..1000).map(|_| ToolCall::new("limited.read_only_one", json!({}))).collect();
