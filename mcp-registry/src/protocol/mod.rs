@@ -32,6 +32,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::batch::Batch;
+#[cfg(feature = "rmcp")]
+pub(crate) use self::decode::check_meta_size;
 use self::decode::{Params, Request};
 pub(crate) use self::encode::respond_error;
 #[cfg(any(feature = "stdio", feature = "http"))]
@@ -65,7 +67,7 @@ use crate::util::panic::guard;
 const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The default of [`Server::max_in_flight`].
-const MAX_IN_FLIGHT: usize = 1024;
+pub(crate) const MAX_IN_FLIGHT: usize = 1024;
 
 /// The default of [`Server::drain_timeout`].
 #[cfg(feature = "stdio")]
