@@ -6,9 +6,13 @@ use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::observe::{CallRecord, Observer};
 use mcp_registry::rmcp::{Handler, Tools};
 use mcp_registry::{CallOptions, Registry, mcp_tool, tools};
-use rmcp::model::{CallToolRequest, ClientRequest, ErrorCode, JsonObject, RequestMetaObject, ServerResult};
-use rmcp::service::{PeerRequestOptions, RequestHandle};
-use rmcp::{RoleClient, ServiceError};
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResponse, ClientRequest, ErrorCode, ErrorData, JsonObject,
+    RequestMetaObject, ServerResult,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle};
+use rmcp::{RoleClient, RoleServer, ServerHandler, ServiceError};
 use serde_json::{Value, json};
 use support::{LONG, wait_until};
 use tokio::sync::Semaphore;
@@ -178,12 +182,45 @@ async fn a_handler_records_calls_of_unknown_tools() {
     }
 }
 
+/// A server that passes calls of names that its router does not have on to a handler.
+struct PassingOn {
+    own: Own,
+    handler: Handler,
+}
+
+impl ServerHandler for PassingOn {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.own.tools.has_route(&request.name) {
+            return self.own.tools.call(ToolCallContext::new(&self.own, request, context)).await;
+        }
+        self.handler.call_tool(request, context).await
+    }
+}
+
+#[tokio::test]
+async fn calls_of_unknown_tools_are_recorded_if_a_server_passes_them_on_to_a_handler() {
+    let log = Log::default();
+    let registry = builder().observer(log.clone()).build().unwrap();
+    let server = PassingOn { own: Own::with(&registry), handler: Handler::new(&registry) };
+    let connected = connect(server, ProtocolVersion::V2025_11_25).await;
+    for name in ["greet", "t_add", "t.plus"] {
+        assert_eq!(connected.call(name, json!({ "a": 1 })).await.unwrap().is_error, Some(false), "{name}");
+    }
+    assert_eq!(log.take(), ["none", "none"]);
+    let error = connected.protocol_error("t_ad", json!({})).await;
+    assert!(error.message.contains("did you mean `t_add`"), "{error:?}");
+    assert_eq!(log.take(), ["ToolNotFoundError"]);
+}
+
 #[tokio::test]
 async fn a_call_is_recorded_if_its_options_panic() {
     let log = Log::default();
     let registry = builder().observer(log.clone()).build().unwrap();
-    let tools =
-        Tools::new(registry).options(|_: &rmcp::service::RequestContext<_>| -> CallOptions { panic!("on purpose") });
+    let tools = Tools::new(registry).options(|_: &RequestContext<RoleServer>| -> CallOptions { panic!("on purpose") });
     for connected in connections(&tools, ProtocolVersion::V2025_11_25).await {
         let error = connected.protocol_error("t_add", json!({ "a": 1 })).await;
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
