@@ -9,6 +9,9 @@
     reason = "tools take what they take"
 )]
 
+#[macro_use]
+mod world;
+
 mod arguments;
 mod calls;
 mod errors;
@@ -17,4 +20,3 @@ mod pairs;
 mod permissions;
 mod records;
 mod ways;
-mod world;
