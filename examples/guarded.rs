@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcp_registry::gate::{Decision, Gate, GateCall, LevelGate};
+use mcp_registry::gate::{Decision, Gate, GateCall};
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::serde_json::json;
 use mcp_registry::{
@@ -38,22 +38,22 @@ struct Known;
 impl Gate for Known {
     async fn check(&self, call: &GateCall<'_>) -> Decision {
         match call.cx.caller() {
-            Some(_) => LevelGate.check(call).await,
+            Some(_) => Decision::Allow,
             None => Decision::deny("who calls? say so with `CallOptions::caller`"),
         }
     }
 }
 
-/// Caches the results of read-only tools.
+/// Caches the results of read-only tools, for each caller separately: a tool may return something else to another one.
 #[derive(Default)]
-struct Cache(Mutex<HashMap<String, ToolResult>>);
+struct Cache(Mutex<HashMap<(Option<String>, String), ToolResult>>);
 
 impl Layer for Cache {
     async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
         if next.tool().hints().read_only != Some(true) {
             return next.run(call, cx).await;
         }
-        let key = call.to_json();
+        let key = (cx.caller().map(ToOwned::to_owned), call.to_json());
         let known = self.0.lock().expect("nobody panics with it").get(&key).cloned();
         if let Some(known) = known {
             return Ok(known.meta("cached", true));
@@ -73,11 +73,13 @@ fn main() -> mcp_registry::Result<()> {
         .layer(Cache::default())
         .build()?;
     let ada = CallOptions::new().caller("ada").on_event(|event| println!("  {event:?}"));
+    let bob = CallOptions::new().caller("bob");
     let trusted = CallOptions::new().caller("root").trust(TrustLevel::Trusted);
     let nobody = CallOptions::new();
     for (options, name, arguments) in [
         (&ada, "words.look_up", json!({ "word": "linker" })),
         (&ada, "words.look_up", json!({ "word": "linker" })),
+        (&bob, "words.look_up", json!({ "word": "linker" })),
         (&ada, "words.look_up", json!({ "wrod": "linker" })),
         (&ada, "words.divide", json!({ "a": 1, "b": 0 })),
         (&ada, "words.forget_all", json!({})),

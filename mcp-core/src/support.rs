@@ -3,6 +3,7 @@
 pub use inventory;
 
 pub use crate::mcp::repeated;
+pub use crate::message::call::FlatCall;
 pub use crate::message::parse_arguments;
 pub use crate::output::TYPICAL_RESULT_BYTES;
 pub use crate::rpc::read::{Members, Message, RpcParams, Text};

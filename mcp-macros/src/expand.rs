@@ -286,10 +286,12 @@ fn read(tool: &Tool) -> TokenStream {
     let fields_arg = if fields.is_some() { quote!(__mcp::Some(&__MCP_FIELDS)) } else { quote!(__mcp::None) };
     let slots: Vec<Ident> = tool.args.iter().map(slot_name).collect();
     let types = tool.args.iter().map(|arg| &arg.ty.slot);
+    let is_secret = tool.args.iter().any(|arg| arg.keys.flag("secret").is_some());
+    let read = if is_secret { quote!(read_secret) } else { quote!(read) };
     quote! {
         #(let mut #slots = __mcp::ArgSlot::<#types>::new();)*
         #fields
-        if !__args.read(#fields_arg, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?
+        if !__args.#read(#fields_arg, &__MCP_PARAMS, #allow_unknown, &mut [#(#slots.slot()),*])?
     }
 }
 

@@ -3,14 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_core::support::block_on;
 use mcp_registry::context::ToolEvent;
 use mcp_registry::{
     CallOptions, CancelToken, FromContext, LogLevel, ToolCall, ToolContext, ToolError, TrustLevel, mcp_tool, tools,
 };
 use serde_json::{Value, json};
 
-use crate::{build, with_tools};
+use crate::{block_on, build, with_tools};
 
 /// Tells what it knows.
 #[mcp_tool(module = "context")]

@@ -1,18 +1,27 @@
 //! Deadlines, cancellation, and abandoned work.
 
 use std::future::pending;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_core::support::block_on;
 use mcp_registry::entry::Timeout;
-use mcp_registry::{CallOptions, CancelToken, Error, Registry, Tool, ToolCall, ToolContext, mcp_tool, tools};
-use serde_json::json;
-use support::wait_until_blocking;
+use mcp_registry::{
+    CallOptions, CancelToken, Error, Registry, Tool, ToolCall, ToolContext, ToolResult, mcp_tool, tools,
+};
+use serde_json::{Value, json};
+use support::{run_in_time, wait_until_blocking};
 
-use crate::{build, call, failure, try_call, with_tools};
+use crate::{block_on, build, failure, try_call, with_tools};
+
+/// The result of a call, which must not take long.
+fn call(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
+    let (registry, name) = (registry.clone(), name.to_owned());
+    run_in_time(move || crate::call(&registry, &name, arguments))
+}
 
 /// Counts drops.
 struct Dropped(Arc<AtomicUsize>);
@@ -165,11 +174,48 @@ fn a_cancel_token_cancels_its_call() {
     door.open();
 }
 
+/// Blocks its thread for longer than it may, unless told otherwise.
+#[mcp_tool(module = "time", timeout = "50ms")]
+async fn late(blocks: bool) -> bool {
+    if blocks {
+        thread::sleep(Duration::from_millis(100));
+    }
+    blocks
+}
+
+/// Blocks its thread for longer than it may.
+#[mcp_tool(module = "time", timeout = "50ms")]
+fn late_on_pool(#[ctx] left: &Left) {
+    thread::sleep(Duration::from_millis(100));
+    left.0.store(true, Ordering::SeqCst);
+}
+
+#[test]
+fn a_result_that_arrives_after_the_deadline_is_a_timeout() {
+    let registry = build(with_tools(tools![late]));
+    let late = |blocks| try_call(&registry, "time.late", json!({ "blocks": blocks }));
+    let assert_late = |result| assert!(matches!(result, Err(Error::Timeout(_))), "{result:?}");
+    // First it is polled by its waiter; after it was quick, where the call begins.
+    assert_late(late(true));
+    wait_until_blocking("the tool is quick", || late(false).is_ok());
+    assert_late(late(true));
+}
+
+#[test]
+fn a_result_that_nobody_takes_before_the_deadline_is_a_timeout() {
+    let left = Left::default();
+    let registry = build(with_tools(tools![late_on_pool]).state(left.clone()));
+    let tool_call = ToolCall::new("time.late_on_pool", json!({}));
+    let mut under_way = pin!(registry.try_call(&tool_call));
+    assert!(under_way.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    wait_until_blocking("the tool returns", || left.0.load(Ordering::SeqCst));
+    thread::sleep(Duration::from_millis(50));
+    let result = block_on(under_way);
+    assert!(matches!(result, Err(Error::Timeout(_))), "{result:?}");
+}
+
 #[test]
 fn dropping_a_call_drops_its_tool() {
-    use std::pin::pin;
-    use std::task::{Context, Waker};
-
     let drops = Drops::default();
     let registry = build(with_tools(tools![wait_for_ever]).state(drops.clone()));
     let tool_call = ToolCall::new("time.wait_for_ever", json!({}));

@@ -1,15 +1,21 @@
 //! Who may call what, and how often.
 
-use std::sync::Mutex;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_core::support::block_on;
-use mcp_registry::gate::{Decision, Gate, GateCall, LevelGate};
+use mcp_registry::gate::{Decision, Gate, GateCall};
+use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::CallOutcome;
-use mcp_registry::{AuditLog, CallOptions, CancelToken, Error, RateLimit, ToolCall, TrustLevel, mcp_tool, tools};
+use mcp_registry::{
+    AuditLog, CallOptions, CancelToken, Error, RateLimit, Registry, ToolCall, ToolContext, ToolResult, TrustLevel,
+    mcp_tool, tools,
+};
 use serde_json::json;
+use support::wait_until_blocking;
 
-use crate::{build, call, failure, try_call, with_tools};
+use crate::{block_on, build, call, failure, try_call, with_tools};
 
 /// Deletes everything.
 #[mcp_tool(module = "files", destructive)]
@@ -62,6 +68,68 @@ fn c30_trust_is_given_to_one_tool_or_to_one_request() {
     assert!(with(TrustLevel::Untrusted));
 }
 
+/// Calls on.
+struct Passes;
+
+impl Layer for Passes {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        next.run(call, cx).await
+    }
+}
+
+/// Deletes what it is told to.
+#[mcp_tool(module = "files", destructive)]
+fn delete_all(paths: Vec<String>) -> usize {
+    paths.len()
+}
+
+#[test]
+fn a_destructive_call_that_has_to_wait_is_refused_unless_trusted() {
+    let called = |registry: &Registry, count: usize| {
+        let paths = vec!["/tmp/file"; count];
+        try_call(registry, "files.delete_all", json!({ "paths": paths }))
+    };
+    for has_layer in [false, true] {
+        let with = |level| {
+            let builder = with_tools(tools![delete_all]).trust(level);
+            build(if has_layer { builder.layer(Passes) } else { builder })
+        };
+        // The many paths are read on the pool.
+        for count in [1, 10_000] {
+            for level in [TrustLevel::Untrusted, TrustLevel::Verified] {
+                let error = called(&with(level), count).expect_err("it is not trusted");
+                assert_eq!(error.wire_type().as_str(), "PermissionError", "{has_layer} {count}: {error}");
+            }
+            let result = called(&with(TrustLevel::Trusted), count).unwrap();
+            assert_eq!(result.data.unwrap()["result"], count, "{has_layer}");
+        }
+    }
+}
+
+#[test]
+fn the_trust_of_a_request_counts_before_that_of_the_tool_and_that_of_the_tool_before_the_rest() {
+    use TrustLevel::{Trusted, Untrusted, Verified};
+
+    for (registry, tool, request, is_allowed) in [
+        (Trusted, None, None, true),
+        (Trusted, Some(Verified), None, false),
+        (Trusted, Some(Verified), Some(Trusted), true),
+        (Trusted, None, Some(Verified), false),
+        (Verified, Some(Trusted), None, true),
+        (Verified, Some(Trusted), Some(Untrusted), false),
+        (Verified, Some(Untrusted), Some(Trusted), true),
+        (Untrusted, None, Some(Trusted), true),
+    ] {
+        let mut builder = with_tools(tools![delete]).trust(registry);
+        if let Some(level) = tool {
+            builder = builder.trust_tool("files.delete", level);
+        }
+        let options = request.map_or_else(CallOptions::new, |level| CallOptions::new().trust(level));
+        let result = block_on(build(builder).call_with(&ToolCall::new("files.delete", json!({})), &options));
+        assert_eq!(!result.is_failure(), is_allowed, "{registry:?} {tool:?} {request:?}");
+    }
+}
+
 #[test]
 fn settings_for_an_unknown_tool_or_set_twice_are_refused_at_build() {
     let error =
@@ -85,7 +153,7 @@ impl Gate for &'static Door {
         self.0.lock().unwrap().push(format!("{} {}", call.tool.name(), call.arguments));
         assert_ne!(call.cx.caller(), Some("bomb"), "the gate is broken");
         match call.cx.caller() {
-            Some("ada") => LevelGate.check(call).await,
+            Some("ada") => Decision::Allow,
             _ => Decision::deny("only ada may; ask her"),
         }
     }
@@ -103,7 +171,7 @@ fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     let refused = ask("files.read", json!({ "path": "b" }), "bob");
     let (error_type, message) = failure(&refused);
     assert_eq!((error_type, message), ("PermissionError", "`files.read` may not be called: only ada may; ask her"));
-    assert_eq!(failure(&ask("files.delete", json!({}), "ada")).0, "PermissionError", "the level still counts");
+    assert_eq!(failure(&ask("files.delete", json!({}), "ada")).0, "PermissionError", "the level is asked first");
     // A gate that panics lets nobody in, and the tool is not blamed for it.
     let broken = ask("files.read", json!({ "path": "c" }), "bomb");
     let (error_type, message) = failure(&broken);
@@ -111,13 +179,94 @@ fn a_gate_sees_tool_arguments_and_caller_and_its_refusals_are_audited() {
     assert!(message.contains("the gate panicked") && !message.contains("mistake in the tool"), "{message}");
     assert_eq!(
         *door.0.lock().unwrap(),
-        [r#"files.read {"path":"a"}"#, r#"files.read {"path":"b"}"#, "files.delete {}", r#"files.read {"path":"c"}"#]
+        [r#"files.read {"path":"a"}"#, r#"files.read {"path":"b"}"#, r#"files.read {"path":"c"}"#]
     );
     let outcomes: Vec<CallOutcome> = audit.records().iter().map(|record| record.outcome).collect();
     assert_eq!(outcomes, [CallOutcome::Success, CallOutcome::Denied, CallOutcome::Denied, CallOutcome::Denied]);
     let mut out = Vec::new();
     let options = CallOptions::new().caller("bob");
     assert!(registry.call_bytes_blocking("files.read", br#"{"path":"d"}"#, &options, &mut out).is_err());
+}
+
+/// Lets everyone in, and counts how often it is asked.
+#[derive(Clone, Default)]
+struct OpenDoor(Arc<AtomicUsize>);
+
+impl Gate for OpenDoor {
+    async fn check(&self, _: &GateCall<'_>) -> Decision {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Decision::Allow
+    }
+}
+
+#[test]
+fn the_level_is_asked_first_whatever_a_gate_allows() {
+    for is_layered in [false, true] {
+        for (trust, is_allowed) in
+            [(TrustLevel::Untrusted, false), (TrustLevel::Verified, false), (TrustLevel::Trusted, true)]
+        {
+            let (door, audit) = (OpenDoor::default(), AuditLog::new());
+            let builder = with_tools(tools![delete, delete_inline]).gate(door.clone()).observer(audit.clone());
+            let builder = if is_layered { builder.layer(Passes) } else { builder };
+            let registry = build(builder.trust(trust));
+            for name in ["files.delete", "files.delete_inline"] {
+                let result = call(&registry, name, json!({}));
+                assert_eq!(result.is_failure(), !is_allowed, "{name} {trust:?}");
+            }
+            assert_eq!(door.0.load(Ordering::SeqCst), if is_allowed { 2 } else { 0 });
+            let expected = if is_allowed { CallOutcome::Success } else { CallOutcome::Denied };
+            assert!(audit.records().iter().all(|record| record.outcome == expected) && audit.records().len() == 2);
+        }
+    }
+}
+
+/// Panics before it returns its future.
+struct Broken;
+
+impl Gate for Broken {
+    fn check(&self, _: &GateCall<'_>) -> impl Future<Output = Decision> + Send {
+        assert!(self.is_fine(), "the gate is broken");
+        std::future::ready(Decision::Allow)
+    }
+}
+
+impl Layer for Broken {
+    fn call(
+        &self,
+        _: &ToolCall,
+        _: &ToolContext,
+        _: Next<'_>,
+    ) -> impl Future<Output = Result<ToolResult, Error>> + Send {
+        assert!(self.is_fine(), "the layer is broken");
+        std::future::ready(Ok(ToolResult::success()))
+    }
+}
+
+impl Broken {
+    fn is_fine(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_gate_or_layer_that_panics_before_it_returns_its_future_fails_only_that_call() {
+    for is_gate in [true, false] {
+        let audit = AuditLog::new();
+        let builder = with_tools(tools![read]).observer(audit.clone());
+        let registry = build(if is_gate { builder.gate(Broken) } else { builder.layer(Passes).layer(Broken) });
+        let (error_type, outcome) = if is_gate {
+            ("PermissionError", CallOutcome::Denied)
+        } else {
+            ("ToolExecutionError", CallOutcome::Failure)
+        };
+        for _ in 0..2 {
+            let result = call(&registry, "files.read", json!({ "path": "a" }));
+            assert_eq!(failure(&result).0, error_type);
+            assert!(failure(&result).1.contains("is broken"));
+        }
+        let outcomes: Vec<CallOutcome> = audit.records().iter().map(|record| record.outcome).collect();
+        assert_eq!(outcomes, [outcome, outcome]);
+    }
 }
 
 /// Waits until the call is cancelled.
@@ -184,6 +333,30 @@ fn s1_62_calls_are_limited_per_tool_and_altogether() {
     let names = ["limited.read_only_one", "limited.read_only_two"];
     let failures = (0..6).filter(|n| call(&all, names[n % 2], json!({})).is_failure()).count();
     assert_eq!(failures, 3);
+}
+
+#[test]
+fn a_call_that_the_common_limit_refuses_does_not_count_towards_the_limit_of_its_tool() {
+    let registry = build(
+        with_tools(tools![read_only_one])
+            .rate_limit(RateLimit::per_minute(60).burst(1))
+            .rate_limit_tool("limited.read_only_one", RateLimit::per_minute(1).burst(2)),
+    );
+    let call = || call(&registry, "limited.read_only_one", json!({}));
+    assert!(!call().is_failure());
+    let mut refused = 0;
+    wait_until_blocking("the common limit lets the second call through", || {
+        let result = call();
+        if result.is_failure() {
+            let message = failure(&result).1;
+            assert!(message.contains("common limit"), "{message}");
+            refused += 1;
+        }
+        !result.is_failure()
+    });
+    assert!(refused > 2, "{refused}");
+    let third = call();
+    assert!(failure(&third).1.starts_with("`limited.read_only_one` is called more often"), "{}", failure(&third).1);
 }
 
 #[test]

@@ -3,13 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_core::support::block_on;
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::registry::OutputCheck;
 use mcp_registry::{CallOptions, Error, ErrorType, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools};
 use serde_json::json;
 
-use crate::{build, call, failure, with_tools};
+use crate::{block_on, build, call, failure, with_tools};
 
 /// Doubles a number.
 #[mcp_tool(module = "layers", inline)]
@@ -110,6 +109,8 @@ fn fail_once(#[ctx] tries: &Tries) -> Result<usize, ToolError> {
 #[derive(Default)]
 struct Tries(AtomicUsize);
 
+struct SharedTries(Arc<Tries>);
+
 #[test]
 fn a_layer_can_retry_a_call() {
     let registry = build(with_tools(tools![fail_once]).state(Tries::default()).layer(Retry));
@@ -134,4 +135,44 @@ fn a_layer_can_limit_the_number_of_calls() {
     let calls: Vec<ToolCall> = (0..3).map(|n| ToolCall::new("layers.double", json!({ "n": n }))).collect();
     let results = block_on(registry.call_many(&calls));
     assert_eq!(results.iter().map(ToolResult::is_failure).collect::<Vec<_>>(), [false, false, true]);
+}
+
+/// Never ends.
+#[mcp_tool(module = "layers", timeout = "100ms")]
+async fn never(#[ctx] tries: &SharedTries) {
+    tries.0.0.fetch_add(1, Ordering::SeqCst);
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn a_retry_gets_only_what_is_left_of_the_time_limit() {
+    let tries = Arc::new(Tries::default());
+    let registry = build(with_tools(tools![never]).state(SharedTries(Arc::clone(&tries))).layer(Retry));
+    let result = call(&registry, "layers.never", json!({}));
+    let (error_type, message) = failure(&result);
+    assert_eq!(error_type, "TimeoutError");
+    assert!(message.contains("within 100ms"), "{message}");
+    assert_eq!(tries.0.load(Ordering::SeqCst), 1, "there was no time left for the second one");
+}
+
+/// Waits before it makes the call.
+struct Waits;
+
+impl Layer for Waits {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        next.run(call, cx).await
+    }
+}
+
+/// Is quick.
+#[mcp_tool(module = "layers", timeout = "100ms")]
+async fn quick() -> u8 {
+    7
+}
+
+#[test]
+fn the_time_of_a_layer_does_not_count_towards_the_limit() {
+    let registry = build(with_tools(tools![quick]).layer(Waits));
+    assert_eq!(call(&registry, "layers.quick", json!({})).data.unwrap()["result"], 7);
 }

@@ -19,12 +19,14 @@ mod panics;
 mod registration;
 mod results;
 mod runtimes;
+mod seen;
 mod slow_arguments;
 mod tokio_runtime;
 
 use mcp_core::entry::ToolEntry;
 use mcp_registry::{Error, Registry, RegistryBuilder, ToolCall, ToolResult};
 use serde_json::Value;
+use support::in_time;
 
 /// A registry of these tools alone.
 fn with_tools<const N: usize>(tools: [&'static ToolEntry; N]) -> RegistryBuilder {
@@ -35,12 +37,17 @@ fn build(builder: RegistryBuilder) -> Registry {
     builder.build().unwrap()
 }
 
+/// Blocks on a future that must be ready soon.
+fn block_on<F: Future>(future: F) -> F::Output {
+    mcp_core::support::block_on(in_time(future))
+}
+
 fn call(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
     registry.call_blocking(&ToolCall::new(name, arguments))
 }
 
 fn try_call(registry: &Registry, name: &str, arguments: Value) -> Result<ToolResult, Error> {
-    mcp_core::support::block_on(registry.try_call(&ToolCall::new(name, arguments)))
+    block_on(registry.try_call(&ToolCall::new(name, arguments)))
 }
 
 /// The type and message of a failure.

@@ -4,14 +4,16 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_core::support::block_on;
+use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::{CallOutcome, CallRecord, Notice, Observer};
-use mcp_registry::{AuditLog, CallOptions, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools};
+use mcp_registry::{
+    AuditLog, CallOptions, Error, Registry, Status, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools,
+};
 use serde_json::{Value, json};
 
 use CallOutcome::{Failure, Success};
 
-use crate::{build, call, failure, with_tools};
+use crate::{block_on, build, call, failure, with_tools};
 
 /// Old, and known by an older name.
 #[mcp_tool(
@@ -192,6 +194,60 @@ fn foreign_errors_are_masked_where_the_policy_says_so() {
     assert!(!error.to_string().contains("/srv/secret"), "{error}");
     let own = masked.call_blocking(&ToolCall::new("seen.fail", json!({ "how": "own" })));
     assert_eq!(failure(&own), ("OutOfStock", "there is none left"), "an author's words are for the model");
+}
+
+/// Turns errors into results, as `call` does.
+struct Folds(Status);
+
+impl Layer for Folds {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        let status = self.0.clone();
+        Ok(next.run(call, cx).await.unwrap_or_else(|error| ToolResult::from(error).status(status)))
+    }
+}
+
+/// Returns what another registry gave it.
+#[mcp_tool(module = "seen")]
+async fn relay(#[ctx] inner: &Registry, how: String) -> ToolResult {
+    inner.call(&ToolCall::new("seen.fail", json!({ "how": how }))).await
+}
+
+#[test]
+fn an_internal_error_is_masked_however_it_became_a_result() {
+    let inner = build(with_tools(tools![fail]));
+    for status in [Status::Failure, Status::PartialSuccess] {
+        let told = Told::default();
+        let layered = with_tools(tools![fail]).layer(Folds(status.clone()));
+        let relayed = with_tools(tools![relay]).state(inner.clone());
+        for (builder, name) in [(layered, "seen.fail"), (relayed, "seen.relay")] {
+            let registry = build(builder.observer(told.clone()));
+            for how in ["io", "panic"] {
+                let asked = ToolCall::new(name, json!({ "how": how }));
+                assert!(
+                    registry.call_blocking(&asked).to_json().contains("/srv/secret/path"),
+                    "nothing is masked here"
+                );
+                told.take();
+                let options = CallOptions::new().mask_errors(true);
+                let result = block_on(registry.call_with(&asked, &options));
+                assert!(!result.to_json().contains("/srv/secret"), "{}", result.to_json());
+                let error = result.error.unwrap();
+                let id = error.error_details.as_ref().unwrap()["correlation_id"].as_str().unwrap().to_owned();
+                assert!(error.error_message.ends_with(&id), "{}", error.error_message);
+                let (_, _, outcome, _, message, _) = told.take().remove(0);
+                if name == "seen.relay" || status == Status::Failure {
+                    assert_eq!(outcome, CallOutcome::Failure);
+                    assert!(message.unwrap().contains("/srv/secret/path"), "the observer is told the whole");
+                }
+            }
+            let own = block_on(
+                registry
+                    .call_with(&ToolCall::new(name, json!({ "how": "own" })), &CallOptions::new().mask_errors(true)),
+            );
+            assert_eq!(own.error.unwrap().error_message, "there is none left");
+            told.take();
+        }
+    }
 }
 
 #[test]

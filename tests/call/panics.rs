@@ -3,12 +3,15 @@
 use std::future::Future;
 use std::panic::panic_any;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use mcp_registry::layer::{Layer, Next};
+use mcp_registry::observe::{CallRecord, Observer};
 use mcp_registry::protocol::Peer;
 use mcp_registry::registry::OutputCheck;
 use mcp_registry::testing::block_on;
-use mcp_registry::{CallOptions, Server, Tool, mcp_tool, schemars, tools};
+use mcp_registry::{CallOptions, Error, Server, Tool, ToolCall, ToolContext, ToolResult, mcp_tool, schemars, tools};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
@@ -217,4 +220,101 @@ fn a_panic_of_a_closure_before_it_returns_its_future_is_caught() {
     });
     let registry = build(with_tools([]).tool(tool));
     assert!(failure(&call(&registry, "made.bad", json!({}))).1.contains("there is no a"));
+}
+
+/// A secret that cannot be read.
+#[derive(schemars::JsonSchema)]
+#[schemars(transparent)]
+#[allow(dead_code, reason = "never read")]
+struct Token(String);
+
+impl<'de> Deserialize<'de> for Token {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        panic!("no key has the token {}", String::deserialize(deserializer)?)
+    }
+}
+
+/// All of its arguments are secret.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[allow(dead_code, reason = "never read")]
+struct Login {
+    token: Token,
+}
+
+/// Takes a secret at once.
+#[mcp_tool(module = "panics", inline)]
+fn secret_inline(#[arg(secret)] token: Token) {
+    let _ = token;
+}
+
+/// Takes a secret on the pool, after another argument.
+#[mcp_tool(module = "panics")]
+fn secret_on_pool(padding: Option<String>, #[arg(secret)] token: Token) {
+    let _ = (padding, token);
+}
+
+/// Takes a secret in a future, after another argument.
+#[mcp_tool(module = "panics")]
+async fn secret_in_future(padding: Option<String>, #[arg(secret)] token: Token) {
+    let _ = (padding, token);
+}
+
+/// Takes nothing but secrets.
+#[mcp_tool(module = "panics")]
+fn secret_flattened(#[arg(secret, flatten)] login: Login) {
+    let _ = login;
+}
+
+/// Takes the same in the open.
+#[mcp_tool(module = "panics")]
+fn open(token: Token) {
+    let _ = token;
+}
+
+/// Passes each call on.
+struct Through;
+
+impl Layer for Through {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        next.run(call, cx).await
+    }
+}
+
+/// Keeps what is recorded of each call.
+#[derive(Clone, Default)]
+struct Records(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Records {
+    fn observe(&self, record: &CallRecord<'_>) {
+        self.0.lock().unwrap().push(format!("{record:?}"));
+    }
+}
+
+#[test]
+fn a_panic_while_secret_arguments_are_read_tells_neither_the_caller_nor_an_observer_its_message() {
+    let tools = || with_tools(tools![secret_inline, secret_on_pool, secret_in_future, secret_flattened, open]);
+    for is_layered in [false, true] {
+        let records = Records::default();
+        let builder = tools().observer(records.clone());
+        let registry = build(if is_layered { builder.layer(Through) } else { builder });
+        let mut calls: Vec<_> = ["inline", "on_pool", "in_future", "flattened"]
+            .map(|how| ToolCall::new(format!("panics.secret_{how}"), json!({ "token": "hunter2" })))
+            .into();
+        // Large arguments are read elsewhere.
+        let large = json!({ "padding": "x".repeat(100_000), "token": "hunter2" });
+        calls.extend(["on_pool", "in_future"].map(|how| ToolCall::new(format!("panics.secret_{how}"), large.clone())));
+        for call in &calls {
+            let error = block_on(registry.try_call(call)).unwrap_err();
+            let shown = format!("{error} {error:?}");
+            assert!(shown.contains("panicked: its message is not shown, since it was reading secret"), "{shown}");
+            assert!(!shown.contains("hunter2"), "{shown}");
+            assert!(!format!("{:?}", registry.check(call)).contains("hunter2"), "when the arguments are only checked");
+        }
+        let records = std::mem::take(&mut *records.0.lock().unwrap());
+        assert_eq!(records.len(), calls.len());
+        assert!(records.iter().all(|record| record.contains("not shown, since") && !record.contains("hunter2")));
+
+        let open = call(&registry, "panics.open", json!({ "token": "hunter2" }));
+        assert!(failure(&open).1.contains("no key has the token hunter2"), "it was not called secret");
+    }
 }

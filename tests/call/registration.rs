@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use mcp_registry::{CallOptions, Error, Tool, ToolCall, mcp_tool, schemars, tools};
+use mcp_registry::{CallOptions, Error, RateLimit, Registry, Tool, ToolCall, TrustLevel, mcp_tool, schemars, tools};
 use serde_json::{Value, json};
 
-use crate::{build, call, try_call, with_tools};
+use crate::{build, call, failure, try_call, with_tools};
 
 /// Is always there.
 #[mcp_tool(module = "coming", inline)]
@@ -104,8 +104,8 @@ fn calls_succeed_while_tools_are_registered_and_unregistered() {
 }
 
 /// Counts how often its schema is generated.
-#[derive(serde::Deserialize)]
-struct Counted(#[allow(dead_code, reason = "only its schema counts")] u8);
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Counted(u8);
 
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
@@ -120,21 +120,96 @@ impl schemars::JsonSchema for Counted {
     }
 }
 
-/// Takes a number.
+/// Takes a number, and returns it.
 #[mcp_tool(module = "coming")]
-fn counted(number: Counted) {
-    let _ = number;
+fn counted(number: Counted) -> Counted {
+    number
 }
 
 #[test]
-fn s3_8_the_schema_of_a_tool_is_generated_once() {
+fn s3_8_the_schemas_of_a_tool_are_generated_once_and_only_when_they_are_needed() {
+    let made = || MADE.load(Ordering::Relaxed);
     let registry = build(with_tools(tools![counted]));
+    let tool = registry.get("coming.counted").unwrap();
+    assert_eq!((tool.description(), made()), ("Takes a number, and returns it.", 0), "nobody needs a schema");
     let first = registry.get_tool_schema("coming.counted").unwrap();
-    let made = MADE.load(Ordering::Relaxed);
+    assert_eq!(made(), 1, "nobody needs that of the output");
     for _ in 0..10 {
         assert_eq!(*registry.get_tool_schema("coming_counted").unwrap(), *first);
         assert_eq!(**registry.list_registered_tools()[0].input_schema(), *first);
+        assert_eq!(tool.output_schema().unwrap()["properties"]["result"]["type"], "integer");
         assert!(!call(&registry, "coming.counted", json!({ "number": 1 })).is_failure());
+        assert_eq!(made(), 2);
     }
-    assert_eq!(MADE.load(Ordering::Relaxed), made);
+    assert_eq!(registry.catalog().digest(), registry.catalog().digest());
+    assert_eq!(made(), 2);
+}
+
+/// Wipes, if the caller may.
+#[mcp_tool(module = "coming", destructive, aliases("coming.clear"))]
+fn wipe() -> &'static str {
+    "the linked one"
+}
+
+/// Another tool of that or any other name, which wipes, too.
+fn wiping(name: &str) -> Tool {
+    Tool::new(name, json!({ "type": "object" }), |_, _: Value| async { json!({ "result": "another one" }) })
+        .hints(|hints| hints.destructive = Some(true))
+}
+
+/// The type of the error of a call; `None` if it succeeds.
+fn error_type(registry: &Registry, name: &str) -> Option<String> {
+    let result = call(registry, name, json!({}));
+    result.is_failure().then(|| failure(&result).0.to_owned())
+}
+
+#[test]
+fn the_trust_level_of_a_tool_applies_to_whatever_is_registered_under_its_name() {
+    for given in ["coming.wipe", "coming_wipe", "coming.clear"] {
+        let registry = build(with_tools(tools![wipe]).trust_tool(given, TrustLevel::Trusted));
+        assert_eq!(error_type(&registry, "coming.wipe"), None);
+        for _ in 0..2 {
+            assert!(registry.unregister("coming.wipe"));
+            registry.register(wiping("coming.wipe")).unwrap();
+            assert_eq!(error_type(&registry, "coming.wipe"), None, "set for {given}");
+        }
+        assert!(registry.unregister("coming.wipe"));
+        registry.register(wiping("coming.clear")).unwrap();
+        let is_trusted = error_type(&registry, "coming.clear").is_none();
+        assert_eq!(is_trusted, given == "coming.clear", "an alias of the first one, set for {given}");
+    }
+    let registry =
+        build(with_tools(tools![wipe]).trust(TrustLevel::Trusted).trust_tool("coming.wipe", TrustLevel::Verified));
+    assert!(registry.unregister("coming.wipe"));
+    registry.register(wiping("coming.wipe")).unwrap();
+    assert_eq!(error_type(&registry, "coming_wipe").as_deref(), Some("PermissionError"), "no more than before");
+    assert!(registry.unregister("coming.wipe"));
+    registry.register(wiping("coming.erase").alias("coming.wipe")).unwrap();
+    assert_eq!(error_type(&registry, "coming.erase").as_deref(), Some("PermissionError"), "it answers to the name");
+}
+
+#[test]
+fn registering_a_tool_again_does_not_refill_its_rate_limit() {
+    let limit = RateLimit::per_minute(1).burst(2);
+    let registry = build(with_tools(tools![stays]).tool(numbered(1, 1)).rate_limit_tool("coming.made_1", limit));
+    assert_eq!(error_type(&registry, "coming.made_1"), None);
+    for generation in [2, 3] {
+        assert!(registry.unregister("coming.made_1"));
+        registry.register(numbered(1, generation)).unwrap();
+        let limited = (generation == 3).then(|| "ApiLimitExceeded".to_owned());
+        assert_eq!(error_type(&registry, "coming.made_1"), limited);
+    }
+    let subset = registry.subset(|tool| tool.name() != "coming.made_1");
+    subset.register(numbered(1, 4)).unwrap();
+    assert_eq!(error_type(&subset, "coming.made_1").as_deref(), Some("ApiLimitExceeded"), "it is the same limit");
+    let subset = registry.subset(|tool| tool.name() == "coming.made_1");
+    assert_eq!(error_type(&subset, "coming_made_1").as_deref(), Some("ApiLimitExceeded"));
+}
+
+#[test]
+fn tools_that_are_registered_later_are_not_selected() {
+    let registry = build(with_tools(tools![stays, wipe]).select(|tool| tool.name() != "coming.wipe"));
+    assert_eq!(error_type(&registry, "coming.wipe").as_deref(), Some("ToolNotFoundError"));
+    registry.register(wiping("coming.wipe")).unwrap();
+    assert_eq!(error_type(&registry, "coming.wipe").as_deref(), Some("PermissionError"), "it is there");
 }

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_core::support::block_on;
 use mcp_registry::gate::{Decision, Gate, GateCall};
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::schemars::{self, JsonSchema};
@@ -12,7 +11,7 @@ use mcp_registry::{CallOptions, Error, Registry, Tool, ToolCall, ToolContext, To
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{build, failure, with_tools};
+use crate::{block_on, build, failure, with_tools};
 
 /// For each variant, serde reads everything nested in it again, at every level. The schema tells the variants apart by the
 /// members that they require.

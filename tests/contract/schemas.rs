@@ -193,6 +193,28 @@ fn s1_37_a_member_that_is_no_longer_named_in_a_closed_schema_is_refused_and_not_
 }
 
 #[test]
+fn an_output_schema_that_is_gone_breaks_readers_and_a_new_one_breaks_nobody() {
+    let input = json!({ "type": "object" });
+    let output = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let (without, with) = (contract(tool(&input)), contract(tool(&input).output_schema(output.clone())));
+    let diff = with.diff(&without);
+    let change = broken(&diff);
+    assert_eq!((rules(&diff), change.class), (vec!["output-schema-removed"], Class::Reader));
+    assert_eq!((diff.verdict(), change.verdict()), (Verdict::Breaking, Verdict::Breaking));
+    let Some(Witness::Result(result)) = &change.witness else { panic!("{change:#?}") };
+    assert!(!result["n"].is_i64(), "the old schema rejects {result}");
+    assert!(!change.is_announced(), "a major version announces it");
+    let with = tool(&input).output_schema(output).version("1.0.0");
+    for (version, is_announced) in [("1.0.1", false), ("1.1.0", false), ("2.0.0", true)] {
+        let diff = contract(with.clone()).diff(&contract(tool(&input).version(version)));
+        assert_eq!(broken(&diff).is_announced(), is_announced, "{version}");
+    }
+    let diff = without.diff(&contract(with));
+    assert!(rules(&diff).contains(&"output-schema-added"), "{:#?}", diff.changes);
+    assert_eq!(diff.verdict(), Verdict::Compatible);
+}
+
+#[test]
 fn a_tag_tells_alternatives_apart_only_for_objects() {
     let tagged = |kind: &str, types: Value| {
         let mut alternative = json!({ "properties": { "kind": { "const": kind } }, "required": ["kind"] });

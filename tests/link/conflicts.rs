@@ -149,7 +149,11 @@ fn p2_a_remedy_for_one_conflict_leaves_the_others_in_the_report() {
 #[test]
 fn s3_44_c18_the_same_tool_twice_is_one_tool() {
     let twice = tools![dup_a::note, dup_a::note, dup_a::only].into_iter().chain(tools![dup_a::note]);
-    assert_eq!(Catalog::from_entries(twice).unwrap().len(), 2);
+    let catalog = Catalog::from_entries(twice).unwrap();
+    let names: Vec<&str> = catalog.list_registered_tools().iter().map(mcp_registry::RegisteredTool::name).collect();
+    assert_eq!(names, ["notes.note", "only.a"]);
+    // One of another crate is not the same.
+    assert!(Catalog::from_entries(tools![dup_a::echo, dup_b::echo]).is_err());
 }
 
 #[test]

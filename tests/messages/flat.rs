@@ -6,6 +6,7 @@ use mcp_core::error::{Rule, ValidationError};
 use mcp_core::message::{self, MESSAGE_FORMAT_VERSION, Strictness};
 use mcp_core::name::Version;
 use mcp_core::serde_json::{self, Value, json};
+use mcp_core::support::FlatCall;
 use mcp_core::{Content, ErrorDetail, ErrorType, Status, ToolCall, ToolResult};
 use proptest::prelude::*;
 use support::{CALLS, ERROR_DETAIL, RESULTS};
@@ -161,7 +162,17 @@ fn s0_11_s1_14_data_is_an_object_or_null() {
 
 #[test]
 fn s0_12_s1_15_c10_the_error_is_an_error_detail_or_null() {
-    assert_eq!(ToolResult::from_value(json!({ "status": "success", "error": null })).unwrap().error, None);
+    for absent in [json!({ "status": "success" }), json!({ "status": "success", "error": null })] {
+        let result = ToolResult::from_value(absent).unwrap();
+        assert_eq!((&result.error, &result.to_value()["error"]), (&None, &Value::Null));
+    }
+    for success in [ToolResult::success(), ToolResult::data(1), ToolResult::no_change_needed()] {
+        assert_eq!(success.error, None);
+    }
+    let detail = json!({ "error_type": "E", "error_message": "m", "error_details": { "n": 1 } });
+    let failure = ToolResult::from_value(json!({ "status": "failure", "error": detail })).unwrap();
+    assert_eq!(failure.error, Some(ErrorDetail::new("E", "m").details(json!({ "n": 1 }))));
+    assert_eq!(failure.to_value()["error"], detail);
     let warning = json!({ "status": "success", "error": { "error_type": "W", "error_message": "careful" } });
     assert_eq!(ToolResult::from_value(warning).unwrap().error.unwrap().error_type, "W");
     assert_eq!(paths(&refused_result(json!({ "status": "success", "error": "boom" }))), ["error"]);
@@ -171,7 +182,14 @@ fn s0_12_s1_15_c10_the_error_is_an_error_detail_or_null() {
 
 #[test]
 fn s0_13_s1_16_the_explanation_is_a_string_or_null() {
-    assert_eq!(ToolResult::from_value(json!({ "status": "success", "explanation": null })).unwrap().explanation, None);
+    for absent in [json!({ "status": "success" }), json!({ "status": "success", "explanation": null })] {
+        let result = ToolResult::from_value(absent).unwrap();
+        assert_eq!((&result.explanation, &result.to_value()["explanation"]), (&None, &Value::Null));
+    }
+    for text in ["as it was", ""] {
+        let result = ToolResult::from_value(json!({ "status": "success", "explanation": text })).unwrap();
+        assert_eq!((result.explanation.as_deref(), &result.to_value()["explanation"]), (Some(text), &json!(text)));
+    }
     assert_eq!(paths(&refused_result(json!({ "status": "success", "explanation": {} }))), ["explanation"]);
 }
 
@@ -357,11 +375,36 @@ fn the_extra_field_content_holds_content_blocks() {
 
 #[test]
 fn s1_11_s1_43_s1_47_messages_are_utf_8_json_compact_and_pretty() {
-    let call = ToolCall::new("a.b", json!({ "text": "zwölf Boxkämpfer 🥊" }));
-    assert_eq!(call.to_json(), r#"{"tool_name":"a.b","arguments":{"text":"zwölf Boxkämpfer 🥊"}}"#);
+    let text = "zwölf Boxkämpfer 🥊";
+    let call = ToolCall::new("a.b", json!({ "text": text }));
+    let compact = r#"{"tool_name":"a.b","arguments":{"text":"zwölf Boxkämpfer 🥊"}}"#;
+    assert_eq!((call.to_json().as_str(), call.to_value()), (compact, serde_json::from_str(compact).unwrap()));
     let pretty = call.to_json_pretty();
     assert!(pretty.starts_with("{\n  \"tool_name\": \"a.b\""), "{pretty}");
-    assert_eq!(ToolCall::parse(pretty.as_bytes()).unwrap(), call);
+    for json in [compact, &pretty] {
+        assert_eq!(ToolCall::parse(json).unwrap(), call);
+        assert_eq!(ToolCall::from_value(serde_json::from_str(json).unwrap()).unwrap(), call);
+    }
+
+    let result = ToolResult::data(json!({ "text": text })).explanation(text);
+    let compact = r#"{"status":"success","data":{"text":"zwölf Boxkämpfer 🥊"},"error":null,"explanation":"zwölf Boxkämpfer 🥊"}"#;
+    assert_eq!((result.to_json().as_str(), result.to_value()), (compact, serde_json::from_str(compact).unwrap()));
+    let pretty = result.to_json_pretty();
+    assert!(pretty.starts_with("{\n  \"status\": \"success\""), "{pretty}");
+    for json in [compact, &pretty] {
+        assert_eq!(ToolResult::parse(json).unwrap(), result);
+        assert_eq!(ToolResult::from_value(serde_json::from_str(json).unwrap()).unwrap(), result);
+    }
+
+    let detail = ErrorDetail::new("E", text).details(json!({ "late": 3 }));
+    let compact = r#"{"error_type":"E","error_message":"zwölf Boxkämpfer 🥊","error_details":{"late":3}}"#;
+    assert_eq!((detail.to_json().as_str(), detail.to_value()), (compact, serde_json::from_str(compact).unwrap()));
+    let pretty = detail.to_json_pretty();
+    assert!(pretty.starts_with("{\n  \"error_type\": \"E\""), "{pretty}");
+    for json in [compact, &pretty] {
+        assert_eq!(ErrorDetail::parse(json).unwrap(), detail);
+        assert_eq!(ErrorDetail::from_value(serde_json::from_str(json).unwrap()).unwrap(), detail);
+    }
 }
 
 #[test]
@@ -470,6 +513,8 @@ proptest! {
         call.extra = extra;
         call.extra.retain(|key, _| !matches!(key.as_str(), "tool_name" | "arguments" | "name" | "args"));
         prop_assert_eq!(ToolCall::parse(call.to_json()).unwrap(), call.clone());
+        prop_assert_eq!(ToolCall::parse(call.to_json_pretty()).unwrap(), call.clone());
+        prop_assert_eq!(serde_json::from_str::<Value>(&call.to_json()).unwrap(), call.to_value());
         prop_assert_eq!(ToolCall::from_value(call.to_value()).unwrap(), call);
     }
 
@@ -488,6 +533,92 @@ proptest! {
         if let Ok(result) = ToolResult::from_value(Value::Object(value)) {
             prop_assert!(result.validate().is_ok());
             prop_assert_eq!(ToolResult::parse(result.to_json()).unwrap(), result);
+        }
+    }
+}
+
+/// A flat call as a server reads it: the name, and the arguments as text.
+fn raw_call(text: &str, strictness: Strictness) -> Result<(String, String), ValidationError> {
+    let call = FlatCall::parse(text.as_bytes(), strictness)?;
+    Ok((call.tool_name.into_owned(), call.arguments.into_owned()))
+}
+
+#[test]
+fn arguments_that_stay_text_keep_every_digit_and_every_byte() {
+    let arguments = r#"{ "n": 36893488147419103233, "x": [1.50, 1e2], "t": "\u00e9" }"#;
+    for fields in [
+        format!(r#""tool_name": "a.b", "arguments": {arguments}"#),
+        format!(r#""args": {arguments}, "name": "a.b""#),
+        format!(r#""name": "a.b", "arguments": {arguments}"#),
+        format!(r#""tool_name": "a.b", "name": "a.b", "arguments": {arguments}, "args": {arguments}, "x": [{{}}]"#),
+    ] {
+        let read = raw_call(&format!("{{{fields}}}"), Strictness::Lenient).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(read, ("a.b".to_owned(), arguments.to_owned()), "{fields}");
+    }
+}
+
+#[test]
+fn a_call_whose_arguments_stay_text_is_refused_for_the_same_reasons() {
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let many = |last: &str| (0..40).map(|n| format!(r#""k{n}":0,"#)).collect::<String>() + &format!(r#""{last}":0"#);
+    let mut texts: Vec<String> = [
+        r#"{"tool_name":"a.b","arguments":{}}"#,
+        r#"{"tool_name":"A-b","arguments":{}}"#,
+        r#"{"tool_name":"no name","arguments":{}}"#,
+        r#"{"tool_name":"a.b"}"#,
+        r#"{"arguments":{}}"#,
+        r#"{"tool_name":5,"arguments":[]}"#,
+        r#"{"tool_name":"a.b","arguments":null}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":1,"a":1}}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":[{"b":1,"\u0062":1}]}}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":1e999}}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":"\ud800"}}"#,
+        r#"{"tool_name":"a.b","arguments":{},"arguments":{}}"#,
+        r#"{"tool_name":"a.b","arguments":{},"args":{"a":1}}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":1,"b":2},"args":{"b":2,"a":1}}"#,
+        r#"{"tool_name":"a.b","name":"a.c","arguments":{}}"#,
+        r#"{"tool_name":"a.b","arguments":{},"x":{"y":1,"y":1}}"#,
+        r#"{"tool_name":"a.b","arguments":{},"x":1,"x":2}"#,
+        r#"{"tool_name":"a.b","arguments":{}} {}"#,
+        r#"{"tool_name":"a.b","arguments":{}"#,
+        r#"{"tool_name":"a.b","arguments":{"a":nope}}"#,
+        r#"["tool_name"]"#,
+        "",
+        " \n{\t\"name\":\"a.b\",\"args\":{ }}\n",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for levels in [97, 98, 99, 100, 126, 127, 128] {
+        texts.push(format!(r#"{{"tool_name":"a.b","arguments":{{"a":{}}}}}"#, deep(levels)));
+        texts.push(format!(r#"{{"tool_name":"a.b","arguments":{{}},"x":{}}}"#, deep(levels)));
+    }
+    for last in ["k40", "k0", "k39"] {
+        texts.push(format!(r#"{{"tool_name":"a.b","arguments":{{{}}}}}"#, many(last)));
+        texts.push(format!(r#"{{"tool_name":"a.b","arguments":{{}},{}}}"#, many(last)));
+    }
+    for text in &texts {
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            assert_same_call(text, strictness);
+        }
+    }
+    let broken = FlatCall::parse(b"{\"tool_name\":\"a\xff\"", Strictness::Lenient).unwrap_err();
+    assert_eq!(broken, ToolCall::parse(b"{\"tool_name\":\"a\xff\"").unwrap_err());
+}
+
+fn assert_same_call(text: &str, strictness: Strictness) {
+    let (raw, value) = (raw_call(text, strictness), ToolCall::parse_with(text, strictness));
+    let read = raw.map(|(name, arguments)| (name, serde_json::from_str::<Value>(&arguments).unwrap()));
+    assert_eq!(read, value.map(|call| (call.tool_name, call.arguments)), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn a_call_whose_arguments_stay_text_is_the_same_call(call in crate::schemas::calls(), cut in 0_usize..200) {
+        let text = call.to_string();
+        let end = (0..=cut.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        for strictness in [Strictness::Lenient, Strictness::Strict] {
+            assert_same_call(&text, strictness);
+            assert_same_call(&text[..end], strictness);
         }
     }
 }

@@ -274,7 +274,7 @@ struct TypedParams {
 /// Reads a message with typed parameters, and checks that it is what it is without.
 fn read_typed(text: &str) {
     let mut members = Members::<TypedParams>::default();
-    match (members.read(text.as_bytes()).and_then(Members::interpret), RpcMessage::parse(text)) {
+    match (members.read(text.as_bytes()).and_then(|()| members.interpret()), RpcMessage::parse(text)) {
         (Ok(Message::Request(id, method, params)), Ok(RpcMessage::Request(request))) => {
             assert_eq!((id, method), (&request.id, &request.method), "{text}");
             assert_eq!(params.is_ok_and(|params| params.a == Some(1)), text.contains(r#""params":{"a":1}"#), "{text}");

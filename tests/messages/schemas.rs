@@ -125,7 +125,7 @@ fn details() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-fn calls() -> impl Strategy<Value = Value> {
+pub(crate) fn calls() -> impl Strategy<Value = Value> {
     let names = ["a.b", "a", "A.b", "a-b.c", "", "a..b", ".a", "a b", "a\n", "é.e", &"n".repeat(128), &"n".repeat(129)];
     let names: Vec<Value> = names.into_iter().map(Value::from).collect();
     let arguments = [json!({}), json!({ "x": [1] }), json!({}), json!([])];

@@ -1,11 +1,11 @@
 //! `tools/call` and its older forms.
 
 use mcp_registry::mcp::{CallToolResult, ProtocolVersion};
-use mcp_registry::testing::{Client, block_on};
+use mcp_registry::testing::Client;
 use mcp_registry::{Content, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
-use crate::{STRUCTURED, answer, client, meta, options, server, short_server};
+use crate::{STRUCTURED, answer, block_on, client, meta, options, server, short_server};
 
 fn text(result: &CallToolResult) -> &str {
     result.content.iter().find_map(Content::as_text).unwrap_or_default()

@@ -6,9 +6,11 @@ use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::observe::{CallRecord, Observer};
 use mcp_registry::protocol::Peer;
 use mcp_registry::registry::OutputCheck;
-use mcp_registry::testing::{Client, block_on};
+use mcp_registry::testing::Client;
 use mcp_registry::{Json, RateLimit, Registry, RegistryBuilder, Server, ToolCall, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
+
+use crate::block_on;
 
 /// Orders something.
 #[mcp_tool(module = "shop")]

@@ -1,12 +1,12 @@
 //! What is in flight on one connection: IDs and progress tokens are unique, `_meta` is bounded, and calls beyond the limit
 //! are recorded.
 
+use mcp_registry::observe::CallOutcome;
 use mcp_registry::protocol::Peer;
-use mcp_registry::testing::block_on;
-use mcp_registry::{AuditLog, CallOptions, Server};
+use mcp_registry::{AuditLog, CallOptions, Registry, Server, mcp_tool, tools};
 use serde_json::{Value, json};
 
-use crate::{builder, server};
+use crate::{block_on, builder, server};
 
 fn request(id: u32, method: &str, params: Value) -> Vec<u8> {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into_bytes()
@@ -151,4 +151,39 @@ fn a_large_flat_call_is_answered_like_a_small_one() {
         });
         assert_eq!(small, large, "{members}");
     }
+}
+
+/// A number, digit by digit.
+#[mcp_tool(module = "digits", inline)]
+fn digits(n: i128, #[arg(default = "")] text: String) -> String {
+    format!("{n}{}", text.len())
+}
+
+#[test]
+fn a_flat_call_keeps_every_digit_whatever_its_size() {
+    let server = Server::new(Registry::builder_of(tools![digits]).build().unwrap());
+    for length in [0, 100_000] {
+        for (name, arguments) in [("tool_name", "arguments"), ("name", "args"), ("tool_name", "args")] {
+            let text = "a".repeat(length);
+            let message =
+                format!(r#"{{"{name}":"digits.digits","{arguments}":{{"n":36893488147419103233,"text":"{text}"}}}}"#);
+            let answer = block_on(server.handle(message.as_bytes(), &Peer::new())).unwrap();
+            let answer: Value = serde_json::from_slice(&answer).unwrap();
+            assert_eq!(answer["data"]["result"], format!("36893488147419103233{length}"), "{name}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn a_large_flat_call_that_is_dropped_while_it_is_read_is_recorded_as_cancelled() {
+    let audit = AuditLog::new();
+    let server = Server::new(builder().observer(audit.clone()).build().unwrap());
+    let message = json!({ "tool_name": "served.say", "arguments": { "text": "a".repeat(100_000) } }).to_string();
+    let peer = Peer::new();
+    let pending = server.begin(message.as_bytes(), &peer, &mut Vec::new()).expect("it is read on the pool");
+    assert_eq!(audit.records().len(), 0);
+    drop(pending);
+    let outcomes: Vec<_> = audit.records().iter().map(|record| (record.tool.clone(), record.outcome)).collect();
+    assert_eq!(outcomes, [("served.say".to_owned(), CallOutcome::Cancelled)]);
+    assert_eq!(peer.in_flight(), 0);
 }

@@ -1,13 +1,20 @@
 //! An inline call runs on the caller's thread, and still passes gates, limits, layers and observers.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use mcp_registry::gate::{Decision, Gate, GateCall};
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::{CallRecord, Observer};
+use mcp_registry::protocol::Peer;
 use mcp_registry::registry::OutputCheck;
-use mcp_registry::{Error, RateLimit, Registry, RegistryBuilder, Server, ToolCall, ToolContext, ToolResult, tools};
+use mcp_registry::testing::block_on;
+use mcp_registry::{
+    Error, RateLimit, Registry, RegistryBuilder, Server, ToolCall, ToolContext, ToolResult, mcp_tool, tools,
+};
 
 use super::answer;
 
@@ -68,4 +75,42 @@ fn a_gate_and_a_layer_see_every_inline_call() {
         let answer = answer(&server, CALL).expect("a call is answered").to_string();
         assert!(answer.contains(expected), "{answer}");
     }
+}
+
+/// Blocks its thread, although it is `async`.
+#[mcp_tool(module = "blocking")]
+async fn block(ms: u64) -> u64 {
+    thread::sleep(Duration::from_millis(ms));
+    ms
+}
+
+#[test]
+fn a_tool_that_has_blocked_its_thread_once_is_never_again_polled_by_the_thread_that_reads() {
+    const NAME: &str =
+        "inline_calls::a_tool_that_has_blocked_its_thread_once_is_never_again_polled_by_the_thread_that_reads";
+    if std::env::var_os("BLOCKS_A_THREAD").is_none() {
+        let mut test = Command::new(std::env::current_exe().unwrap());
+        let run = test.args(["--exact", NAME, "--nocapture"]).env("BLOCKS_A_THREAD", "1").output().unwrap();
+        let err = String::from_utf8(run.stderr).unwrap();
+        assert!(run.status.success(), "{err}");
+        assert_eq!(err.matches("`blocking.block` has blocked its thread").count(), 1, "{err}");
+        return;
+    }
+    let server = Server::new(Registry::builder_of(tools![block]).build().unwrap());
+    // Whether the answer is there when `begin` returns; if it is not, waits for it.
+    let is_immediate = |ms: u64| {
+        let mut out = Vec::new();
+        let params = format!(r#"{{"name":"blocking_block","arguments":{{"ms":{ms}}}}}"#);
+        let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        let pending = server.begin(message.as_bytes(), &Peer::new(), &mut out);
+        let is_immediate = pending.is_none();
+        let reply = pending.map_or(out, |pending| block_on(pending).unwrap());
+        assert!(String::from_utf8(reply).unwrap().contains(&format!(r#"{{"result":{ms}}}"#)));
+        is_immediate
+    };
+    // A loaded machine may delay a quick call for so long that it is no longer considered quick.
+    assert!((0..50).any(|_| is_immediate(0)), "a quick tool is polled where its message is read");
+    is_immediate(30);
+    assert!((0..50).all(|_| !is_immediate(0)), "it has blocked");
+    is_immediate(30);
 }

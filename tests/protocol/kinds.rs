@@ -9,12 +9,13 @@ use mcp_registry::observe::CallOutcome;
 use mcp_registry::protocol::Peer;
 use mcp_registry::registry::OutputCheck;
 use mcp_registry::serde_json::{self, Value, json};
-use mcp_registry::testing::block_on;
 use mcp_registry::{
     CallOptions, Error, Json, Registry, RegistryBuilder, Server, Tool, ToolCall, ToolContext, ToolError, ToolResult,
     mcp_tool, tools,
 };
 use support::wait_until_blocking;
+
+use crate::block_on;
 
 /// The return value for the name of a case.
 fn value(case: &str) -> Result<Json<Value>, ToolError> {
@@ -255,6 +256,42 @@ fn a_call_whose_reply_is_dropped_before_it_is_awaited_is_cancelled() {
     wait_until_blocking("the tool stops", || STOPPED.load(Ordering::SeqCst));
     assert_eq!(peer.in_flight(), 0);
     assert_eq!(audit.records().iter().map(|record| record.outcome).collect::<Vec<_>>(), [CallOutcome::Cancelled]);
+}
+
+/// Tells when it is dropped, from the runtime that it is dropped in.
+struct Guard(std::sync::mpsc::Sender<bool>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let _ = self.0.send(tokio::runtime::Handle::try_current().is_ok());
+    }
+}
+
+#[derive(Clone)]
+struct Guards(std::sync::mpsc::Sender<bool>);
+
+/// Waits for ever, with something to drop.
+#[mcp_tool(module = "kind", timeout = "none")]
+async fn guarded(#[ctx] guards: &Guards) {
+    let _guard = Guard(guards.0.clone());
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn a_reply_that_is_dropped_drops_its_tool_at_once_and_inside_of_a_runtime() {
+    let (sender, dropped) = std::sync::mpsc::channel();
+    let server = Server::new(Registry::builder_of(tools![guarded]).state(Guards(sender)).build().unwrap());
+    let message = rpc("tools/call", &json!({ "name": "kind_guarded" })).to_string();
+    let begin = || server.begin(message.as_bytes(), &Peer::new(), &mut Vec::new()).expect("it takes long");
+    // Once it was polled, it is quick, and polled where the call begins.
+    let mut polled = begin();
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(std::pin::Pin::new(&mut polled).poll(&mut context).is_pending());
+    for pending in [polled, begin()] {
+        assert!(dropped.try_recv().is_err(), "it waits");
+        drop(pending);
+        assert_eq!(dropped.try_recv(), Ok(true));
+    }
 }
 
 /// Waits for ever.

@@ -2,12 +2,12 @@
 
 use mcp_registry::entry::{MetaValue, ToolEntry};
 use mcp_registry::mcp::ProtocolVersion;
-use mcp_registry::testing::{Client, block_on};
-use mcp_registry::{Registry, Server, Tool, mcp_tool, tools};
+use mcp_registry::testing::Client;
+use mcp_registry::{Registry, RegistryBuilder, Server, Tool, mcp_tool, tools};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{STRUCTURED, answer, client, server};
+use crate::{STRUCTURED, answer, block_on, client, server};
 
 fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
@@ -59,6 +59,24 @@ fn e4_pages_follow_each_other_by_cursor() {
         for cursor in [json!("no cursor!"), json!("\u{0}"), json!(7)] {
             let error = block_on(client.request("tools/list", json!({ "cursor": cursor }))).unwrap_err();
             assert_eq!(error.code, -32602, "{cursor}");
+        }
+    }
+}
+
+#[test]
+fn pages_are_in_the_order_of_the_names_on_the_wire_and_lose_no_tool() {
+    // As canonical names, `a.z` is before `a_b.c`.
+    let tools = ["a.z", "a_b.c", "a.a"].map(|name| Tool::new(name, json!({ "type": "object" }), |_, _| async {}));
+    let registry = tools.into_iter().fold(Registry::builder_of([]), RegistryBuilder::tool).build().unwrap();
+    for page_size in [1, 2, 3] {
+        let server = Server::new(registry.clone()).page_size(page_size);
+        for version in ProtocolVersion::ALL {
+            let client = block_on(Client::connect(server.clone(), version)).unwrap();
+            assert_eq!(
+                names(&block_on(client.list_tools()).unwrap()),
+                ["a_a", "a_b_c", "a_z"],
+                "{page_size} {version}"
+            );
         }
     }
 }

@@ -15,6 +15,7 @@ mod kinds;
 mod list;
 mod notifications;
 mod older_versions;
+mod refused;
 mod results;
 mod session;
 mod untrusted_input;
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::protocol::Peer;
-use mcp_registry::testing::{Client, block_on};
+use mcp_registry::testing::{self, Client};
 use mcp_registry::{
     CallOptions, Content, LogLevel, Registry, RegistryBuilder, Server, ToolContext, ToolError, ToolResult, mcp_tool,
     schemars, tools,
@@ -158,6 +159,11 @@ fn server() -> Server {
 fn short_server() -> Server {
     Server::new(builder().check_output(mcp_registry::registry::OutputCheck::Never).build().unwrap())
         .info("served", "1.2.3")
+}
+
+/// Blocks on a future that must be ready soon.
+fn block_on<F: Future>(future: F) -> F::Output {
+    testing::block_on(support::in_time(future))
 }
 
 fn client(version: ProtocolVersion) -> Client {

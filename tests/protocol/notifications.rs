@@ -8,10 +8,10 @@ use mcp_registry::Tool;
 use mcp_registry::context::ToolEvent;
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::protocol::Peer;
-use mcp_registry::testing::{Client, assert_progress, block_on};
+use mcp_registry::testing::{Client, assert_progress};
 use serde_json::{Value, json};
 
-use crate::{LEGACY, client, meta, server};
+use crate::{LEGACY, block_on, client, meta, server};
 
 #[test]
 fn g6_progress_is_sent_to_clients_that_request_it_and_only_increases() {

@@ -2,11 +2,11 @@
 
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::protocol::Peer;
-use mcp_registry::testing::{Client, block_on};
+use mcp_registry::testing::Client;
 use mcp_registry::{Content, Registry, Server, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
 
-use crate::{client, server, short_server};
+use crate::{block_on, client, server, short_server};
 
 const OLDEST: [ProtocolVersion; 2] = [ProtocolVersion::V2025_03_26, ProtocolVersion::V2024_11_05];
 

@@ -1,15 +1,18 @@
 //! Results that are empty or large, on every path to the caller.
 
 use mcp_registry::error::ResultTooLargeError;
+use mcp_registry::layer::{Layer, Next};
 use mcp_registry::mcp::{CallToolResult, ProtocolVersion};
 use mcp_registry::protocol::Peer;
 use mcp_registry::registry::OutputCheck;
-use mcp_registry::testing::{Client, block_on};
+use mcp_registry::testing::Client;
 use mcp_registry::{
-    CallOptions, Content, Error, Json, Registry, RegistryBuilder, Server, Tool, ToolCall, ToolError, ToolResult,
-    mcp_tool, schemars, tools,
+    CallOptions, Content, Error, Json, Registry, RegistryBuilder, Server, Tool, ToolCall, ToolContext, ToolError,
+    ToolResult, mcp_tool, schemars, tools,
 };
 use serde_json::{Value, json};
+
+use crate::block_on;
 
 const MIB: usize = 1024 * 1024;
 
@@ -310,6 +313,62 @@ fn a_long_error_is_shortened_on_every_path() {
     }
     let short = registry.call_blocking(&ToolCall::new("large.fail", json!({ "n": 1000 })));
     assert_eq!(short.error.as_ref(), Some(long_error(1000).detail()));
+}
+
+/// Fails at length with a result.
+#[mcp_tool(module = "large")]
+fn fail_result(n: usize) -> ToolResult {
+    ToolResult::failure(long_error(n)).explanation("why ".repeat(n / 4))
+}
+
+/// Fails at length with a result, at once.
+#[mcp_tool(module = "large", inline)]
+fn fail_result_now(n: usize) -> ToolResult {
+    fail_result(n)
+}
+
+/// Answers every call with a long failure.
+struct Failing;
+
+impl Layer for Failing {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        let result = next.run(call, cx).await?;
+        let n = usize::try_from(call.arguments["n"].as_u64().unwrap()).unwrap();
+        Ok(if result.is_failure() { result } else { fail_result(n) })
+    }
+}
+
+/// Succeeds.
+#[mcp_tool(module = "large", inline)]
+fn succeed(n: usize) -> usize {
+    n
+}
+
+#[test]
+fn a_long_error_of_a_result_is_shortened_on_every_path() {
+    let entries = tools![fail_result, fail_result_now, succeed];
+    let plain = Registry::builder_of(entries.clone()).build().unwrap();
+    let layered = Registry::builder_of(entries).layer(Failing).build().unwrap();
+    for (registry, tool) in
+        [(&plain, "fail_result"), (&plain, "fail_result_now"), (&layered, "fail_result"), (&layered, "succeed")]
+    {
+        for n in [2 * MIB, 8 * MIB] {
+            let (name, arguments) = (format!("large.{tool}"), json!({ "n": n }));
+            let result = registry.call_blocking(&ToolCall::new(&*name, arguments.clone()));
+            let error = result.error.as_ref().unwrap();
+            let end = format!("(shortened from {n} bytes)");
+            for text in [&error.error_message, result.explanation.as_ref().unwrap()] {
+                assert!((65_000..=65_536).contains(&text.len()) && text.ends_with(&end), "{name}: {}", text.len());
+            }
+            assert_eq!(error.error_type, "Long");
+            assert!(result.to_json().len() < 140_000, "{name}: {}", result.to_json().len());
+            for line in answers(registry, &name, &arguments) {
+                assert!((65_000..290_000).contains(&line.len()), "{name}: {}", line.len());
+            }
+        }
+    }
+    let short = plain.call_blocking(&ToolCall::new("large.fail_result", json!({ "n": 1000 })));
+    assert_eq!((short.error.as_ref(), short.explanation), (Some(long_error(1000).detail()), Some("why ".repeat(250))));
 }
 
 /// Finds houses.

@@ -2,11 +2,11 @@
 
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::protocol::Peer;
-use mcp_registry::testing::{Client, block_on};
+use mcp_registry::testing::Client;
 use mcp_registry::{CallOptions, Json, Registry, Server, Tool, ToolCall, ToolContext, mcp_tool, schemars, tools};
 use serde_json::{Value, json};
 
-use crate::{LEGACY, answer, client, meta, server};
+use crate::{LEGACY, answer, block_on, client, meta, server};
 
 fn initialize(version: &str) -> String {
     let params =

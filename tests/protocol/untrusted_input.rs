@@ -4,11 +4,10 @@ use std::time::{Duration, Instant};
 
 use mcp_registry::Server;
 use mcp_registry::protocol::Peer;
-use mcp_registry::testing::block_on;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{answer, meta, server, short_server};
+use crate::{answer, block_on, meta, server, short_server};
 
 fn code(message: &str) -> Option<i64> {
     answer(&server(), message).map(|answer| answer["error"]["code"].as_i64().unwrap_or_default())

@@ -2,8 +2,9 @@
 
 use mcp_registry::Catalog;
 use mcp_registry::entry::{Call, ToolEntry};
-use mcp_registry::error::Origin;
+use mcp_registry::error::{Conflict, Origin, RegistrationProblem};
 use mcp_registry::output::Returned;
+use mcp_registry::serde_json::{Value, json};
 
 #[test]
 fn tools_of_one_name_are_the_same_only_if_they_are_defined_at_the_same_place() {
@@ -23,6 +24,49 @@ fn tools_of_one_name_are_the_same_only_if_they_are_defined_at_the_same_place() {
     ] {
         let error = Catalog::from_entries([entry(here()), entry(elsewhere)]).expect_err(difference).to_string();
         assert!(error.contains("two tools are named `here.tool`"), "{difference}: {error}");
+    }
+}
+
+#[test]
+fn c18_a_tool_is_the_same_by_name_schemas_and_origin() {
+    fn one() -> Value {
+        json!({ "type": "object", "properties": { "a": { "type": "string" } } })
+    }
+    fn same() -> Value {
+        json!({ "properties": { "a": { "type": "string" } }, "type": "object" })
+    }
+    fn other() -> Value {
+        json!({ "type": "object", "properties": { "a": { "type": "integer" } } })
+    }
+    type Schema = fn() -> Value;
+    let entry = |line: u32, input: Schema, output: Option<Schema>| -> &'static ToolEntry {
+        let origin = Origin::new("here", "1.0.0", "here::tools", "tool", "src/tools.rs", line);
+        let entry = ToolEntry::new("here.tool", origin, Call::Sync(|_, _, _| Ok(Returned::Nothing)));
+        let entry = entry.input_schema(input);
+        Box::leak(Box::new(match output {
+            Some(output) => entry.output_schema(output),
+            None => entry,
+        }))
+    };
+    let known = || entry(7, one, Some(one));
+    assert_eq!(Catalog::from_entries([known(), entry(7, same, Some(same))]).unwrap().len(), 1);
+    for (added, is_schema) in [
+        (entry(7, other, Some(one)), true),
+        (entry(7, one, Some(other)), true),
+        (entry(7, one, None), true),
+        (entry(8, other, Some(one)), true),
+        (entry(8, one, Some(one)), false),
+    ] {
+        let error = Catalog::from_entries([known(), added]).unwrap_err();
+        let (name, tools) = match error.problems() {
+            [RegistrationProblem::Conflict(Conflict::Schema { name, tools })] if is_schema => (name, tools),
+            [RegistrationProblem::Conflict(Conflict::Duplicate { name, tools })] if !is_schema => (name, tools),
+            _ => panic!("{is_schema}: {error}"),
+        };
+        assert_eq!(name, "here.tool");
+        let mut lines = tools.each_ref().map(|tool| tool.origin.line);
+        lines.sort_unstable();
+        assert_eq!(lines, [7, added.origin.line], "both places are named");
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcp_core::support::block_on;
 use mcp_registry::context::StateType;
-use mcp_registry::error::RegistrationProblem;
+use mcp_registry::error::{Conflict, RegistrationProblem};
 use mcp_registry::serde_json::{self, Value, json};
 use mcp_registry::{
     Catalog, Content, Error, ErrorType, FromContext, Json, NamePolicy, RateLimit, Registry, Status, Tool, ToolCall,
@@ -36,7 +36,7 @@ struct Point {
 }
 
 /// Mirrors a point.
-#[mcp_tool(module = "geometry")]
+#[mcp_tool(module = "geometry", cache_ttl = 60)]
 async fn mirror(point: Point) -> Point {
     Point { x: -point.x, y: point.y }
 }
@@ -187,6 +187,16 @@ fn s2_14_s3_23_to_s3_27_c19_a_tool_serializes_to_its_registration_entry() {
     assert_eq!(entry["annotations"], json!({ "title": "Add", "readOnlyHint": true }));
     assert_eq!((&entry["version"], &entry["metadata"]["tags"]), (&json!("1.2.0"), &json!(["math"])));
     assert_eq!(entry["outputSchema"]["properties"]["result"]["type"], "integer");
+    let tool = registry().get("geometry.mirror").unwrap();
+    let entry = serde_json::to_value(&tool).unwrap();
+    assert_eq!((tool.cache_ttl(), entry["metadata"]["cache_ttl"].as_i64()), (60, Some(60)));
+    let made = serde_json::to_value({
+        let registry = registry();
+        registry.register(greeter("hello")).unwrap();
+        registry.get("hello.greet").unwrap()
+    })
+    .unwrap();
+    assert_eq!(made["metadata"]["cache_ttl"].as_i64(), Some(300));
     let entry = serde_json::to_value(registry().get("picture.show").unwrap()).unwrap();
     assert_eq!(entry["metadata"]["meta"], json!({ "owner": "art", "pages": 3 }));
 }
@@ -310,6 +320,30 @@ fn s3_18_s3_44_tools_can_be_registered_and_unregistered_at_run_time() {
     assert!(!registry.unregister("hi"));
     assert!(registry.get("hello.greet").is_err() && registry.get("hi").is_err());
     assert_eq!(registry.list_registered_tools().len(), 8);
+}
+
+#[test]
+fn a_tool_whose_name_on_the_wire_is_taken_is_not_registered() {
+    let registry = Registry::builder_of([]).allow_empty().build().unwrap();
+    let tool = |name: &str| {
+        let own = name.to_owned();
+        Tool::new(name, json!({ "type": "object" }), move |_, _| std::future::ready(json!(own)))
+    };
+    registry.register(tool("a_b.c").alias("x.y")).unwrap();
+    for (name, wire) in [("a.b_c", "a_b_c"), ("x_y", "x_y"), ("a.b.c", "a_b_c")] {
+        let error = registry.register(tool(name)).unwrap_err();
+        let [RegistrationProblem::Conflict(Conflict::WireName { wire: shared, tools })] = error.problems() else {
+            panic!("{error}");
+        };
+        assert_eq!((shared.as_str(), tools.each_ref().map(|tool| tool.name.as_str())), (wire, ["a_b.c", name]));
+        assert_eq!(registry.list_registered_tools().len(), 1);
+        let result = registry.call_blocking(&ToolCall::new(wire, json!({})));
+        assert_eq!(result.data, Some(json!({ "result": "a_b.c" })));
+    }
+    // By an alias of the new tool, too.
+    assert!(registry.register(tool("other.tool").alias("a.b.c")).is_err());
+    assert!(registry.unregister("a_b.c"));
+    registry.register(tool("a.b_c")).unwrap();
 }
 
 #[test]

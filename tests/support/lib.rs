@@ -4,7 +4,7 @@ mod wait;
 
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
-pub use wait::{LONG, wait_for_blocking, wait_until, wait_until_blocking};
+pub use wait::{LONG, in_time, run_in_time, wait_for_blocking, wait_until, wait_until_blocking};
 
 /// The worked calls, by file name.
 pub const CALLS: [(&str, &str); 4] = [

@@ -1,10 +1,17 @@
 //! Waiting for what happens on other threads, in other tasks and in other processes.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than any successful operation, and than any timeout of a server.
 pub const LONG: Duration = Duration::from_secs(90);
+
+/// Longer than any call of a test takes, so that one that never ends fails its test instead of blocking it.
+const SOON: Duration = Duration::from_secs(30);
 
 /// The time limit of one wait.
 struct Limit<'a> {
@@ -45,5 +52,52 @@ pub fn wait_for_blocking<T>(what: &str, mut value: impl FnMut() -> Option<T>) ->
             Some(value) => return value,
             None => thread::sleep(limit.pause()),
         }
+    }
+}
+
+/// Awaits what must be ready soon.
+///
+/// # Panics
+///
+/// If it is not ready in time.
+pub async fn in_time<F: Future>(future: F) -> F::Output {
+    let (mut future, started, mut alarm) = (pin!(future), Instant::now(), None);
+    let ready = poll_fn(move |context| {
+        let polled = future.as_mut().poll(context);
+        if polled.is_pending() {
+            assert!(started.elapsed() < SOON, "waited {SOON:?} for a future");
+            alarm.get_or_insert_with(|| wake_after(SOON, context.waker().clone()));
+        }
+        polled
+    });
+    ready.await
+}
+
+/// Wakes a task after some time, unless the sender is dropped before.
+fn wake_after(time: Duration, waker: Waker) -> Sender<()> {
+    let (alarm, dropped) = channel();
+    thread::spawn(move || {
+        if dropped.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+            waker.wake();
+        }
+    });
+    alarm
+}
+
+/// Runs what must return soon, on another thread.
+///
+/// # Panics
+///
+/// If it has not returned in time, or panics itself.
+pub fn run_in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, result) = channel();
+    let thread = thread::spawn(move || _ = send.send(run()));
+    match result.recv_timeout(SOON) {
+        Ok(result) => result,
+        Err(RecvTimeoutError::Timeout) => panic!("waited {SOON:?} for a function"),
+        Err(RecvTimeoutError::Disconnected) => match thread.join() {
+            Ok(()) => unreachable!("it has sent its result"),
+            Err(panic) => std::panic::resume_unwind(panic),
+        },
     }
 }

@@ -1,6 +1,7 @@
 //! The definition of a tool, as the attribute creates it: a plain `static` that the linker collects.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,6 +16,7 @@ use crate::param::{Param, plain};
 use crate::schema::Shape;
 use crate::schema::model::Model;
 use crate::schema::read::ReadError;
+use crate::util::panics::discard;
 
 /// The definition of a tool: data and one function pointer.
 ///
@@ -134,7 +136,32 @@ impl<'a> Input<'a> {
         let should_run = self.on_read.is_none_or(|on_read| on_read());
         Ok(should_run && !self.check)
     }
+
+    /// As [`read`](Self::read), for arguments of which some are secret: what a type says when it panics may quote them, so
+    /// that message is replaced.
+    ///
+    /// # Panics
+    ///
+    /// If a type panics.
+    #[doc(hidden)]
+    pub fn read_secret(
+        &self,
+        fields: Option<&Fields>,
+        params: &[Param],
+        allow_unknown: bool,
+        slots: &mut [&mut dyn Slot],
+    ) -> Result<bool, CallError> {
+        // What is left half-read is dropped with the call.
+        let read = catch_unwind(AssertUnwindSafe(|| self.read(fields, params, allow_unknown, slots)));
+        read.unwrap_or_else(|payload| {
+            discard(payload);
+            resume_unwind(Box::new(SECRET_PANIC))
+        })
+    }
 }
+
+/// Stands for the message of a panic while secret arguments are read.
+const SECRET_PANIC: &str = "its message is not shown, since it was reading secret arguments";
 
 impl fmt::Debug for Input<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

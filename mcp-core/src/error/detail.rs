@@ -15,7 +15,7 @@ use crate::util::JsonObject;
 ///     .details(json!({ "resource_id": "xyz-123" }));
 /// assert!(detail.validate().is_ok());
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ErrorDetail {
     /// The category, such as `FileNotFoundError`.
@@ -26,6 +26,8 @@ pub struct ErrorDetail {
     pub error_details: Option<Value>,
     /// Unknown fields, which are kept.
     pub extra: JsonObject,
+    /// Not serialized, and not compared.
+    pub(crate) is_foreign: bool,
 }
 
 impl ErrorDetail {
@@ -43,5 +45,20 @@ impl ErrorDetail {
             other => Some(json!({ "value": other })),
         };
         self
+    }
+
+    /// Returns whether the message comes from another error rather than from the tool's author. It may contain internal
+    /// details, so servers mask it over the network. This is known only in the process in which the error occurred.
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+}
+
+/// Compares the messages: where the error comes from does not matter.
+impl PartialEq for ErrorDetail {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { error_type, error_message, error_details, extra, is_foreign: _ } = self;
+        (error_type, error_message, error_details, extra)
+            == (&other.error_type, &other.error_message, &other.error_details, &other.extra)
     }
 }

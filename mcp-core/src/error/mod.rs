@@ -116,7 +116,9 @@ macro_rules! details {
     ($($error:ident, $kind:ident => |$name:ident| $details:expr;)*) => {$(
         impl From<&$error> for ErrorDetail {
             fn from($name: &$error) -> Self {
-                Self::new(ErrorKind::$kind.error_type(), $name.to_string()).details($details)
+                let detail = Self::new(ErrorKind::$kind.error_type(), $name.to_string()).details($details);
+                // The text comes from an implementation of `Serialize`.
+                Self { is_foreign: matches!(ErrorKind::$kind, ErrorKind::Serialization), ..detail }
             }
         }
 

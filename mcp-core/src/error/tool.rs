@@ -40,7 +40,6 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 pub struct ToolError {
     detail: Box<ErrorDetail>,
     source: Option<BoxError>,
-    foreign: bool,
 }
 
 impl ToolError {
@@ -104,13 +103,13 @@ impl ToolError {
     /// Returns whether the message comes from another error rather than from the tool's author. It may contain internal
     /// details, so servers mask it over the network.
     pub fn is_foreign(&self) -> bool {
-        self.foreign
+        self.detail.is_foreign
     }
 
     /// Truncates the message and the details to [`MAX_TEXT`](Self::MAX_TEXT) bytes each.
     #[must_use]
     pub fn shortened(mut self) -> Self {
-        let ErrorDetail { error_type, error_message, error_details, extra } = &mut *self.detail;
+        let ErrorDetail { error_type, error_message, error_details, extra, .. } = &mut *self.detail;
         if error_type.as_str().len() > Self::MAX_TEXT {
             *error_type = ErrorType::from(shortened(error_type.as_str(), Self::MAX_TEXT).into_owned());
         }
@@ -134,15 +133,15 @@ impl ToolError {
             Err(error) => error,
         };
         let known = links(&*error).find_map(known_detail);
-        if let Some((detail, foreign)) = known {
-            return Self { detail: Box::new(detail), foreign, source: Some(error) };
+        if let Some(detail) = known {
+            return Self { detail: Box::new(detail), source: Some(error) };
         }
         if is_string(&*error) {
             return Self::from(error.to_string());
         }
         let error_type = links(&*error).find_map(type_of).unwrap_or_default();
-        let detail = ErrorDetail::new(error_type, chain(&*error));
-        Self { detail: Box::new(detail), foreign: true, source: Some(error) }
+        let detail = ErrorDetail { is_foreign: true, ..ErrorDetail::new(error_type, chain(&*error)) };
+        Self { detail: Box::new(detail), source: Some(error) }
     }
 }
 
@@ -151,30 +150,20 @@ fn links<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (d
     std::iter::successors(Some(error), |&link| link.source())
 }
 
-/// The detail of an error of this crate, and whether its text is foreign.
-fn known_detail(error: &(dyn StdError + 'static)) -> Option<(ErrorDetail, bool)> {
-    if let Some(error) = error.downcast_ref::<ToolError>() {
-        return Some((error.detail().clone(), error.is_foreign()));
-    }
-    if let Some(error) = error.downcast_ref::<SerializationError>() {
-        // The text comes from an implementation of `Serialize`.
-        return Some((error.into(), true));
-    }
-    let detail = match error.downcast_ref::<Error>() {
-        Some(Error::Tool(error)) => return known_detail(error),
-        Some(Error::Serialization(error)) => return known_detail(error),
-        Some(error) => error.to_detail(),
-        None => error
-            .downcast_ref::<ValidationError>()
-            .map(ErrorDetail::from)
-            .or_else(|| error.downcast_ref::<SchemaError>().map(ErrorDetail::from))
-            .or_else(|| error.downcast_ref::<ToolNotFoundError>().map(ErrorDetail::from))
-            .or_else(|| error.downcast_ref::<TimeoutError>().map(ErrorDetail::from))
-            .or_else(|| error.downcast_ref::<ResultTooLargeError>().map(ErrorDetail::from))
-            .or_else(|| error.downcast_ref::<RegistrationError>().map(ErrorDetail::from))
-            .or_else(|| error.downcast_ref::<TransportError>().map(ErrorDetail::from))?,
-    };
-    Some((detail, false))
+/// The detail of an error of this crate.
+fn known_detail(error: &(dyn StdError + 'static)) -> Option<ErrorDetail> {
+    error
+        .downcast_ref::<ToolError>()
+        .map(|error| error.detail().clone())
+        .or_else(|| error.downcast_ref::<Error>().map(Error::to_detail))
+        .or_else(|| error.downcast_ref::<SerializationError>().map(ErrorDetail::from))
+        .or_else(|| error.downcast_ref::<ValidationError>().map(ErrorDetail::from))
+        .or_else(|| error.downcast_ref::<SchemaError>().map(ErrorDetail::from))
+        .or_else(|| error.downcast_ref::<ToolNotFoundError>().map(ErrorDetail::from))
+        .or_else(|| error.downcast_ref::<TimeoutError>().map(ErrorDetail::from))
+        .or_else(|| error.downcast_ref::<ResultTooLargeError>().map(ErrorDetail::from))
+        .or_else(|| error.downcast_ref::<RegistrationError>().map(ErrorDetail::from))
+        .or_else(|| error.downcast_ref::<TransportError>().map(ErrorDetail::from))
 }
 
 /// Whether the error was created from a string. The standard library's type for that is private, but its `Debug` is
@@ -243,7 +232,7 @@ impl From<&str> for ToolError {
 
 impl From<ErrorDetail> for ToolError {
     fn from(detail: ErrorDetail) -> Self {
-        Self { detail: Box::new(detail), source: None, foreign: false }
+        Self { detail: Box::new(detail), source: None }
     }
 }
 

@@ -1,11 +1,20 @@
 //! A call of a tool.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::{Entries, JsonObject, Strictness, check_extra, expect, kind_of, rest, serialize_with_extra, take};
+use super::{
+    Entries, JsonObject, Plain, Strictness, check_extra, check_unique, expect, kind_of, rest, serialize_with_extra,
+    take, utf8,
+};
 use crate::error::{MAX_DEPTH, Rule, ValidationError, Violations};
 use crate::name;
+use crate::util::text::Text;
 
 /// The fields in both spellings.
 const FIELDS: [&str; 4] = ["tool_name", "arguments", "name", "args"];
@@ -102,5 +111,93 @@ fn take_either(
             Some(value)
         }
         (value, aliased) => value.or(aliased),
+    }
+}
+
+/// A flat call whose arguments stay the JSON text that they came as, with every digit of their numbers.
+#[derive(Debug)]
+pub struct FlatCall<'a> {
+    /// The name of the tool.
+    pub tool_name: Cow<'a, str>,
+    /// The arguments: an object.
+    pub arguments: Cow<'a, str>,
+}
+
+impl<'a> FlatCall<'a> {
+    /// Parses a call. Accepts what [`ToolCall::parse_with`] accepts, with the same errors.
+    pub fn parse(message: &'a [u8], strictness: Strictness) -> Result<Self, ValidationError> {
+        let mut fields = FlatFields::default();
+        let mut json = serde_json::Deserializer::from_str(utf8(message)?);
+        let read = json.deserialize_map(FlatVisitor { fields: &mut fields, strictness }).and_then(|()| json.end());
+        let FlatFields { tool_name, arguments, name, args } = fields;
+        let is_repeated = (tool_name.is_some() && name.is_some()) || (arguments.is_some() && args.is_some());
+        let arguments = arguments.or(args).map(RawValue::get);
+        match (tool_name.or(name), arguments) {
+            (Some(Text(tool_name)), Some(arguments))
+                if read.is_ok() && !is_repeated && is_valid(&tool_name, arguments, strictness) =>
+            {
+                Ok(Self { tool_name, arguments: arguments.into() })
+            }
+            // It is invalid, or has a field in both spellings.
+            _ => {
+                let call = ToolCall::parse_with(message, strictness)?;
+                let arguments = arguments.map_or_else(|| call.arguments.to_string().into(), Cow::Borrowed);
+                Ok(Self { tool_name: call.tool_name.into(), arguments })
+            }
+        }
+    }
+}
+
+fn is_valid(tool_name: &str, arguments: &str, strictness: Strictness) -> bool {
+    let name = match strictness {
+        Strictness::Lenient => name::check(tool_name),
+        Strictness::Strict => name::check_strict(tool_name),
+    };
+    name.is_ok() && arguments.starts_with('{') && Plain::FIELD.accepts(arguments)
+}
+
+/// The fields of a flat call, in both spellings.
+#[derive(Default)]
+struct FlatFields<'a> {
+    tool_name: Option<Text<'a>>,
+    arguments: Option<&'a RawValue>,
+    name: Option<Text<'a>>,
+    args: Option<&'a RawValue>,
+}
+
+/// Reads the fields of a flat call. Fails if a field is invalid.
+struct FlatVisitor<'f, 'a> {
+    fields: &'f mut FlatFields<'a>,
+    strictness: Strictness,
+}
+
+impl<'de> Visitor<'de> for FlatVisitor<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MESSAGE)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { fields, strictness } = self;
+        let mut extra = Vec::new();
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            let is_wrong = match &*key {
+                "tool_name" => fields.tool_name.replace(map.next_value()?).is_some(),
+                "arguments" => fields.arguments.replace(map.next_value()?).is_some(),
+                _ if strictness == Strictness::Strict => true,
+                "name" => fields.name.replace(map.next_value()?).is_some(),
+                "args" => fields.args.replace(map.next_value()?).is_some(),
+                _ => {
+                    map.next_value_seed(Plain::FIELD)?;
+                    extra.push(key);
+                    false
+                }
+            };
+            if is_wrong {
+                return Err(A::Error::custom("a field is there twice, or is not accepted in strict mode"));
+            }
+        }
+        check_unique(&extra)
     }
 }

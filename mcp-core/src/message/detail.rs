@@ -26,7 +26,7 @@ impl ErrorDetail {
             |key| expect::required_string(take(&mut entries, key), &join(path, key), violations).unwrap_or_default();
         let (error_type, error_message) = (ErrorType::from(text("error_type")), text("error_message"));
         let error_details = take(&mut entries, "error_details").filter(|details| !details.is_null());
-        Self { error_type, error_message, error_details, extra: rest(entries) }
+        Self { error_type, error_message, error_details, extra: rest(entries), is_foreign: false }
     }
 
     fn check(&self, strictness: Strictness, violations: &mut Violations) {

@@ -2,7 +2,7 @@
 
 #[macro_use]
 mod api;
-mod call;
+pub(crate) mod call;
 mod content;
 mod detail;
 mod read;
@@ -15,8 +15,8 @@ pub use self::content::{Content, Resource, ResourceBody};
 pub(crate) use self::content::{read_blocks, unwrapped, wrapped};
 pub use self::read::parse_arguments;
 pub(crate) use self::read::{
-    Entries, check_extra, entries_of, expect, kind_of, owned_entries, parse, parse_entries, rest, serialize_with_extra,
-    syntax, take, utf8, value as read_value,
+    Entries, Plain, check_extra, check_unique, entries_of, expect, kind_of, owned_entries, parse, parse_entries, rest,
+    serialize_with_extra, syntax, take, utf8, value as read_value,
 };
 pub use self::result::ToolResult;
 pub use self::status::Status;

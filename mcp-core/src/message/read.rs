@@ -233,7 +233,7 @@ impl<'de> Visitor<'de> for Root<'_> {
             let value = object.next_value_seed(child).map_err(root.located(|| key.to_string()))?;
             entries.push((key, value));
         }
-        match duplicate_key(&entries) {
+        match duplicate_key(entries.iter().map(|(key, _)| &**key)) {
             Some(key) => Err(root.reject(key, Rule::Duplicate)),
             None => Ok(entries),
         }
@@ -241,14 +241,96 @@ impl<'de> Visitor<'de> for Root<'_> {
 }
 
 /// Finds a duplicate key. Most messages have few keys, for which comparing is faster than hashing.
-fn duplicate_key(entries: &Entries) -> Option<&str> {
-    let keys = || entries.iter().map(|(key, _)| &**key);
-    if entries.len() <= 16 {
-        keys().enumerate().find(|(index, key)| keys().take(*index).any(|before| before == *key)).map(|(_, key)| key)
+fn duplicate_key<'k>(keys: impl ExactSizeIterator<Item = &'k str> + Clone) -> Option<&'k str> {
+    if keys.len() <= 16 {
+        let is_duplicate = |(index, key): &(usize, &str)| keys.clone().take(*index).any(|before| before == *key);
+        keys.clone().enumerate().find(is_duplicate).map(|(_, key)| key)
     } else {
         let mut seen = HashSet::new();
-        keys().find(|key| !seen.insert(*key))
+        keys.clone().find(|key| !seen.insert(*key))
     }
+}
+
+/// Whether a value below the message itself has no duplicate key and is not nested too deep. This reads it as [`Node`] does,
+/// but creates nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain {
+    depth: usize,
+}
+
+impl Plain {
+    /// The value of a field of the message.
+    pub(crate) const FIELD: Self = Self { depth: 1 };
+
+    /// Whether the JSON text is such a value.
+    pub(crate) fn accepts(self, json: &str) -> bool {
+        self.deserialize(&mut serde_json::Deserializer::from_str(json)).is_ok()
+    }
+
+    fn child<E: serde::de::Error>(self) -> Result<Self, E> {
+        if self.depth == MAX_DEPTH { Err(E::custom(Rule::Depth)) } else { Ok(Self { depth: self.depth + 1 }) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Plain {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Plain {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let child = self.child()?;
+        while items.next_element_seed(child)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        let child = self.child()?;
+        let mut keys: Vec<Text<'de>> = Vec::new();
+        while let Some(key) = object.next_key()? {
+            keys.push(key);
+            object.next_value_seed(child)?;
+        }
+        check_unique(&keys)
+    }
+}
+
+/// Fails if a key is there twice.
+pub(crate) fn check_unique<E: serde::de::Error>(keys: &[Text<'_>]) -> Result<(), E> {
+    duplicate_key(keys.iter().map(|key| &**key)).map_or(Ok(()), |_| Err(E::custom(Rule::Duplicate)))
 }
 
 /// The type of a value, for errors.

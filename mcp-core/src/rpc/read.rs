@@ -46,12 +46,22 @@ pub enum Message<'m, 'a, P> {
 pub type RpcParams<'m, 'a, P> = Result<&'m P, Option<&'a RawValue>>;
 
 impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
-    /// Reads a message in one pass. If a value has the wrong type, the message is read again to find out what is wrong.
-    pub fn read(&mut self, message: &'a [u8]) -> Result<&Self, Box<RpcRejection>> {
-        if !std::str::from_utf8(message).is_ok_and(|text| self.read_text::<false>(text).is_ok()) {
+    /// Reads a message in one pass. If a value has the wrong type, the message is read again to find out what is wrong. If
+    /// it is not JSON, the members up to the mistake are kept.
+    pub fn read(&mut self, message: &'a [u8]) -> Result<(), Box<RpcRejection>> {
+        let is_read = match std::str::from_utf8(message) {
+            Ok(text) => self.read_text::<false>(text).is_ok(),
+            Err(error) => {
+                let start = std::str::from_utf8(&message[..error.valid_up_to()]).unwrap_or_default();
+                // It is an error, whatever comes before the first invalid byte.
+                let _ = self.read_text::<false>(start);
+                false
+            }
+        };
+        if !is_read {
             *self = Self::parse_raw(message)?;
         }
-        Ok(self)
+        Ok(())
     }
 
     /// Reads a message in one pass, without parsing `params`.
@@ -82,9 +92,23 @@ impl<'a, P: Default + Deserialize<'a>> Members<'a, P> {
         self.jsonrpc.is_some()
     }
 
-    /// Returns the name of the tool in a flat call; empty if there is none.
-    pub fn tool_name(&self) -> &str {
-        self.tool_name.as_ref().and_then(|name| name.as_ref().ok()).map_or("", |name| &name.0)
+    /// Returns the name of the tool in a flat call; empty if it is not a string, `None` if there is none.
+    pub fn tool_name(&self) -> Option<&str> {
+        self.tool_name.as_ref().map(|name| name.as_ref().map_or("", |name| &name.0))
+    }
+
+    /// Returns the method, if there is one.
+    pub fn method(&self) -> Option<&str> {
+        self.method.as_ref()?.as_ref().ok().map(|method| &*method.0)
+    }
+
+    /// Returns the parameters, even those of a message that is not valid.
+    pub fn params(&self) -> RpcParams<'_, 'a, P> {
+        match &self.params {
+            Some(Ok(params)) => Ok(&params.0),
+            Some(Err(raw)) => Err(Some(raw)),
+            None => Err(None),
+        }
     }
 
     /// Validates the members, and returns the message.

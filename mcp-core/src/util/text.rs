@@ -70,12 +70,13 @@ pub fn cut(text: &str, limit: usize) -> Cow<'_, str> {
     if start.len() == text.len() { line } else { Cow::Owned(format!("{line}… ({} bytes)", text.len())) }
 }
 
-/// Truncates the text to `limit` bytes, and adds a note.
+/// Truncates the text to `limit` bytes, which includes a note.
 pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(format!("{}… (shortened from {} bytes)", prefix(text, limit), text.len()))
+    let note = format!("… (shortened from {} bytes)", text.len());
+    Cow::Owned(format!("{}{note}", prefix(text, limit.saturating_sub(note.len()))))
 }
 
 /// Returns at most the first `limit` bytes of the text, without splitting a character.

@@ -10,7 +10,8 @@ use mcp_core::TrustLevel;
 use super::async_lock::AsyncLock;
 use super::limit::Bucket;
 use super::metrics::Meter;
-use super::settings::Settings;
+use super::settings::{Settings, ToolSettings};
+use super::trace::warn;
 use crate::catalog::definition::Handler;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::guard;
@@ -18,6 +19,9 @@ use crate::validate::{Checks, slow_type};
 
 /// The maximum duration of the first poll of a quick future.
 const QUICK_POLL: Duration = Duration::from_micros(200);
+
+/// The duration from which on a poll blocks its thread.
+const BLOCKING_POLL: Duration = Duration::from_millis(10);
 
 /// The maximum duration of a quick job on the pool.
 const QUICK_JOB: Duration = Duration::from_micros(100);
@@ -28,14 +32,13 @@ pub(crate) struct Callable(Arc<Inner>);
 
 struct Inner {
     checks: Checks<RegisteredTool>,
-    /// The trust level of its callers, if the builder sets one.
-    trust: Option<TrustLevel>,
-    /// Its rate limit, if the builder sets one.
-    limit: Option<Bucket>,
+    own: ToolSettings,
     meter: OnceLock<Box<Meter>>,
     plan: OnceLock<Plan>,
     /// Whether the last call was quick.
     is_quick: AtomicBool,
+    /// Whether a poll has ever blocked its thread.
+    has_blocked: AtomicBool,
     /// The number of results so far, if only some of them are checked.
     results: AtomicUsize,
     /// Held while arguments are parsed, if that may take more than linear time.
@@ -69,10 +72,11 @@ impl Deref for Callable {
 }
 
 impl Callable {
-    pub(crate) fn new(tool: RegisteredTool, trust: Option<TrustLevel>, limit: Option<Bucket>) -> Self {
+    pub(crate) fn new(tool: RegisteredTool, own: ToolSettings) -> Self {
         let (meter, plan, read_lock) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let (checks, is_quick, results) = (Checks::new(tool), AtomicBool::new(false), AtomicUsize::new(0));
-        Self(Arc::new(Inner { checks, trust, limit, meter, plan, is_quick, results, read_lock }))
+        let (is_quick, has_blocked, results) = (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
+        let checks = Checks::new(tool);
+        Self(Arc::new(Inner { checks, own, meter, plan, is_quick, has_blocked, results, read_lock }))
     }
 
     pub(crate) fn checks(&self) -> &Checks<RegisteredTool> {
@@ -80,11 +84,11 @@ impl Callable {
     }
 
     pub(crate) fn trust(&self) -> Option<TrustLevel> {
-        self.0.trust
+        self.0.own.trust
     }
 
     pub(crate) fn limit(&self) -> Option<&Bucket> {
-        self.0.limit.as_ref()
+        self.0.own.limit.as_deref()
     }
 
     pub(crate) fn meter(&self) -> &Meter {
@@ -100,9 +104,30 @@ impl Callable {
         self.0.is_quick.load(Ordering::Relaxed)
     }
 
-    /// Records the duration of a poll.
+    /// Records the duration of the first poll of a future. A tool that has once blocked its thread is never quick again.
+    pub(crate) fn record_first_poll(&self, time: Duration) {
+        self.record_poll(time);
+        self.set_quick(time <= QUICK_POLL && !self.0.has_blocked.load(Ordering::Relaxed));
+    }
+
+    /// Records the duration of a poll. The first one that blocks its thread is reported.
+    #[inline]
     pub(crate) fn record_poll(&self, time: Duration) {
-        self.set_quick(time <= QUICK_POLL);
+        if time >= BLOCKING_POLL {
+            self.record_blocking_poll(time);
+        }
+    }
+
+    #[cold]
+    fn record_blocking_poll(&self, time: Duration) {
+        self.set_quick(false);
+        if !self.0.has_blocked.swap(true, Ordering::Relaxed) {
+            let name = self.name();
+            warn(&format!(
+                "`{name}` has blocked its thread for {time:.1?}, which delays other calls and its own deadline; make it a \
+                 plain `fn`, or await what takes long"
+            ));
+        }
     }
 
     /// Records the duration of a job on the pool.

@@ -1,4 +1,4 @@
-//! Gates decide who may call which tool. A gate is asked before each call.
+//! Gates decide who may call which tool. A gate is asked before each call that the trust level allows.
 
 use std::future::Future;
 use std::{fmt, io};
@@ -14,12 +14,25 @@ use crate::util::panic::Panicked;
 
 /// Decides whether a call may be made: based on the caller, on the arguments, or by asking a person.
 ///
-/// The default is [`LevelGate`]. A refused call ends in a `PermissionError`, and is reported to the observers.
+/// The trust level is checked first, as [`LevelGate`] does: a gate sees only calls that the level allows, and can refuse
+/// more of them. If the gate alone is to decide, give everyone the level
+/// [`TrustLevel::Trusted`](mcp_core::TrustLevel::Trusted) with
+/// [`RegistryBuilder::trust`](crate::registry::builder::RegistryBuilder::trust). A refused call ends in a
+/// `PermissionError`, and is reported to the observers.
+///
+/// A gate sees the arguments as the tool gets them, under the names and in the form that the schema publishes: an argument
+/// that was sent under an alias has its own name, and where only integers fit, `500.0` is `500`. An argument that the caller
+/// left out has its default value, if it has one from `#[arg(default)]`, and else is absent; so is one that is null and
+/// optional. (Fields of structs that the caller left out are absent.) What the types of the tool could read, but the schema
+/// does not name, such as a `#[serde(alias)]` within a struct, is refused with the names to use; only an object that the schema
+/// leaves open, such as a struct with a flattened map, is shown as it was sent. The arguments of a call
+/// that will be refused for them are shown as they were sent: the gate is asked first, so that a caller who may not call the
+/// tool learns nothing else.
 ///
 /// ```
-/// use mcp_registry::gate::{Decision, Gate, GateCall, LevelGate};
+/// use mcp_registry::gate::{Decision, Gate, GateCall};
 ///
-/// /// Only Ada may write; otherwise the trust level decides.
+/// /// Only Ada may write.
 /// struct OnlyAda;
 ///
 /// impl Gate for OnlyAda {
@@ -27,7 +40,7 @@ use crate::util::panic::Panicked;
 ///         if call.tool.has_tag("write") && call.cx.caller() != Some("ada") {
 ///             return Decision::deny("only ada may write; ask her");
 ///         }
-///         LevelGate.check(call).await
+///         Decision::Allow
 ///     }
 /// }
 /// ```
@@ -42,7 +55,7 @@ pub trait Gate: Send + Sync + 'static {
 pub struct GateCall<'a> {
     /// The tool.
     pub tool: &'a RegisteredTool,
-    /// The arguments, not yet checked.
+    /// The arguments, as the tool gets them; as they were sent, if they do not fit the schema.
     pub arguments: &'a Value,
     /// The context of the call, with the caller and its trust level.
     pub cx: &'a ToolContext,
@@ -72,7 +85,7 @@ impl Decision {
     }
 }
 
-/// The default gate: a `destructive` tool needs the trust level
+/// The rule that is checked before any gate: a `destructive` tool needs the trust level
 /// [`TrustLevel::Trusted`](mcp_core::TrustLevel::Trusted).
 ///
 /// Allow it for one tool with [`RegistryBuilder::trust_tool`](crate::registry::builder::RegistryBuilder::trust_tool),
@@ -122,6 +135,7 @@ pub(crate) trait AnyGate: Send + Sync {
 
 impl<G: Gate> AnyGate for G {
     fn check<'a>(&'a self, call: &'a GateCall<'a>) -> BoxFuture<'a, Decision> {
-        Box::pin(Gate::check(self, call))
+        // What runs before the gate returns its future belongs to the call, too.
+        Box::pin(async move { Gate::check(self, call).await })
     }
 }

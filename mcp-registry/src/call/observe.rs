@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use mcp_core::support::prefix;
 use serde::Serialize;
-use serde_json::Value;
 
+use super::callable::Callable;
+use super::seen::Seen;
 pub use crate::catalog::notices::Notice;
 use crate::validate::LARGE;
 
@@ -49,6 +50,8 @@ pub enum RejectionReason {
     ForeignSession,
     /// The server has reached one of its limits.
     Busy,
+    /// The function that sets the options of the call, `Http::call_options`, has panicked.
+    CallOptions,
 }
 
 impl RejectionReason {
@@ -61,6 +64,7 @@ impl RejectionReason {
             Self::WrongToken => "wrong_token",
             Self::ForeignSession => "foreign_session",
             Self::Busy => "busy",
+            Self::CallOptions => "call_options",
         }
     }
 }
@@ -119,15 +123,17 @@ pub(crate) fn truncated(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", prefix(text, MAX_LENGTH)))
 }
 
-/// The record of a call that has ended. Names and IDs of more than 256 bytes are truncated, and end in `…`.
+/// The record of a call that has ended, or of a request for a call that was refused: one whose ID, `_meta`, name or
+/// arguments are not valid, for example. Names and IDs of more than 256 bytes are truncated, and end in `…`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallRecord<'a> {
     /// When it began.
     pub time: SystemTime,
-    /// The tool's canonical name; if there is no such tool, the name in the call.
+    /// The tool's canonical name; if there is no such tool, the name in the call. Empty if a request asks for a tool
+    /// without a name that can be read.
     pub tool: &'a str,
-    /// The name in the call.
+    /// The name in the call, or empty.
     pub called_as: &'a str,
     /// The caller, if the embedding server sets it.
     pub caller: Option<&'a str>,
@@ -149,9 +155,14 @@ pub struct CallRecord<'a> {
     pub(crate) arguments: Arguments<'a>,
 }
 
-/// The arguments of a call, as JSON.
+/// The arguments of a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Arguments<'a>(pub(crate) &'a str);
+pub(crate) struct Arguments<'a> {
+    /// As they were sent.
+    pub(crate) json: &'a str,
+    /// `None` if there is no such tool.
+    pub(crate) tool: Option<&'a Callable>,
+}
 
 /// Omits the arguments: debug output ends up in logs.
 impl fmt::Debug for Arguments<'_> {
@@ -171,11 +182,13 @@ impl CallRecord<'_> {
         self.correlation_id.map(|_| UNMASK)
     }
 
-    /// Feeds the arguments to a hasher; the order of their names does not matter. Use a keyed hash: otherwise, secret
-    /// arguments can be found by trying them out. Arguments of more than 64 KiB are hashed as raw bytes.
+    /// Feeds the arguments to a hasher, as a [`Gate`](crate::gate::Gate) sees them; the order of their names does not
+    /// matter. Use a keyed hash: otherwise, secret arguments can be found by trying them out. Arguments of more than 64 KiB
+    /// are hashed as raw bytes.
     pub fn hash_arguments(&self, hasher: &mut impl Hasher) {
-        let Arguments(json) = self.arguments;
-        let value = (json.len() <= LARGE).then(|| serde_json::from_str::<Value>(json).ok());
+        let Arguments { json, tool } = self.arguments;
+        let seen = |tool: &Callable| Seen::read(tool, json).ok().map(|seen| seen.value);
+        let value = (json.len() <= LARGE).then(|| tool.and_then(seen).or_else(|| serde_json::from_str(json).ok()));
         match value.flatten() {
             Some(mut value) => {
                 value.sort_all_objects();

@@ -10,10 +10,12 @@ use std::time::Instant;
 use mcp_core::context::Extensions;
 use mcp_core::output::Returned;
 use mcp_core::{CallOptions, CancelToken, Error, ToolCall, ToolContext, TrustLevel};
+use serde_json::Value;
 
 use super::callable::Callable;
+use super::clock::Clock;
 use super::gate::{Decision, GateCall, decide_by_level, gate_panicked, refusal};
-use super::layer::Next;
+use super::layer::{Next, Unchanged};
 use super::limit::{Bucket, exceeded};
 use super::observe::Notice;
 use super::recorder::{Recorder, StartTime};
@@ -108,10 +110,7 @@ impl<'a> Call<'a> {
     /// Starts the tool, if the call is allowed.
     fn start(self, out: &mut Vec<u8>) -> Result<Begun, Failed> {
         self.check_cancelled()?;
-        if self.tool.is_destructive() {
-            let trust = self.settings.trust(self.tool, self.request.options);
-            self.apply(decide_by_level(self.tool, trust), trust)?;
-        }
+        self.check_level()?;
         let (called, arguments) = (self.called(), self.request.arguments);
         acquire(self.settings, called)?;
         let arguments = &*called.check(self.settings, arguments)?;
@@ -155,6 +154,16 @@ impl<'a> Call<'a> {
         if is_cancelled { Err(run::cancelled(self.request.name)) } else { Ok(()) }
     }
 
+    /// Fails if the trust level does not allow the call. This is asked first: a gate can only refuse more.
+    #[inline]
+    fn check_level(self) -> Result<(), Failed> {
+        if !self.tool.is_destructive() {
+            return Ok(());
+        }
+        let trust = self.settings.trust(self.tool, self.request.options);
+        self.apply(decide_by_level(self.tool, trust), trust)
+    }
+
     /// Fails if the gate has denied the call.
     fn apply(self, decision: Decision, trust: TrustLevel) -> Result<(), Failed> {
         match decision {
@@ -181,7 +190,7 @@ impl<'a> Call<'a> {
         if !matches!(answer, Ok(Answer::Written)) {
             out.truncate(start);
         }
-        Recorder { is_denied, ..self.recorder(&notices) }.finish(answer, Answer::failed)
+        Recorder { is_denied, ..self.recorder(&notices) }.finish(answer, Answer::as_result)
     }
 
     fn recorder<'n>(self, notices: &'n [Notice]) -> Recorder<'n>
@@ -316,7 +325,7 @@ impl PendingCall {
         writer.before(self.tool.plan(&self.settings).wraps, out);
         let value = out.len();
         Some(self.span.in_scope(|| {
-            let run = Run { settings: call.settings, called: call.called(), limits, stopped };
+            let run = Run { settings: call.settings, called: call.called(), limits, stopped, is_checked: true };
             let returned = run.finish_job(output, out).map_err(Failed::from);
             call.finish(returned, writer, (start, value), out)
         }))
@@ -366,27 +375,37 @@ impl Call<'_> {
     /// Continues the call from the stage at which it waits.
     async fn run(self, stage: Stage, out: &mut Vec<u8>) -> Result<Returned, Failed> {
         if let Stage::Running { running, limits, stopped } = stage {
-            let run = Run { settings: self.settings, called: self.called(), limits, stopped };
+            let run = Run { settings: self.settings, called: self.called(), limits, stopped, is_checked: true };
             return Ok(run.finish(running, out).await?);
         }
         self.check_cancelled()?;
-        let cx = self.context();
-        self.check_gate(&cx).await?;
-        acquire(self.settings, self.called())?;
-        if self.settings.layers.is_empty() {
-            let run = Run::with_limits(self.settings, self.called(), self.limits(Instant::now()));
-            return Ok(run.run(cx, self.request.arguments, out).await?);
+        self.check_level()?;
+        let (settings, called, cx) = (self.settings, self.called(), self.context());
+        let clock = Clock::new(settings.time_limit(self.tool.timeout(), self.request.options));
+        let run = || Run::with_limits(settings, called, clock.limits(cx.cancel_token()));
+        if settings.gate.is_none() && settings.layers.is_empty() {
+            acquire(settings, called)?;
+            return Ok(run().run(cx.clone(), self.request.arguments, out).await?);
         }
-        Ok(self.call_layers(&cx).await?)
+        let mut seen = {
+            let _counts = clock.start();
+            run().see(self.request.arguments, !settings.layers.is_empty()).await?
+        };
+        self.check_gate(&seen.value, &cx).await?;
+        acquire(settings, called)?;
+        seen.check()?;
+        let arguments = seen.edited.as_deref().unwrap_or(self.request.arguments);
+        if settings.layers.is_empty() {
+            return Ok(run().of_checked_arguments(true).run(cx.clone(), arguments, out).await?);
+        }
+        let call = ToolCall::new(self.tool.name(), seen.value);
+        Ok(self.call_layers(&call, arguments, &clock, &cx).await?)
     }
 
     /// Asks the gate whether the call may be made.
-    async fn check_gate(self, cx: &ToolContext) -> Result<(), Failed> {
-        let Some(gate) = &self.settings.gate else {
-            return self.apply(decide_by_level(self.tool, cx.trust()), cx.trust());
-        };
-        let arguments = Run::new(self.settings, self.called(), cx).value(self.request.arguments).await?;
-        let call = GateCall { tool: self.tool, arguments: &arguments, cx };
+    async fn check_gate(self, arguments: &Value, cx: &ToolContext) -> Result<(), Failed> {
+        let Some(gate) = &self.settings.gate else { return Ok(()) };
+        let call = GateCall { tool: self.tool, arguments, cx };
         let limits = Limits::cancelled_by(cx.cancel_token());
         match Supervised::new(self.settings, gate.check(&call), &limits).await {
             Ok(decision) => self.apply(decision, cx.trust()),
@@ -397,15 +416,18 @@ impl Call<'_> {
         }
     }
 
-    /// Checks the arguments, then calls the tool through the layers.
-    async fn call_layers(self, cx: &ToolContext) -> Result<Returned, Error> {
-        let run = Run::new(self.settings, self.called(), cx);
-        run.check(self.request.arguments).await?;
-        let arguments = run.value(self.request.arguments).await?;
-        let call = ToolCall::new(self.tool.name(), arguments);
-        let next = Next { settings: self.settings, called: self.called(), layers: &self.settings.layers };
+    /// Calls the tool through the layers. `json` has the arguments for the tool, if no layer changes them.
+    async fn call_layers(
+        self,
+        call: &ToolCall,
+        json: &str,
+        clock: &Clock,
+        cx: &ToolContext,
+    ) -> Result<Returned, Error> {
+        let (layers, unchanged) = (&self.settings.layers, &Unchanged { value: &call.arguments, json });
+        let next = Next { settings: self.settings, called: self.called(), layers, unchanged, clock };
         let limits = Limits::cancelled_by(cx.cancel_token());
-        match Supervised::new(self.settings, next.run(&call, cx), &limits).await {
+        match Supervised::new(self.settings, next.run(call, cx), &limits).await {
             Ok(result) => Ok(Returned::Result(Box::new(result?))),
             Err(Stopped::Panicked(panicked)) => Err(panicked.by("a layer").into_error(self.request.name)),
             Err(Stopped::Cancelled | Stopped::TimedOut) => Err(run::cancelled(self.request.name)),

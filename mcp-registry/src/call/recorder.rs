@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant, SystemTime};
 
-use mcp_core::{CallOptions, Error, ToolError, ToolResult};
+use mcp_core::{CallOptions, Error, ErrorType, ToolError, ToolResult};
 use serde_json::json;
 
 use super::callable::Callable;
@@ -47,30 +47,48 @@ impl Recorder<'_> {
     pub(crate) fn finish<T>(
         self,
         result: Result<T, Error>,
-        failed: impl FnOnce(&T) -> Option<&ToolResult>,
+        as_result: impl FnOnce(&mut T) -> Option<&mut ToolResult>,
     ) -> Result<T, Error> {
         match result {
-            Ok(output) => {
-                match failed(&output) {
+            Ok(mut output) => {
+                match as_result(&mut output) {
+                    Some(result) => self.returned(result),
                     None => self.report(CallOutcome::Success, None, None, None),
-                    Some(result) => {
-                        let error = result.error.as_ref();
-                        let error_type = error.map_or("ToolExecutionError", |error| error.error_type.as_str());
-                        let message = error.map_or("", |error| &error.error_message);
-                        self.report(self.outcome(error_type), Some(error_type), Some(message), None);
-                    }
                 }
                 Ok(output)
             }
-            Err(error) => {
-                let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, error);
-                let error_type = shown.wire_type();
-                let outcome = self.outcome(error_type.as_str());
-                let message = self.is_recorded().then(|| self.message(&shown, id.is_some()));
-                self.report(outcome, Some(error_type.as_str()), message.as_deref(), id.as_deref());
-                Err(shown)
-            }
+            Err(error) => Err(self.failed(error)),
         }
+    }
+
+    /// Records a result. Its error becomes what the caller may see: a layer or a tool can have made it of any error.
+    fn returned(self, result: &mut ToolResult) {
+        let is_failure = result.is_failure();
+        match &mut result.error {
+            Some(error) if is_failure => {
+                let shown = self.failed(ToolError::from(std::mem::take(error)).into());
+                *error = shown.into();
+            }
+            Some(error) => {
+                let hidden = ToolError::from(std::mem::take(error)).into();
+                *error = mask_error(self.settings, self.request.name, self.request.options, hidden).0.into();
+                self.report(CallOutcome::Success, None, None, None);
+            }
+            None if is_failure => {
+                self.report(CallOutcome::Failure, Some(ErrorType::TOOL_EXECUTION_ERROR.as_str()), Some(""), None);
+            }
+            None => self.report(CallOutcome::Success, None, None, None),
+        }
+    }
+
+    /// Records that the call failed. Returns the error as the caller may see it.
+    fn failed(self, error: Error) -> Error {
+        let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, error);
+        let error_type = shown.wire_type();
+        let outcome = self.outcome(error_type.as_str());
+        let message = self.is_recorded().then(|| self.message(&shown, id.is_some()));
+        self.report(outcome, Some(error_type.as_str()), message.as_deref(), id.as_deref());
+        shown
     }
 
     /// Records that the call was dropped before it ended.
@@ -141,7 +159,7 @@ impl Recorder<'_> {
             message,
             correlation_id: id,
             notices: self.notices,
-            arguments: Arguments(arguments),
+            arguments: Arguments { json: arguments, tool: self.tool },
         };
         trace::ended(&record);
         for observer in &self.settings.observers {

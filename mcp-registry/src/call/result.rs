@@ -6,7 +6,8 @@ use std::io;
 use mcp_core::error::{ResultTooLargeError, SerializationError};
 use mcp_core::message::JsonObject;
 use mcp_core::output::Returned;
-use mcp_core::{Error, ToolResult};
+use mcp_core::support::shortened;
+use mcp_core::{Error, ToolError, ToolResult};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -66,11 +67,11 @@ impl Answer {
         }
     }
 
-    /// The result, if it is a failure.
-    pub(crate) fn failed(&self) -> Option<&ToolResult> {
+    /// The result, unless it was written.
+    pub(crate) fn as_result(&mut self) -> Option<&mut ToolResult> {
         match self {
             Self::Written => None,
-            Self::Result(result) => Some(&**result).filter(|result| result.is_failure()),
+            Self::Result(result) => Some(result),
         }
     }
 }
@@ -108,7 +109,8 @@ pub(crate) fn complete(
             check_size(called, json_size(&blocks)?, plan.max_result)?;
             Box::new(ToolResult::success().content(blocks))
         }
-        Returned::Result(result) => {
+        Returned::Result(mut result) => {
+            shorten_error(&mut result);
             check_size(called, json_size(&result)?, plan.max_result)?;
             result
         }
@@ -119,6 +121,17 @@ pub(crate) fn complete(
     }
     add_notices(&mut result.meta, notices);
     Ok(Answer::Result(result))
+}
+
+/// Shortens the texts of a failure, as those of an error are.
+fn shorten_error(result: &mut ToolResult) {
+    result.error = result.error.take().map(|error| ToolError::from(error).shortened().into());
+    let is_failure = result.is_failure();
+    if let Some(text) = result.explanation.as_mut().filter(|_| is_failure) {
+        if let Cow::Owned(short) = shortened(text, ToolError::MAX_TEXT) {
+            *text = short;
+        }
+    }
 }
 
 /// Turns the value that a tool returned into the data of a result.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use mcp_core::entry::{Input, ToolFuture};
-use mcp_core::error::{CallError, Fault, SchemaError, TimeoutError};
+use mcp_core::error::{CallError, TimeoutError};
 use mcp_core::output::Returned;
 use mcp_core::support::TYPICAL_RESULT_BYTES;
 use mcp_core::{CallOptions, CancelToken, Error, ErrorType, ToolContext, ToolError};
@@ -18,6 +18,7 @@ use super::async_lock::AsyncLockGuard;
 use super::callable::Callable;
 use super::pool::PoolJob;
 use super::request::CalledTool;
+use super::seen::{Seen, parsed};
 use super::supervise::{Stopped, Supervised};
 use crate::call::settings::Settings;
 use crate::call::trace::in_span;
@@ -75,7 +76,7 @@ pub(crate) async fn read_on_pool<T: Send + 'static>(
 /// The limits that stop a run.
 #[derive(Clone)]
 pub(crate) struct Limits {
-    time: Option<Duration>,
+    pub(crate) time: Option<Duration>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) cancel: Option<CancelToken>,
 }
@@ -118,11 +119,7 @@ pub(crate) enum Started {
 
 /// A running tool: a future, or a job on the pool.
 pub(crate) enum Running {
-    Future {
-        future: ToolFuture,
-        /// The tool, until the first poll has been timed.
-        unpolled: Option<Callable>,
-    },
+    Future { future: ToolFuture, tool: Callable, is_polled: bool },
     Job(PoolJob<JobOutput>),
 }
 
@@ -141,11 +138,13 @@ impl Future for Running {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Finished> {
         match self.get_mut() {
-            Self::Future { future, unpolled } => {
-                let first = unpolled.take().map(|tool| (tool, Instant::now()));
+            Self::Future { future, tool, is_polled } => {
+                let begun = Instant::now();
                 let polled = future.as_mut().poll(context).map(Finished::Future);
-                if let Some((tool, begun)) = first {
+                if std::mem::replace(is_polled, true) {
                     tool.record_poll(begun.elapsed());
+                } else {
+                    tool.record_first_poll(begun.elapsed());
                 }
                 polled
             }
@@ -197,19 +196,20 @@ pub(crate) struct Run<'a> {
     /// Cancelled when the run is complete or stopped, to stop what the tool has started elsewhere. `None` if the tool
     /// has no access to it.
     pub(crate) stopped: Option<CancelToken>,
+    /// Whether the arguments were checked against the schema, and are as the types read them.
+    pub(crate) is_checked: bool,
 }
 
 impl<'a> Run<'a> {
-    /// A run that starts now, with the limits in this context.
-    pub(crate) fn new(settings: &'a Arc<Settings>, called: CalledTool<'a>, cx: &ToolContext) -> Self {
-        let time = settings.time_limit(called.tool.timeout(), cx.options());
-        Self::with_limits(settings, called, Limits::new(time, Instant::now(), cx.cancel_token()))
-    }
-
     pub(crate) fn with_limits(settings: &'a Arc<Settings>, called: CalledTool<'a>, limits: Limits) -> Self {
         let plan = called.tool.plan(settings);
         let stopped = (plan.uses_context && !plan.is_inline).then(|| limits.child_token());
-        Self { settings, called, limits, stopped }
+        Self { settings, called, limits, stopped, is_checked: false }
+    }
+
+    /// States that the arguments were checked against the schema.
+    pub(crate) fn of_checked_arguments(self, is_checked: bool) -> Self {
+        Self { is_checked, ..self }
     }
 
     /// The context for the tool, with the deadline and the token of this run.
@@ -222,11 +222,14 @@ impl<'a> Run<'a> {
 
     /// Runs the tool to its end. A value that it returns is appended to the buffer as JSON.
     pub(crate) async fn run(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
+        if let Some(stopped) = self.limits.reached(Instant::now()) {
+            return Err(self.stop(stopped));
+        }
         let cx = self.context(cx);
         if is_heavy(self.called.tool, arguments) {
             return self.reading_on_pool(cx, arguments, out).await;
         }
-        let arguments = self.called.check(self.settings, arguments)?;
+        let arguments = if self.is_checked { arguments.into() } else { self.called.check(self.settings, arguments)? };
         match self.start(cx, &arguments, out)? {
             Started::Done(returned) => Ok(returned),
             Started::Running(running) => self.finish(running, out).await,
@@ -270,13 +273,13 @@ impl<'a> Run<'a> {
     /// Polls the future for the first time, if the tool is quick.
     fn poll_once(&self, mut future: ToolFuture, out: &mut Vec<u8>) -> Result<Started, Error> {
         if !self.called.tool.is_quick() {
-            return Ok(Started::Running(self.unpolled(future)));
+            return Ok(Started::Running(self.future(future, false)));
         }
         let (polled, now) = self.settings.in_runtime(|| {
             let begun = Instant::now();
             let polled = guard(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
             let now = Instant::now();
-            self.called.tool.record_poll(now - begun);
+            self.called.tool.record_first_poll(now - begun);
             let output = match polled {
                 Ok(Poll::Pending) => return (Err(future), now),
                 Ok(Poll::Ready(output)) => Ok(output),
@@ -286,7 +289,7 @@ impl<'a> Run<'a> {
             (Ok(output), now)
         });
         let output = match polled {
-            Err(future) => return Ok(Started::Running(Running::Future { future, unpolled: None })),
+            Err(future) => return Ok(Started::Running(self.future(future, true))),
             Ok(Ok(output)) => output,
             Ok(Err(panicked)) => return Err(self.stop(Stopped::Panicked(panicked))),
         };
@@ -308,9 +311,8 @@ impl<'a> Run<'a> {
         self.finished(Finished::Job(output), out)
     }
 
-    /// A future that its waiter will poll for the first time.
-    fn unpolled(&self, future: ToolFuture) -> Running {
-        Running::Future { future, unpolled: Some(self.called.tool.clone()) }
+    fn future(&self, future: ToolFuture, is_polled: bool) -> Running {
+        Running::Future { future, tool: self.called.tool.clone(), is_polled }
     }
 
     /// Waits for a running tool.
@@ -360,12 +362,12 @@ impl<'a> Run<'a> {
     async fn reading_on_pool(&self, cx: ToolContext, arguments: &str, out: &mut Vec<u8>) -> Result<Returned, Error> {
         let permit = self.lock_reading().await?;
         let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
-        let may_need_edits = tool.plan(self.settings).may_need_edits;
+        let (may_need_edits, is_checked) = (tool.plan(self.settings).may_need_edits, self.is_checked);
         match &self.called.tool.definition().handler {
             Handler::Dynamic(handler) => {
-                let job = move || parsed(&tool, &tool.checks().check(&json)?);
+                let job = move || parsed(&tool, &checked(&tool, json, is_checked)?);
                 let arguments = self.step_on_pool(permit, job).await??;
-                self.finish(self.unpolled(dynamic(handler, cx, arguments)), out).await
+                self.finish(self.future(dynamic(handler, cx, arguments), false), out).await
             }
             Handler::Inline(call) | Handler::Blocking(call) => {
                 let (call, stopped) = (*call, self.stopped.clone().unwrap_or_else(|| self.limits.child_token()));
@@ -379,7 +381,7 @@ impl<'a> Run<'a> {
                         // Do not start a tool whose caller no longer waits.
                         limits.reached(Instant::now()).is_none() && !is_stopped.is_cancelled()
                     };
-                    let json = checked(&tool, json)?;
+                    let json = checked(&tool, json, is_checked)?;
                     let mut out = Vec::new();
                     let call = |json: &str| call(&cx, Input::new(json).on_read(&on_read), &mut out);
                     let returned = with_edits(&tool, may_need_edits, &json, call);
@@ -393,13 +395,13 @@ impl<'a> Run<'a> {
             Handler::Async(call) => {
                 let call = *call;
                 let job = move || {
-                    let json = checked(&tool, json)?;
+                    let json = checked(&tool, json, is_checked)?;
                     let call = |json: &str| call(cx.clone(), Input::new(json));
                     Ok::<_, Error>((with_edits(&tool, may_need_edits, &json, call), json))
                 };
                 let (future, arguments) = self.step_on_pool(permit, job).await??;
                 match self.called.returned(Ok(future), &arguments)? {
-                    Some(future) => self.finish(self.unpolled(future), out).await,
+                    Some(future) => self.finish(self.future(future, false), out).await,
                     None => Ok(Returned::Nothing),
                 }
             }
@@ -447,29 +449,39 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Checks the arguments without running the tool. The error lists every fault.
-    pub(crate) async fn check(&self, arguments: &str) -> Result<(), Error> {
+    /// Reads the arguments for the gate and the layers. For layers, the types check them, too.
+    pub(crate) async fn see(&self, arguments: &str, checks_types: bool) -> Result<Seen, Error> {
+        let tool = self.called.tool;
+        let mut seen = if arguments.len() <= validate::LARGE {
+            Seen::read(tool, arguments)?
+        } else {
+            let permit = self.supervise(Box::pin(self.settings.large_arguments.acquire()), None).await?;
+            let (tool, json) = (tool.clone(), arguments.to_owned());
+            self.step_on_pool(Some(permit), move || Seen::read(&tool, &json)).await??
+        };
+        if checks_types && seen.error.is_none() {
+            let fitting = seen.edited.as_deref().unwrap_or(arguments);
+            seen.error = self.check_types(fitting).await.err();
+        }
+        Ok(seen)
+    }
+
+    /// Checks that the types accept arguments that fit the schema.
+    async fn check_types(&self, arguments: &str) -> Result<(), Error> {
         if !is_heavy(self.called.tool, arguments) {
-            return self.called.tool.checks().check_call(arguments);
+            return self.called.tool.checks().check_types(arguments);
         }
         let permit = self.lock_reading().await?;
         let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
-        self.step_on_pool(permit, move || tool.checks().check_call(&json)).await?
-    }
-
-    /// The arguments as a value, for the gate and the layers.
-    pub(crate) async fn value(&self, arguments: &str) -> Result<Value, Error> {
-        if arguments.len() <= validate::LARGE {
-            return parsed(self.called.tool, arguments);
-        }
-        let permit = self.supervise(Box::pin(self.settings.large_arguments.acquire()), None).await?;
-        let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
-        self.step_on_pool(Some(permit), move || parsed(&tool, &json)).await?
+        self.step_on_pool(permit, move || tool.checks().check_types(&json)).await?
     }
 }
 
 /// The arguments as the types read them.
-fn checked(tool: &Callable, arguments: String) -> Result<String, Error> {
+fn checked(tool: &Callable, arguments: String, is_checked: bool) -> Result<String, Error> {
+    if is_checked {
+        return Ok(arguments);
+    }
     match tool.checks().check(&arguments)? {
         Cow::Owned(edited) => Ok(edited),
         Cow::Borrowed(_) => Ok(arguments),
@@ -501,18 +513,6 @@ fn error_of(stopped: Stopped, tool: &str, limits: &Limits) -> Error {
 fn abandoned_by_runtime(tool: &str) -> Error {
     let message = format!("`{tool}` was abandoned: the runtime is shutting down; try again elsewhere");
     ToolError::new(ErrorType::TOOL_EXECUTION_ERROR, message).into()
-}
-
-/// The arguments as a value.
-fn parsed(tool: &Callable, arguments: &str) -> Result<Value, Error> {
-    let reason = match serde_json::from_str(arguments) {
-        Ok(value @ Value::Object(_)) => return Ok(value),
-        Ok(_) => "they are JSON, but not an object".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    let message = format!("the arguments are not a JSON object: {reason}; send one JSON object");
-    let fault = Fault::new("", "a JSON object", message);
-    Err(SchemaError::new(tool.name(), vec![fault]).into())
 }
 
 /// The error type of a cancelled call.

@@ -51,8 +51,19 @@ impl OutputCheck {
     }
 }
 
+/// The settings for calls of one tool.
+#[derive(Clone, Default)]
+pub(crate) struct ToolSettings {
+    /// The trust level of its callers.
+    pub(crate) trust: Option<TrustLevel>,
+    /// Its rate limit, which all tools share that are registered under its name.
+    pub(crate) limit: Option<Arc<Bucket>>,
+}
+
 pub(crate) struct Settings {
     pub(crate) state: Extensions,
+    /// The settings for single tools, with the name that the builder was given and the canonical one.
+    pub(crate) by_name: Vec<([String; 2], ToolSettings)>,
     pub(crate) trust: TrustLevel,
     pub(crate) gate: Option<Arc<dyn AnyGate>>,
     pub(crate) limit: Option<Bucket>,
@@ -78,6 +89,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             state: Extensions::new(),
+            by_name: Vec::new(),
             trust: TrustLevel::default(),
             gate: None,
             limit: None,
@@ -101,6 +113,19 @@ impl Settings {
     /// Whether calls have no gate, limit, layer or observer.
     pub(crate) fn is_plain(&self) -> bool {
         self.gate.is_none() && self.limit.is_none() && self.layers.is_empty() && self.observers.is_empty()
+    }
+
+    /// The settings for a tool. A tool that is registered later may have the names of several: then the lowest trust level
+    /// and the first limit apply.
+    pub(crate) fn of_tool(&self, tool: &RegisteredTool) -> ToolSettings {
+        let mut of_tool = ToolSettings::default();
+        for (names, ToolSettings { trust, limit }) in &self.by_name {
+            if names.iter().any(|name| tool.answers_to(name)) {
+                of_tool.trust = [of_tool.trust, *trust].into_iter().flatten().min();
+                of_tool.limit = of_tool.limit.or_else(|| limit.clone());
+            }
+        }
+        of_tool
     }
 
     /// The trust level of a call.

@@ -12,12 +12,13 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::Server;
-use super::encode::respond_error;
+use super::call::ToolRequest;
+use super::encode::{fail, respond_error};
 use super::errors::invalid_request;
 use super::headers::TransportHeaders;
 use super::peer::Peer;
 use super::reply::{Reply, ReplyKind, Step};
+use super::{Server, is_call};
 use crate::call::buffered::buffered;
 use crate::util::json::from_bytes;
 
@@ -99,24 +100,34 @@ impl Server {
         }
         let (start, budget) = (out.len(), Budget::default());
         let mut pending: Vec<BoxFuture<'static, Option<Vec<u8>>>> = Vec::new();
-        let mut kind = ReplyKind::Response(Dialect::Mcp);
+        let (mut kind, mut calls) = (ReplyKind::Response(Dialect::Mcp), 0);
         out.push(b'[');
         for message in &batch.messages {
             let before = out.len();
             let mut members = Members::default();
-            let message = members.read(message.get().as_bytes()).and_then(Members::interpret);
-            let request = match message {
-                Ok(Message::Request(id, method, _)) => Some((id.clone().into_owned(), &**method)),
+            let read = members.read(message.get().as_bytes());
+            let request = match members.interpret() {
+                Ok(Message::Request(id, method, _)) if read.is_ok() => Some((id.clone().into_owned(), &**method)),
                 _ => None,
             };
-            match request {
-                Some((id, method)) if NOT_IN_BATCH.contains(&method) => {
+            let is_call = request.as_ref().is_some_and(|(_, method)| is_call(method));
+            // The first call has the place of the message itself.
+            let counted = if is_call && calls > 0 { headers.count_call() } else { Ok(()) };
+            calls += usize::from(is_call);
+            match (request, counted) {
+                (Some((id, method)), Err(error)) => {
+                    if let Some(call) = ToolRequest::malformed(Some(&id), &members) {
+                        self.refuse_fault(&call, &error, peer);
+                    }
+                    fail(self.dialect(headers, method), &id, error, out);
+                }
+                (Some((id, method)), Ok(())) if NOT_IN_BATCH.contains(&method) => {
                     let message = format!("`{method}` cannot be part of a batch; send it by itself");
                     respond_error(Some(&id), &invalid_request(message), out);
                 }
-                request => {
+                (request, _) => {
                     let id = request.map(|(id, _)| id);
-                    match self.rpc(headers, message, peer, out) {
+                    match self.rpc(headers, &members, read, peer, out) {
                         Step::Done(done) => {
                             budget.fit(id.as_ref(), before, out);
                             if let ReplyKind::LogLevelSet(_) = done {

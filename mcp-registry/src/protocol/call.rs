@@ -7,22 +7,25 @@ use mcp_core::context::ToolEvent;
 use mcp_core::mcp::{Dialect, ProtocolVersion};
 use mcp_core::message::JsonObject;
 use mcp_core::rpc::{Id, RpcError};
+use mcp_core::support::{Members, RpcParams};
 use mcp_core::{CallOptions, Error, LogLevel, ToolResult};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::Server;
 use super::call_result::CallForm;
-use super::decode::{Request, either, same_json};
+use super::decode::{MAX_META_BYTES, Params, Request, either, same_json};
 use super::encode::{fail, notification};
 use super::errors::{busy, id_in_use, invalid_params, shutting_down, token_in_use, unknown_level};
 use super::in_flight::{InFlight, NotStarted};
 use super::peer::Peer;
 use super::reply::{PendingReply, Reply, ReplyKind, Step, Work};
+use super::{Server, is_call};
 use crate::call::pipeline::{self, Call, PendingCall, is_immediate, uses_options};
 use crate::call::request::CallRequest;
 use crate::call::result::Answer;
 use crate::call::run::CANCELLED;
+use crate::registry::Registry;
 use crate::util::lock::lock;
 
 /// A call of a tool, as in the request.
@@ -35,6 +38,15 @@ pub(super) struct ToolRequest<'a> {
     /// The minimum level of log messages, in versions in which each request has its own; there, `None` turns them off.
     log_level: Option<LogLevel>,
     version: ProtocolVersion,
+}
+
+/// The name in parameters that are not valid otherwise.
+#[derive(Default, Deserialize)]
+struct Asked<'a> {
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_name: Option<&'a RawValue>,
 }
 
 impl<'a> ToolRequest<'a> {
@@ -71,10 +83,45 @@ impl<'a> ToolRequest<'a> {
         Self { id: None, name, arguments, meta: None, progress_token: None, log_level: None, version }
     }
 
+    /// What is known of a request that asks for a tool, but may be invalid. What is not known is empty.
+    pub(super) fn asked(id: Option<&'a Id<'a>>, params: RpcParams<'a, 'a, Params<'a>>) -> Self {
+        let (name, arguments, meta) = match params {
+            Ok(params) => {
+                let name = params.name.as_deref().or(params.tool_name.as_deref());
+                (name, params.arguments.or(params.args), params.raw_meta())
+            }
+            Err(raw) => {
+                let asked: Asked<'a> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+                let name = asked.name.or(asked.tool_name);
+                (name.and_then(|raw| serde_json::from_str(raw.get()).ok()), None, None)
+            }
+        };
+        let meta = meta.filter(|raw| raw.get().len() <= MAX_META_BYTES);
+        Self { id, meta, ..Self::flat(name.unwrap_or_default(), arguments.map_or("", RawValue::get)) }
+    }
+
+    /// What is known of a message that may be invalid; `None` if it asks for no tool.
+    pub(super) fn malformed(id: Option<&'a Id<'a>>, members: &'a Members<'a, Params<'a>>) -> Option<Self> {
+        match members.method() {
+            Some(method) => is_call(method).then(|| Self::asked(id, members.params())),
+            None if members.is_rpc() => None,
+            None => members.tool_name().map(|name| Self::flat(name, "")),
+        }
+    }
+
+    /// The options of the connection, with the ID of the request.
+    fn plain_options(&self, peer: &Peer) -> CallOptions {
+        let options = peer.call_options().clone();
+        let Some(id) = self.id else { return options };
+        options.request_id(id.to_string()).protocol_version(self.version)
+    }
+
     /// The options of the call: those of the connection, with the request's `_meta`. Fails if the `_meta` is invalid.
     fn options(&self, peer: &Peer) -> Result<CallOptions, RpcError> {
-        let Some(id) = self.id else { return Ok(peer.call_options().clone()) };
-        let mut options = peer.call_options().clone().request_id(id.to_string()).protocol_version(self.version);
+        let mut options = self.plain_options(peer);
+        if self.id.is_none() {
+            return Ok(options);
+        }
         if let Some(raw) = self.meta.filter(|raw| raw.get() != "null") {
             options = options.meta_json(raw.get()).map_err(|error| invalid_params(format!("`_meta`: {error}")))?;
         }
@@ -141,12 +188,11 @@ impl Server {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Step {
-        let call = match ToolRequest::read(id, request) {
-            Ok(call) => call,
-            Err(error) => return fail(dialect, id, error, out),
-        };
         let form = CallForm { dialect, version: request.version, id: Some(id.clone()) };
-        self.begin_call(form, &call, peer, out)
+        match ToolRequest::read(id, request) {
+            Ok(call) => self.begin_call(form, &call, peer, out),
+            Err(error) => self.answer_fault(&form, &ToolRequest::asked(Some(id), Ok(request.params)), error, peer, out),
+        }
     }
 
     /// Starts a call, in any format.
@@ -169,15 +215,15 @@ impl Server {
         };
         let options = match options {
             Ok(options) => options,
-            Err(error) => return respond_fault(&form, error, out),
+            Err(error) => return self.answer_fault(&form, call, error, peer, out),
         };
         let token = call.progress_token.as_ref().map(Value::to_string);
         let in_flight = if is_immediate(settings, tool, call.arguments) {
             if form.id.as_ref().is_some_and(|id| peer.is_in_flight(id)) {
-                return respond_fault(&form, id_in_use(), out);
+                return self.answer_fault(&form, call, id_in_use(), peer, out);
             }
             if token.is_some_and(|token| peer.uses_token(&token)) {
-                return respond_fault(&form, token_in_use(), out);
+                return self.answer_fault(&form, call, token_in_use(), peer, out);
             }
             None
         } else {
@@ -186,8 +232,8 @@ impl Server {
                 Err(NotStarted::TooMany) => {
                     return self.reject_call(&form, call, busy(peer.in_flight()).into(), peer, out);
                 }
-                Err(NotStarted::IdInUse) => return respond_fault(&form, id_in_use(), out),
-                Err(NotStarted::TokenInUse) => return respond_fault(&form, token_in_use(), out),
+                Err(NotStarted::IdInUse) => return self.answer_fault(&form, call, id_in_use(), peer, out),
+                Err(NotStarted::TokenInUse) => return self.answer_fault(&form, call, token_in_use(), peer, out),
             }
         };
         let cancel = in_flight.as_ref().map(InFlight::cancel_token);
@@ -202,7 +248,7 @@ impl Server {
         }
     }
 
-    /// Answers a call that is rejected before it is made.
+    /// Answers a call that is refused before it is made.
     pub(super) fn reject_call(
         &self,
         form: &CallForm<'_>,
@@ -211,23 +257,48 @@ impl Server {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Step {
-        match call.options(peer) {
-            Ok(options) => {
-                let error = self.0.registry.reject(CallRequest::new(call.name, call.arguments, &options), error);
-                Step::Done(self.respond_call(form, Err(error), out))
-            }
-            Err(error) => respond_fault(form, error, out),
-        }
+        let error = self.refuse(call, error, peer);
+        Step::Done(self.respond_call(form, Err(error), out))
     }
-}
 
-/// Answers a request that is not a valid call.
-fn respond_fault(form: &CallForm<'_>, error: RpcError, out: &mut Vec<u8>) -> Step {
-    if let Some(id) = &form.id {
-        return fail(form.dialect, id, error, out);
+    /// Answers a request that is not a valid call.
+    fn answer_fault(
+        &self,
+        form: &CallForm<'_>,
+        call: &ToolRequest<'_>,
+        error: RpcError,
+        peer: &Peer,
+        out: &mut Vec<u8>,
+    ) -> Step {
+        self.refuse_fault(call, &error, peer);
+        if let Some(id) = &form.id {
+            return fail(form.dialect, id, error, out);
+        }
+        out.extend_from_slice(ToolResult::failure(error.to_detail()).to_json().as_bytes());
+        Step::Done(ReplyKind::Response(form.dialect))
     }
-    out.extend_from_slice(ToolResult::failure(error.to_detail()).to_json().as_bytes());
-    Step::Done(ReplyKind::Response(form.dialect))
+
+    /// Records a request that asks for a tool and is refused with an error of the call. Returns the error as the caller
+    /// may see it.
+    pub(super) fn refuse(&self, call: &ToolRequest<'_>, error: Error, peer: &Peer) -> Error {
+        self.record_refusal(call, peer, |registry, request| registry.reject(request, error))
+    }
+
+    /// Records a request that asks for a tool and is refused with a protocol error.
+    pub(super) fn refuse_fault(&self, call: &ToolRequest<'_>, error: &RpcError, peer: &Peer) {
+        self.record_refusal(call, peer, |registry, request| registry.reject_with(request, error.to_detail()));
+    }
+
+    /// Every request that asks for a tool and is refused before the call is made passes here once, however it came in.
+    fn record_refusal<T>(
+        &self,
+        call: &ToolRequest<'_>,
+        peer: &Peer,
+        record: impl FnOnce(&Registry, CallRequest<'_>) -> T,
+    ) -> T {
+        let options = call.options(peer).unwrap_or_else(|_| call.plain_options(peer));
+        record(&self.0.registry, CallRequest::new(call.name, call.arguments, &options))
+    }
 }
 
 /// The reply to a call that does not end immediately.

@@ -20,7 +20,7 @@ pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The maximum size of the `_meta` of a request, which is kept while the request is in flight.
-const MAX_META_BYTES: usize = 64 * 1024;
+pub(super) const MAX_META_BYTES: usize = 64 * 1024;
 
 /// A request whose version is known.
 pub(super) struct Request<'a> {
@@ -59,7 +59,7 @@ impl<'a> Request<'a> {
             }
         };
         if version.is_stateless() {
-            headers.check_request(&RepeatedFields::new(method, params, registry))?;
+            headers.check_request(&RepeatedFields::new(method, params, registry, peer.call_options()))?;
         }
         Ok(Self { version, params, meta })
     }
@@ -124,10 +124,7 @@ impl<'a> Params<'a> {
 
     pub(super) fn meta(&self) -> Result<Meta<'a>, RpcError> {
         let Some(raw) = self.raw_meta.filter(|raw| raw.get() != "null") else { return Ok(Meta::default()) };
-        if raw.get().len() > MAX_META_BYTES {
-            let bytes = raw.get().len();
-            return Err(invalid_params(format!("`_meta` has {bytes} bytes and may have {MAX_META_BYTES}; send less")));
-        }
+        check_meta_size(raw.get().len())?;
         let meta: Meta<'a> = read("params._meta", raw)?;
         if meta.capabilities.is_some_and(|capabilities| !capabilities.get().starts_with('{')) {
             return Err(invalid_params(
@@ -161,6 +158,14 @@ impl<'a> Params<'a> {
     pub(super) fn raw_meta(&self) -> Option<&'a RawValue> {
         self.raw_meta
     }
+}
+
+/// Refuses the `_meta` of a request if it has too many bytes.
+pub(crate) fn check_meta_size(bytes: usize) -> Result<(), RpcError> {
+    if bytes <= MAX_META_BYTES {
+        return Ok(());
+    }
+    Err(invalid_params(format!("`_meta` has {bytes} bytes and may have {MAX_META_BYTES}; send less")))
 }
 
 fn text<'a>(field: &str, raw: &'a RawValue) -> Result<Cow<'a, str>, RpcError> {

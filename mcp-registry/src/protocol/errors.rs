@@ -77,6 +77,16 @@ pub(super) fn unknown_method(method: &str) -> RpcError {
     validation_error(code::METHOD_NOT_FOUND, message)
 }
 
+/// A call without an ID is a notification.
+pub(super) fn call_without_id() -> RpcError {
+    invalid_request("a call without an `id` is a notification, which is neither made nor answered; send an `id`")
+}
+
+/// Flat calls are switched off.
+pub(super) fn flat_calls_are_off() -> RpcError {
+    invalid_request("flat calls are switched off; send `tools/call` as a request of JSON-RPC 2.0")
+}
+
 /// Another request with this ID is in flight.
 pub(super) fn id_in_use() -> RpcError {
     invalid_request("a request with this id is still in flight; give each request its own")

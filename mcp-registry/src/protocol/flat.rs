@@ -3,18 +3,16 @@
 use std::future::poll_fn;
 
 use mcp_core::mcp::{Dialect, ProtocolVersion};
-use mcp_core::{ToolCall, ToolResult};
+use mcp_core::support::FlatCall;
 
 use super::Server;
 use super::call::ToolRequest;
 use super::call_result::CallForm;
 use super::encode::respond_error;
-use super::errors::{busy, missing_version};
+use super::errors::{busy, flat_calls_are_off, missing_version};
 use super::headers::TransportHeaders;
 use super::peer::Peer;
 use super::reply::{Reply, ReplyKind, Step};
-use crate::call::request::CallRequest;
-use crate::call::result::Answer;
 use crate::call::run;
 use crate::validate::LARGE;
 
@@ -22,7 +20,8 @@ use crate::validate::LARGE;
 const FORM: CallForm<'static> = CallForm { dialect: Dialect::Flat, version: ProtocolVersion::V2025_11_25, id: None };
 
 impl Server {
-    /// Answers a flat call, unless the transport's headers require a version in the message: a flat call has none.
+    /// Answers a flat call, unless flat calls are switched off, or the transport's headers require a version in the
+    /// message: a flat call has none.
     pub(super) fn flat(
         &self,
         headers: &impl TransportHeaders,
@@ -31,22 +30,23 @@ impl Server {
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Step {
-        let checked = if headers.is_stateless() { Err(missing_version()) } else { headers.check_version(None) };
+        let settings = &self.0.settings;
+        let checked = match (settings.legacy_methods, headers.is_stateless()) {
+            (false, _) => Err(flat_calls_are_off()),
+            (true, true) => Err(missing_version()),
+            (true, false) => headers.check_version(None),
+        };
         if let Err(error) = checked {
+            self.refuse_fault(&ToolRequest::flat(name, ""), &error, peer);
             respond_error(None, &error, out);
             return Step::Done(ReplyKind::Invalid(Dialect::Flat));
         }
         if message.len() > LARGE {
             return self.large_flat(name, message, peer, out);
         }
-        match ToolCall::parse_with(message, self.0.settings.flat_strictness) {
-            Ok(ToolCall { tool_name, arguments, .. }) => {
-                self.begin_call(FORM, &ToolRequest::flat(&tool_name, &arguments.to_string()), peer, out)
-            }
-            Err(error) => {
-                out.extend_from_slice(ToolResult::failure(error).to_json().as_bytes());
-                Step::Done(ReplyKind::Response(Dialect::Flat))
-            }
+        match FlatCall::parse(message, settings.flat_strictness) {
+            Ok(call) => self.begin_call(FORM, &ToolRequest::flat(&call.tool_name, &call.arguments), peer, out),
+            Err(error) => self.reject_call(&FORM, &ToolRequest::flat(name, ""), error.into(), peer, out),
         }
     }
 
@@ -56,28 +56,47 @@ impl Server {
             return self.reject_call(&FORM, &ToolRequest::flat(name, ""), busy(peer.in_flight()).into(), peer, out);
         };
         let options = peer.call_options().clone().cancel(in_flight.cancel_token().clone());
-        let (server, peer, name, message) = (self.clone(), peer.clone(), name.to_owned(), message.to_vec());
+        let message = message.to_vec();
+        let mut unread = Unread { server: self.clone(), peer: peer.clone(), name: name.to_owned(), is_over: false };
         Step::pending(Box::pin(async move {
-            let (registry, mut bytes) = (&server.0.registry, Vec::new());
-            // As text, the arguments take much less memory than as a value.
+            let (server, mut bytes) = (unread.server.clone(), Vec::new());
             let strictness = server.0.settings.flat_strictness;
-            let parse = move || ToolCall::parse_with(&message, strictness).map(|call| call.arguments.to_string());
-            let answer = match run::read_on_pool(registry.settings(), parse, &options).await {
+            let parse = move || FlatCall::parse(&message, strictness).map(|call| call.arguments.into_owned());
+            let error = match run::read_on_pool(server.0.registry.settings(), parse, &options).await {
                 Ok(Ok(arguments)) => {
                     if !in_flight.end() {
-                        registry.reject(CallRequest::new(&name, &arguments, &options), run::cancelled(&name));
                         return Reply::cancelled();
                     }
-                    return match server.begin_call(FORM, &ToolRequest::flat(&name, &arguments), &peer, &mut bytes) {
+                    unread.is_over = true;
+                    let call = ToolRequest::flat(&unread.name, &arguments);
+                    return match server.begin_call(FORM, &call, &unread.peer, &mut bytes) {
                         Step::Done(kind) => Reply { bytes, kind },
                         Step::Pending(mut pending) => poll_fn(|context| pending.poll_reply(context)).await,
                     };
                 }
-                Ok(Err(error)) => Ok(Answer::Result(Box::new(ToolResult::failure(error)))),
-                Err(error) => Err(registry.reject(CallRequest::new(&name, "", &options), error)),
+                Ok(Err(error)) => error.into(),
+                Err(error) => error,
             };
-            let kind = server.settle(&FORM, answer, Some(in_flight), &name, (0, &mut bytes));
+            unread.is_over = true;
+            let error = server.refuse(&ToolRequest::flat(&unread.name, ""), error, &unread.peer);
+            let kind = server.settle(&FORM, Err(error), Some(in_flight), &unread.name, (0, &mut bytes));
             Reply { bytes, kind }
         }))
+    }
+}
+
+/// A large flat call that is being read. If it is dropped meanwhile, it is recorded as cancelled.
+struct Unread {
+    server: Server,
+    peer: Peer,
+    name: String,
+    is_over: bool,
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.server.refuse(&ToolRequest::flat(&self.name, ""), run::cancelled(&self.name), &self.peer);
+        }
     }
 }

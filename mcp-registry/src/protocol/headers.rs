@@ -1,5 +1,6 @@
 //! What a transport knows about a message besides its content, such as HTTP headers.
 
+use mcp_core::CallOptions;
 use mcp_core::mcp::ProtocolVersion;
 use mcp_core::rpc::RpcError;
 use serde_json::value::RawValue;
@@ -25,6 +26,11 @@ pub(crate) trait TransportHeaders {
         Ok(())
     }
 
+    /// Counts a call of a batch, besides the first. Fails if that exceeds a limit of the transport.
+    fn count_call(&self) -> Result<(), RpcError> {
+        Ok(())
+    }
+
     /// Fails if the headers differ from the request, which carries its own version.
     fn check_request(&self, _fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
         Ok(())
@@ -43,11 +49,17 @@ pub(crate) struct RepeatedFields<'a> {
     pub(crate) tool: Option<&'a str>,
     pub(crate) arguments: Option<&'a RawValue>,
     pub(crate) registry: &'a Registry,
+    pub(crate) options: &'a CallOptions,
 }
 
 impl<'a> RepeatedFields<'a> {
-    pub(super) fn new(method: &'a str, params: &'a Params<'_>, registry: &'a Registry) -> Self {
+    pub(super) fn new(
+        method: &'a str,
+        params: &'a Params<'_>,
+        registry: &'a Registry,
+        options: &'a CallOptions,
+    ) -> Self {
         let tool = params.name.as_deref().or(params.tool_name.as_deref());
-        Self { method, tool, arguments: params.arguments.or(params.args), registry }
+        Self { method, tool, arguments: params.arguments.or(params.args), registry, options }
     }
 }

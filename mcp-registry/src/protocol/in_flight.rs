@@ -164,7 +164,7 @@ impl Requests {
 }
 
 /// A request that is in flight until this is dropped.
-pub(super) struct InFlight {
+pub(crate) struct InFlight {
     pub(super) peer: Peer,
     pub(super) number: u64,
     pub(super) id: Option<Id<'static>>,

@@ -26,12 +26,15 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use mcp_core::mcp::Dialect;
 use mcp_core::message::Strictness;
-use mcp_core::rpc::{Id, RpcError, RpcRejection};
+use mcp_core::rpc::{Id, RpcError, RpcRejection, code};
 use mcp_core::support::{Members, Message, RpcParams};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::batch::Batch;
+use self::call::ToolRequest;
+#[cfg(feature = "rmcp")]
+pub(crate) use self::decode::check_meta_size;
 use self::decode::{Params, Request};
 pub(crate) use self::encode::respond_error;
 #[cfg(any(feature = "stdio", feature = "http"))]
@@ -40,9 +43,9 @@ use self::encode::{fail, respond};
 pub(crate) use self::errors::internal;
 #[cfg(feature = "rmcp")]
 pub(crate) use self::errors::protocol_error;
+use self::errors::{call_without_id, id_in_use, invalid_request, unknown_method};
 #[cfg(feature = "http")]
 pub(crate) use self::errors::{header_mismatch, unsupported_version};
-use self::errors::{id_in_use, invalid_request, unknown_method};
 use self::headers::NoHeaders;
 #[cfg(feature = "http")]
 pub(crate) use self::headers::RepeatedFields;
@@ -65,7 +68,7 @@ use crate::util::panic::guard;
 const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The default of [`Server::max_in_flight`].
-const MAX_IN_FLIGHT: usize = 1024;
+pub(crate) const MAX_IN_FLIGHT: usize = 1024;
 
 /// The default of [`Server::drain_timeout`].
 #[cfg(feature = "stdio")]
@@ -204,7 +207,8 @@ impl Server {
         self.set(|settings| settings.page_size = tools.max(1))
     }
 
-    /// Sets whether the legacy methods `list_tools` and `call_tool` are answered (default: true).
+    /// Sets whether the legacy methods `list_tools` and `call_tool` and flat calls are answered (default: true). Otherwise,
+    /// they are refused with an error that names `tools/list` and `tools/call`.
     #[must_use]
     pub fn legacy_methods(self, yes: bool) -> Self {
         self.set(|settings| settings.legacy_methods = yes)
@@ -286,8 +290,10 @@ impl Server {
         }
         let mut members = Members::default();
         match members.read(message) {
-            Ok(members) if !members.is_rpc() => self.flat(headers, members.tool_name(), message, peer, out),
-            read => self.rpc(headers, read.and_then(Members::interpret), peer, out),
+            Ok(()) if !members.is_rpc() => {
+                self.flat(headers, members.tool_name().unwrap_or_default(), message, peer, out)
+            }
+            read => self.rpc(headers, &members, read, peer, out),
         }
     }
 
@@ -295,11 +301,12 @@ impl Server {
     fn rpc(
         &self,
         headers: &impl TransportHeaders,
-        message: Result<Message<'_, '_, Params<'_>>, Box<RpcRejection>>,
+        members: &Members<'_, Params<'_>>,
+        read: Result<(), Box<RpcRejection>>,
         peer: &Peer,
         out: &mut Vec<u8>,
     ) -> Step {
-        Step::Done(match message {
+        Step::Done(match read.and_then(|()| members.interpret()) {
             Ok(Message::Request(id, method, params)) => {
                 let start = out.len();
                 // Calls have their own guard. Listing tools generates schemas of user types, which may panic.
@@ -310,12 +317,18 @@ impl Server {
                 });
             }
             Ok(Message::Notification(method, params)) => {
+                if is_call(method) {
+                    self.refuse_fault(&ToolRequest::asked(None, params), &call_without_id(), peer);
+                }
                 receive_notification(method, params, peer);
                 ReplyKind::Accepted
             }
             // The server sends no requests, so it expects no responses.
             Ok(Message::Response(..)) => ReplyKind::Accepted,
             Err(rejection) => {
+                if let Some(call) = ToolRequest::malformed(rejection.id.as_ref(), members) {
+                    self.refuse_fault(&call, &rejection.error, peer);
+                }
                 if !rejection.is_notification {
                     respond_error(rejection.id.as_ref(), &rejection.error, out);
                 }
@@ -329,7 +342,8 @@ impl Server {
     pub(crate) fn forward_notifications(message: &[u8], from: &Peer, to: &[Peer]) {
         let forward = |message: &[u8]| {
             let mut members = Members::default();
-            if let Ok(Message::Notification(method, params)) = members.read(message).and_then(Members::interpret) {
+            let read = members.read(message).and_then(|()| members.interpret());
+            if let Ok(Message::Notification(method, params)) = read {
                 for peer in to {
                     receive_notification(method, params, peer);
                 }
@@ -338,6 +352,28 @@ impl Server {
         match Batch::read(message, from) {
             Some(batch) => batch.into_messages().iter().for_each(|message| forward(message.get().as_bytes())),
             None => forward(message),
+        }
+    }
+
+    /// The ID of the request in a message, if it has one.
+    #[cfg(feature = "http")]
+    pub(crate) fn request_id(message: &[u8]) -> Option<Id<'static>> {
+        let mut members = Members::<Params<'_>>::default();
+        match members.read(message).and_then(|()| members.interpret()) {
+            Ok(Message::Request(id, ..)) => Some(id.clone().into_owned()),
+            Ok(_) => None,
+            Err(rejection) => rejection.id,
+        }
+    }
+
+    /// Records a message that the transport refuses, if it asks for a tool.
+    #[cfg(feature = "http")]
+    pub(crate) fn refuse_message(&self, message: &[u8], error: &RpcError, peer: &Peer) {
+        let mut members = Members::default();
+        let read = members.read(message).and_then(|()| members.interpret());
+        let id = if let Ok(Message::Request(id, ..)) = read { Some(id) } else { None };
+        if let Some(call) = ToolRequest::malformed(id, &members) {
+            self.refuse_fault(&call, error, peer);
         }
     }
 
@@ -381,18 +417,28 @@ impl Server {
     ) -> Step {
         let dialect = self.dialect(headers, method);
         // A call checks its ID when it starts.
-        let is_call = matches!(method, "tools/call" | "call_tool");
-        if !is_call && peer.is_in_flight(id) {
+        if !is_call(method) && peer.is_in_flight(id) {
             return fail(dialect, id, id_in_use(), out);
         }
-        let params = Params::read(params);
+        let refused = |error: &RpcError| {
+            if is_call(method) {
+                self.refuse_fault(&ToolRequest::asked(Some(id), params), error, peer);
+            }
+        };
+        let read_params = Params::read(params);
         let read = |params| Request::read(headers, method, params, peer, &self.0.registry);
-        let request = params.as_deref().map_err(Clone::clone).and_then(read);
+        let request = read_params.as_deref().map_err(Clone::clone).and_then(read);
         let request = match request {
             Ok(request) => request,
             Err(error) => {
+                refused(&error);
+                let is_internal = error.code == code::INTERNAL_ERROR;
                 fail(dialect, id, error, out);
-                return Step::Done(ReplyKind::Invalid(dialect));
+                return Step::Done(if is_internal {
+                    ReplyKind::Response(dialect)
+                } else {
+                    ReplyKind::Invalid(dialect)
+                });
             }
         };
         let version = request.version;
@@ -424,7 +470,9 @@ impl Server {
                 initialize::set_log_level(&request, peer).map(|level| (json!({}), ReplyKind::LogLevelSet(level)))
             }
             (_, is_stateless) => {
-                respond_error(Some(id), &unknown_method(method), out);
+                let error = unknown_method(method);
+                refused(&error);
+                respond_error(Some(id), &error, out);
                 return Step::Done(if is_stateless { ReplyKind::MethodNotFound } else { response });
             }
         };
@@ -436,6 +484,11 @@ impl Server {
             Err(error) => fail(Dialect::Mcp, id, error, out),
         }
     }
+}
+
+/// Whether a method calls a tool.
+fn is_call(method: &str) -> bool {
+    matches!(method, "tools/call" | "call_tool")
 }
 
 /// Handles a notification from the client.

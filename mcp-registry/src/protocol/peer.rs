@@ -5,10 +5,14 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+#[cfg(feature = "rmcp")]
+use mcp_core::ToolError;
 use mcp_core::mcp::ProtocolVersion;
 use mcp_core::rpc::Id;
 use mcp_core::{CallOptions, CancelToken, LogLevel};
 
+#[cfg(feature = "rmcp")]
+use super::errors::busy;
 use super::in_flight::{InFlight, NotStarted, Requests, Subscription};
 use crate::util::lock::lock;
 
@@ -200,7 +204,7 @@ impl Peer {
         LogLevel::ALL[usize::from(self.0.log_level.load(Ordering::Relaxed)) % LogLevel::ALL.len()]
     }
 
-    pub(super) fn set_log_level(&self, level: LogLevel) {
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
         self.0.log_level.store(level as u8, Ordering::Relaxed);
     }
 
@@ -224,6 +228,12 @@ impl Peer {
         }
         let (number, cancel) = requests.start(id.clone(), tool, token)?;
         Ok(InFlight { peer: self.clone(), number, id, cancel, is_over: false })
+    }
+
+    /// Registers a call as in flight whose ID the transport keeps track of. Fails if `max` requests are in flight.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn start_call(&self, tool: &str, max: usize) -> Result<InFlight, ToolError> {
+        self.start(None, tool.into(), None, max).map_err(|_| busy(self.in_flight()))
     }
 
     /// Whether a request with this ID is in flight.

@@ -16,7 +16,7 @@ use crate::call::gate::Gate;
 use crate::call::layer::Layer;
 use crate::call::limit::{Bucket, RateLimit};
 use crate::call::observe::Observer;
-use crate::call::settings::{OutputCheck, Settings};
+use crate::call::settings::{OutputCheck, Settings, ToolSettings};
 use crate::catalog::Catalog;
 use crate::catalog::assemble::{Assembly, Expectation};
 use crate::catalog::dynamic::Tool;
@@ -41,15 +41,8 @@ pub struct RegistryBuilder {
 struct ToolSetting {
     setter: &'static str,
     name: String,
-    settings: CallSettings,
+    settings: ToolSettings,
     place: String,
-}
-
-/// The settings for calls of one tool.
-#[derive(Clone, Default)]
-struct CallSettings {
-    trust: Option<TrustLevel>,
-    limit: Option<RateLimit>,
 }
 
 impl RegistryBuilder {
@@ -108,15 +101,15 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets the trust level of all callers of one tool, by any of its names (default: [`trust`](Self::trust)).
+    /// Sets the trust level of all callers of one tool, by any of its names (default: [`trust`](Self::trust)). If the tool
+    /// is [unregistered](Registry::unregister), it applies to the tool that is registered under the name later.
     #[track_caller]
     pub fn trust_tool(self, name: impl Into<String>, trust: TrustLevel) -> Self {
-        self.set_for_tool("trust_tool", name.into(), CallSettings { trust: Some(trust), limit: None })
+        self.set_for_tool("trust_tool", name.into(), ToolSettings { trust: Some(trust), limit: None })
     }
 
-    /// Asks this gate before each call (default: [`LevelGate`](crate::call::gate::LevelGate)). It replaces the check of
-    /// destructive tools: ask [`LevelGate`](crate::call::gate::LevelGate) in your gate to keep that. A gate has no time
-    /// limit.
+    /// Asks this gate before each call that the trust level allows (default: none). A gate can only refuse more calls. It
+    /// has no time limit: it may ask a person.
     pub fn gate(mut self, gate: impl Gate) -> Self {
         self.settings.gate = Some(Arc::new(gate));
         self
@@ -128,14 +121,17 @@ impl RegistryBuilder {
         self
     }
 
-    /// Limits how often one tool may be called, by any of its names (default: no limit).
+    /// Limits how often one tool may be called, by any of its names (default: no limit). If the tool is
+    /// [unregistered](Registry::unregister), the tool that is registered under the name later shares what is left of the
+    /// limit.
     #[track_caller]
     pub fn rate_limit_tool(self, name: impl Into<String>, limit: RateLimit) -> Self {
-        self.set_for_tool("rate_limit_tool", name.into(), CallSettings { trust: None, limit: Some(limit) })
+        let limit = Some(Arc::new(Bucket::new(limit)));
+        self.set_for_tool("rate_limit_tool", name.into(), ToolSettings { trust: None, limit })
     }
 
     #[track_caller]
-    fn set_for_tool(mut self, setter: &'static str, name: String, settings: CallSettings) -> Self {
+    fn set_for_tool(mut self, setter: &'static str, name: String, settings: ToolSettings) -> Self {
         self.tool_settings.push(ToolSetting { setter, name, settings, place: Location::caller().to_string() });
         self
     }
@@ -259,7 +255,8 @@ impl RegistryBuilder {
         self
     }
 
-    /// Keeps only the tools for which this returns `true`; the others need no state (default: all tools).
+    /// Keeps only the tools for which this returns `true`; the others need no state (default: all tools). This chooses among
+    /// the tools of the builder: [`register`](Registry::register) adds any tool later.
     pub fn select(mut self, select: impl Fn(&RegisteredTool) -> bool + 'static) -> Self {
         self.assembly.select.push(Box::new(select));
         self
@@ -296,13 +293,9 @@ impl RegistryBuilder {
         let tools = catalog.list_registered_tools();
         problems.extend(found);
         problems.extend(tools.iter().flat_map(|tool| missing_state(tool, &settings.state)));
-        let mut call_settings = vec![CallSettings::default(); tools.len()];
-        problems.extend(tool_settings.into_iter().filter_map(|setting| setting.apply(&catalog, &mut call_settings)));
+        problems.extend(tool_settings.into_iter().filter_map(|setting| setting.apply(&catalog, &mut settings)));
         RegistrationError::check(problems)?;
-        let callable = |(tool, CallSettings { trust, limit }): (&RegisteredTool, CallSettings)| {
-            Callable::new(tool.clone(), trust, limit.map(Bucket::new))
-        };
-        let callables = tools.iter().zip(call_settings).map(callable).collect();
+        let callables = tools.iter().map(|tool| Callable::new(tool.clone(), settings.of_tool(tool))).collect();
         settings.limit = limit.map(Bucket::new);
         Ok(Registry::new(Snapshot { catalog: Arc::new(catalog), callables }, Arc::new(settings), lint))
     }
@@ -319,18 +312,20 @@ impl fmt::Debug for RegistryBuilder {
 }
 
 impl ToolSetting {
-    /// Applies the setting to its tool, or returns the problem.
-    fn apply(self, catalog: &Catalog, call_settings: &mut [CallSettings]) -> Option<RegistrationProblem> {
-        let Self { setter, name, settings: CallSettings { trust, limit }, place } = self;
-        let reason = match catalog.position(&name).map(|position| &mut call_settings[position]) {
-            None => format!("matches no tool: {}", catalog.not_found(&name)),
-            Some(known) if known.trust.and(trust).is_some() || known.limit.and(limit).is_some() => {
+    /// Adds the setting of its tool to those of the registry, or returns the problem.
+    fn apply(self, catalog: &Catalog, settings: &mut Settings) -> Option<RegistrationProblem> {
+        let Self { setter, name, settings: added, place } = self;
+        let reason = match catalog.get(&name) {
+            Err(error) => format!("matches no tool: {error}"),
+            Ok(tool) => {
+                let known = settings.of_tool(tool);
+                let is_known =
+                    known.trust.and(added.trust).is_some() || (known.limit.is_some() && added.limit.is_some());
+                if !is_known {
+                    settings.by_name.push(([name, tool.name().to_owned()], added));
+                    return None;
+                }
                 "is set twice for one tool; keep one of the two".to_owned()
-            }
-            Some(known) => {
-                known.trust = known.trust.or(trust);
-                known.limit = known.limit.or(limit);
-                return None;
             }
         };
         Some(RegistrationProblem::Edit { call: format!(".{setter}(\"{name}\", …)"), reason, place })

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use mcp_core::context::BoxFuture;
 use mcp_core::error::ValidationError;
-use mcp_core::{CallOptions, Error, ToolCall, ToolResult};
+use mcp_core::{CallOptions, Error, ErrorDetail, ToolCall, ToolResult};
 
 use super::Registry;
 use crate::call::buffered::buffered;
@@ -168,14 +168,27 @@ impl Registry {
 
     /// Records a call that is rejected before it is made. Returns the error as the caller may see it.
     pub(crate) fn reject(&self, request: CallRequest<'_>, error: Error) -> Error {
+        let Err(error) = self.record(request, Err::<Infallible, _>(error), |never| match *never {});
+        error
+    }
+
+    /// Records a request for a call that is not valid, with the error of its answer.
+    pub(crate) fn reject_with(&self, request: CallRequest<'_>, error: ErrorDetail) {
+        drop(self.record(request, Ok(ToolResult::failure(error)), |result| Some(result)));
+    }
+
+    fn record<T>(
+        &self,
+        request: CallRequest<'_>,
+        result: Result<T, Error>,
+        as_result: impl FnOnce(&mut T) -> Option<&mut ToolResult>,
+    ) -> Result<T, Error> {
         let (settings, tools) = (self.settings(), self.snapshot());
         let tool = tools.find(request.name);
         let notices = tool.map(|tool| tool.notices(request.name)).unwrap_or_default();
         let started = StartTime::now(settings);
         let recorder = Recorder { settings, request, tool, started, notices: &notices, is_denied: false };
-        let span = CallSpan::new(request.name, request.options);
-        let Err(error) = span.in_scope(|| recorder.finish(Err::<Infallible, _>(error), |never| match *never {}));
-        error
+        CallSpan::new(request.name, request.options).in_scope(|| recorder.finish(result, as_result))
     }
 }
 

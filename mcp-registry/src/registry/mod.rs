@@ -60,13 +60,13 @@ impl Snapshot {
     }
 
     /// The tools of another catalog; those that are here too keep what their calls share.
-    fn with(&self, catalog: Catalog) -> Self {
+    fn with(&self, catalog: Catalog, settings: &Settings) -> Self {
         let mut known = self.callables.iter().peekable();
         let callable = |tool: &RegisteredTool| {
             // Both are sorted by name.
             while known.next_if(|known| known.name() < tool.name()).is_some() {}
             let known = known.next_if(|known| known.ptr_eq(tool));
-            known.cloned().unwrap_or_else(|| Callable::new(tool.clone(), None, None))
+            known.cloned().unwrap_or_else(|| Callable::new(tool.clone(), settings.of_tool(tool)))
         };
         let callables = catalog.list_registered_tools().iter().map(callable).collect();
         Self { catalog: Arc::new(catalog), callables }
@@ -138,6 +138,10 @@ impl Registry {
 
     /// Adds a tool. Adding the same tool or a clone of it again changes nothing; a different tool with its name is
     /// refused.
+    ///
+    /// What the builder has set for a name ([`trust_tool`](RegistryBuilder::trust_tool),
+    /// [`rate_limit_tool`](RegistryBuilder::rate_limit_tool)) applies to the tool that has the name, even if that is not the
+    /// one that had it before. [`select`](RegistryBuilder::select) does not: it chooses among the tools of the builder.
     pub fn register(&self, tool: Tool) -> Result<(), RegistrationError> {
         // Must outlive the lock: dropping a tool may run code that uses the registry.
         let definition = Arc::new(tool.0);
@@ -156,20 +160,22 @@ impl Registry {
         RegistrationError::check(problems)?;
         // Adding the same tool again changes nothing.
         if let Some(changed) = changed.filter(|changed| changed.len() != tools.catalog.len()) {
-            self.0.tools.store(Arc::new(tools.with(changed)));
+            self.0.tools.store(Arc::new(tools.with(changed, &self.0.settings)));
             drop(changing);
             self.notify();
         }
         Ok(())
     }
 
-    /// Removes a tool by its canonical name. Returns whether there was one.
+    /// Removes a tool by its canonical name. Returns whether there was one. What the builder has set for its name stays, and
+    /// a rate limit is not refilled: both apply to a tool that is registered under the name later.
     pub fn unregister(&self, name: &str) -> bool {
         let changing = lock(&self.0.changing);
         let tools = self.0.tools.load_full();
         let known = tools.find(name).is_some_and(|tool| tool.name() == name);
         if known {
-            self.0.tools.store(Arc::new(tools.with(tools.catalog.filtered(|tool| tool.name() != name))));
+            let catalog = tools.catalog.filtered(|tool| tool.name() != name);
+            self.0.tools.store(Arc::new(tools.with(catalog, &self.0.settings)));
         }
         // Release the lock before the tool is dropped with the old catalog: that may run code that uses the registry.
         drop(changing);
@@ -182,8 +188,8 @@ impl Registry {
     /// A registry of some of the tools, with the same state and settings: for another server, a profile or a test.
     #[must_use]
     pub fn subset(&self, select: impl Fn(&RegisteredTool) -> bool) -> Self {
-        let tools = self.snapshot();
-        Self::new(tools.with(tools.catalog.filtered(select)), Arc::clone(&self.0.settings), self.0.lint)
+        let (tools, settings) = (self.snapshot(), Arc::clone(&self.0.settings));
+        Self::new(tools.with(tools.catalog.filtered(select), &settings), settings, self.0.lint)
     }
 
     /// Calls this after each change of the tools, on the thread that makes the change, until the [`Watcher`] is

@@ -10,11 +10,13 @@ use ::rmcp::service::RequestContext;
 use ::rmcp::{ErrorData, RoleServer};
 use mcp_core::mcp::ProtocolVersion;
 use mcp_core::message::JsonObject;
-use mcp_core::{CallOptions, CancelToken, LogLevel, ToolCall};
+use mcp_core::{CallOptions, CancelToken, Error, ErrorType, LogLevel, ToolCall, ToolError, ToolResult};
 use tokio::time::timeout;
 
 use super::events::{EventSender, Requested, forward, log_level};
 use super::{Tools, convert};
+use crate::call::request::CallRequest;
+use crate::protocol::Peer as Connection;
 use crate::util::panic::{Panicked, guard};
 
 /// How long a response waits for earlier notifications. After a client has sent its last message, rmcp sends only
@@ -35,6 +37,7 @@ impl Tools {
     /// Calls a tool. The log level is that of the connection, except in versions in which each request has its own.
     pub(super) async fn call(
         &self,
+        connection: &Connection,
         name: &str,
         arguments: Option<JsonObject>,
         context: RequestContext<RoleServer>,
@@ -45,30 +48,50 @@ impl Tools {
             context.protocol_version().is_none_or(|version| version.as_str() >= ProtocolVersion::V2025_06_18.as_str());
         let level = if version.is_stateless() { context.meta.log_level().map(log_level) } else { connection_level };
         let requested = Requested { progress_token: context.meta.get_progress_token(), level };
-        let (options, cancel) =
-            guard(|| self.call_options(&context)).map_err(|panicked| self.internal_error(&context, &panicked))?;
+        let call = ToolCall::new(name, arguments.unwrap_or_default());
+        let (options, cancel) = match guard(|| self.call_options(&context)) {
+            Ok(options) => options,
+            Err(panicked) => {
+                let error = panicked.by("the function of `Tools::options`").into_error(name);
+                let options = with_http_request(CallOptions::new(), &context).request_id(context.id.to_string());
+                return Err(convert::as_internal(&self.reject(&call, &options, error)));
+            }
+        };
         let RequestContext { ct, id, meta, extensions, peer, .. } = context;
-        let mut options =
-            options.request_id(id.to_string()).meta(meta.0.0).extension(extensions).extension(peer.clone());
-        options = options.protocol_version(version);
+        let options = options.request_id(id.to_string()).extension(extensions).extension(peer.clone());
+        let mut options = options.protocol_version(version);
+        if let Err(error) = convert::check_meta_size(&meta) {
+            self.reject(&call, &options, ToolError::new(ErrorType::VALIDATION_ERROR, &*error.message).into());
+            return Err(error);
+        }
+        options = options.meta(meta.0.0);
+        let answer = |result: Result<ToolResult, Error>| match result {
+            Ok(result) => Ok(convert::result(result, structured).into()),
+            Err(error) => match convert::protocol_error(&self.registry, &error, version) {
+                Some(error) => Err(error),
+                None => Ok(convert::result(error.into(), structured).into()),
+            },
+        };
+        let _in_flight = match connection.start_call(name, self.max_in_flight) {
+            Ok(in_flight) => in_flight,
+            Err(busy) => return answer(Err(self.reject(&call, &options, busy.into()))),
+        };
         let (events, queue) = EventSender::new(requested, name).unzip();
         if let Some(events) = events.clone() {
             options = options.on_event(move |event| events.send(event));
         }
-        let call = ToolCall::new(name, arguments.unwrap_or_default());
         let call = self.registry.try_call_with(&call, &options);
         let forwarding = async {
             if let Some(queue) = queue {
                 forward(queue, peer).await;
             }
         };
-        match run(call, forwarding, events, ct.cancelled(), &cancel).await {
-            Ok(result) => Ok(convert::result(result, structured).into()),
-            Err(error) => match convert::protocol_error(&self.registry, &error, version) {
-                Some(error) => Err(error),
-                None => Ok(convert::result(error.into(), structured).into()),
-            },
-        }
+        answer(run(call, forwarding, events, ct.cancelled(), &cancel).await)
+    }
+
+    /// Records a call that is not made. Returns the error as the caller may see it.
+    fn reject(&self, call: &ToolCall, options: &CallOptions, error: Error) -> Error {
+        self.registry.reject(CallRequest::new(&call.tool_name, &call.arguments.to_string(), options), error)
     }
 
     /// The options of a call, and the token that cancels it.

@@ -1,7 +1,8 @@
 //! Converts our messages to rmcp's. Fields that rmcp lacks go into `_meta`.
 
 use ::rmcp::ErrorData;
-use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, Tool};
+use ::rmcp::model::{CallToolResult, ContentBlock, ErrorCode, RequestMetaObject, Tool};
+use mcp_core::error::CodeProfile;
 use mcp_core::mcp::ProtocolVersion;
 use mcp_core::message::JsonObject;
 use mcp_core::rpc::RpcError;
@@ -110,6 +111,17 @@ pub(super) fn protocol_error(registry: &Registry, error: &Error, version: Protoc
 /// The error for a panic outside of a tool: after a panic, rmcp itself sends no response.
 pub(super) fn internal_error(registry: &Registry, options: &CallOptions, panicked: &Panicked) -> ErrorData {
     error_data(protocol::internal(registry, options, panicked))
+}
+
+/// The error for a panic outside of a tool that was recorded as the error of a call.
+pub(super) fn as_internal(error: &Error) -> ErrorData {
+    ErrorData { code: ErrorCode::INTERNAL_ERROR, ..error_data(error.to_rpc(CodeProfile::Standard)) }
+}
+
+/// Refuses the `_meta` of a request if it has too many bytes as JSON.
+pub(super) fn check_meta_size(meta: &RequestMetaObject) -> Result<(), ErrorData> {
+    let bytes = if meta.0.0.is_empty() { 0 } else { json!(meta).to_string().len() };
+    protocol::check_meta_size(bytes).map_err(error_data)
 }
 
 fn error_data(error: RpcError) -> ErrorData {

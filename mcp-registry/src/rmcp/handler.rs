@@ -4,7 +4,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use ::rmcp::model::{
@@ -14,7 +13,6 @@ use ::rmcp::model::{
 use ::rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use ::rmcp::{ErrorData, RoleServer, ServerHandler};
 use arc_swap::ArcSwapOption;
-use mcp_core::LogLevel;
 use mcp_core::mcp::ProtocolVersion;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -23,7 +21,7 @@ use super::call::version_of;
 use super::events::log_level;
 use super::{Tools, convert};
 use crate::catalog::Catalog;
-use crate::protocol::{contract_meta, program_name};
+use crate::protocol::{Peer as Connection, contract_meta, program_name};
 use crate::registry::Watcher;
 use crate::util::lock::lock;
 use crate::util::panic::guard;
@@ -31,8 +29,9 @@ use crate::util::panic::guard;
 /// The tools as an rmcp server: list, call, progress, log messages, and notifications of changes. Tools that are added
 /// or removed at run time are visible immediately.
 ///
-/// A handler serves one connection; clone it for another connection with the same tools. If your server also has other
-/// features, it can hold a handler and delegate `list_tools`, `call_tool` and `get_tool` to it.
+/// A handler serves one connection; clone it for another connection with the same tools: each clone has its own log level
+/// and its own [limit](Tools::max_in_flight) of calls. If your server also has other features, it can hold a handler and
+/// delegate `list_tools`, `call_tool` and `get_tool` to it.
 ///
 /// ```no_run
 /// use mcp_registry::rmcp::Handler;
@@ -56,8 +55,8 @@ pub struct Handler {
     config: Arc<ServerConfig>,
     /// The lists that were last requested.
     lists: Arc<ArcSwapOption<Lists>>,
-    /// The minimum level of log messages on the connection.
-    level: AtomicU8,
+    /// The calls in flight, and the minimum level of log messages.
+    connection: Connection,
     /// The watchers that notify each connection of changes.
     watchers: Mutex<Vec<(Peer<RoleServer>, Watcher)>>,
     /// The subscriptions that rmcp has not acknowledged yet. They already record changes.
@@ -91,8 +90,14 @@ impl Handler {
     }
 
     fn with(tools: Tools, config: Arc<ServerConfig>, lists: Arc<ArcSwapOption<Lists>>) -> Self {
-        let level = AtomicU8::new(LogLevel::Info as u8);
-        Self { tools, config, lists, level, watchers: Mutex::default(), accepted: Mutex::default() }
+        Self {
+            tools,
+            config,
+            lists,
+            connection: Connection::new(),
+            watchers: Mutex::default(),
+            accepted: Mutex::default(),
+        }
     }
 
     /// Sets the name and version that clients see.
@@ -143,10 +148,6 @@ impl Handler {
         let notify = Arc::clone(&changed);
         Subscription { changed, _watcher: self.tools.registry.on_change(move || notify.notify_one()) }
     }
-
-    fn log_level(&self) -> LogLevel {
-        LogLevel::ALL[usize::from(self.level.load(Ordering::Relaxed)) % LogLevel::ALL.len()]
-    }
 }
 
 impl ServerHandler for Handler {
@@ -179,11 +180,12 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.tools.call(&request.name, request.arguments, context, Some(self.log_level())).await
+        let level = Some(self.connection.log_level());
+        self.tools.call(&self.connection, &request.name, request.arguments, context, level).await
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        self.level.store(log_level(request.level) as u8, Ordering::Relaxed);
+        self.connection.set_log_level(log_level(request.level));
         Ok(())
     }
 

@@ -1,32 +1,71 @@
 //! Merges the tools of a registry and of an rmcp server, without losing or shadowing any.
 
 use std::any::type_name;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use ::rmcp::handler::server::router::tool::ToolRouter;
 use ::rmcp::service::MaybeSend;
 use mcp_core::error::Contender;
 
-use super::{Tools, add_routes};
+use super::{Tools, UNLISTED, add_routes};
 
-/// Adds the listed tools to those of your server. Fails if two tools have the same name, or names that a host cannot
-/// tell apart; the error reports every conflict.
+/// Adds the tools to those of your server. Fails if one of the server's has a name of one of the registry's: its name on the
+/// wire, its canonical name or an alias, also of a hidden tool, or a name that a host cannot tell apart from one of these. The
+/// error reports every conflict.
 ///
-/// As with [`tool_router`](super::tool_router), tools that are registered later are not included.
+/// As with [`tool_router`](super::tool_router), calls may use each of these names, and tools that are registered later are
+/// not included. To take a tool away, [unregister](crate::Registry::unregister) it: rmcp's `disable_route` and
+/// `remove_route` apply to one name, and calls by the others would still be made.
+///
+/// rmcp answers calls of names that neither side has, so observers do not learn of them. To have them recorded, let your
+/// server pass them on to a [`Handler`](super::Handler):
+///
+/// ```
+/// use mcp_registry::rmcp::Handler;
+/// use rmcp::handler::server::router::tool::ToolRouter;
+/// use rmcp::handler::server::tool::ToolCallContext;
+/// use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData};
+/// use rmcp::service::RequestContext;
+/// use rmcp::{RoleServer, ServerHandler};
+///
+/// struct MyServer {
+///     tools: ToolRouter<Self>,
+///     handler: Handler,
+/// }
+///
+/// impl ServerHandler for MyServer {
+///     async fn call_tool(
+///         &self,
+///         request: CallToolRequestParams,
+///         context: RequestContext<RoleServer>,
+///     ) -> Result<CallToolResponse, ErrorData> {
+///         if self.tools.has_route(&request.name) {
+///             return self.tools.call(ToolCallContext::new(self, request, context)).await;
+///         }
+///         self.handler.call_tool(request, context).await
+///     }
+/// }
+/// ```
 pub fn merge<S: MaybeSend + 'static>(
     mut router: ToolRouter<S>,
     tools: impl Into<Tools>,
 ) -> Result<ToolRouter<S>, MergeError> {
-    let tools = tools.into();
-    let names: HashMap<String, &str> = router.map.keys().map(|name| (normalized(name), &**name)).collect();
+    let (tools, existing) = (tools.into(), existing(&router));
     let catalog = tools.registry.catalog();
     let conflicts: Vec<MergeConflict> = catalog
-        .listed()
-        .into_iter()
-        .filter_map(|tool| {
-            let existing = (*names.get(&normalized(tool.wire_name()))?).to_owned();
-            Some(MergeConflict { existing, server: type_name::<S>(), tool: tool.contender(tool.wire_name()) })
+        .list_registered_tools()
+        .iter()
+        .flat_map(|tool| {
+            let mut seen = HashSet::new();
+            let names = tool.names().filter(move |name| seen.insert(normalized(name)));
+            let pairs =
+                names.flat_map(|name| existing.get(&normalized(name)).into_iter().flatten().map(move |it| (it, name)));
+            pairs.map(|(existing, name)| MergeConflict {
+                existing: (*existing).to_owned(),
+                server: type_name::<S>(),
+                tool: tool.contender(name),
+            })
         })
         .collect();
     if !conflicts.is_empty() {
@@ -34,6 +73,21 @@ pub fn merge<S: MaybeSend + 'static>(
     }
     add_routes(&mut router, &tools);
     Ok(router)
+}
+
+/// The names of a router's tools, by the names that hosts may see. A name of a tool that is already listed under a similar
+/// one is left out.
+fn existing<S>(router: &ToolRouter<S>) -> HashMap<String, Vec<&str>> {
+    let mut routes: Vec<_> = router.map.iter().map(|(name, route)| (route.attr.name == UNLISTED, &**name)).collect();
+    routes.sort_unstable();
+    let mut existing: HashMap<String, Vec<&str>> = HashMap::new();
+    for (is_unlisted, name) in routes {
+        let similar = existing.entry(normalized(name)).or_default();
+        if !is_unlisted || similar.is_empty() {
+            similar.push(name);
+        }
+    }
+    existing
 }
 
 /// The name as some hosts rewrite it.
@@ -79,14 +133,24 @@ impl fmt::Display for MergeError {
 
 impl fmt::Display for MergeConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { existing, server, tool: Contender { name, defined_as, origin, .. } } = self;
+        let Self { existing, server, tool: Contender { name, defined_as, alias, origin } } = self;
         write!(f, "`{existing}` of the server and `{name}` of the registry have the same name")?;
+        if let Some(alias) = alias {
+            write!(f, ", the alias `{alias}` of the second")?;
+        }
         write!(f, "\n    first  in the `ToolRouter` of `{server}`\n    second at {origin}\n    ")?;
         f.write_str("rename the first with `#[tool(name = \"…\")]`, or ")?;
         if origin.is_run_time() {
             return f.write_str("give the second, which is created at run time, another name");
         }
         let package = &*origin.package;
+        if let Some(alias) = alias {
+            return write!(
+                f,
+                "remove the alias, or in the builder: .drop_alias({package:?}, {defined_as:?}, {alias:?}) or \
+                 .exclude({package:?}, {defined_as:?})"
+            );
+        }
         write!(
             f,
             "the second with `name = \"…\"`, or in the builder: .rename({package:?}, {defined_as:?}, \"…\") or \

@@ -27,6 +27,7 @@ use mcp_core::support::faults::{ARGUMENTS, RESULT, listed};
 use mcp_core::support::schema::{Model, NodeId, ReadError};
 use serde_json::Value;
 
+pub(crate) use self::check::rounded_integer;
 use self::check::{How, Schema, Secrets};
 pub(crate) use self::formats::FORMATS;
 use self::formats::format;
@@ -75,6 +76,9 @@ impl ResultCheck {
         checked.err().unwrap_or_default()
     }
 }
+
+/// What a check returns: the edited text, if the value was edited.
+type Checked = Result<Option<String>, Faults>;
 
 /// A schema that values can be checked against, or why there is none.
 type Prepared = Result<Schema, String>;
@@ -127,19 +131,35 @@ impl<S: Subject> Checks<S> {
         }
     }
 
+    /// Checks arguments that a gate or a layer looks at. Returns them under the names and in the form that the schema
+    /// publishes, if they differ. What types could read under a name that the schema does not have is refused.
+    pub(crate) fn publish(&self, json: &str) -> Result<Option<String>, Error> {
+        let checked = if self.subject.entry().is_some() {
+            self.checked_input(|schema, how| schema.publish(json, how))
+        } else {
+            // Without types, the tool sees the same as the gate and the layers.
+            self.check_input(json)
+        };
+        checked.map_err(|faults| self.error(self.with_formats(json, faults)).into())
+    }
+
     /// Checks arguments as a call does, without running the tool. The error lists every fault.
     pub(crate) fn check_call(&self, json: &str) -> Result<(), Error> {
-        let arguments = self.check(json)?;
+        self.check_types(&self.check(json)?)
+    }
+
+    /// Checks that the types accept arguments that fit the schema.
+    pub(crate) fn check_types(&self, arguments: &str) -> Result<(), Error> {
         let Some(entry) = self.subject.entry() else { return Ok(()) };
-        let checked = guard(|| match entry.check(&arguments) {
-            Err(faults) if self.may_need_edits() => match self.edited(&arguments) {
+        let checked = guard(|| match entry.check(arguments) {
+            Err(faults) if self.may_need_edits() => match self.edited(arguments) {
                 Some(edited) => entry.check(&edited),
                 None => Err(faults),
             },
             checked => checked,
         });
         let checked = checked.map_err(|panicked| panicked.into_error(self.subject.name()))?;
-        checked.map_err(|faults| self.explain_rejection(&arguments, faults).into())
+        checked.map_err(|faults| self.explain_rejection(arguments, faults).into())
     }
 
     /// The faults of arguments, and those of formats that only types enforce.
@@ -164,7 +184,7 @@ impl<S: Subject> Checks<S> {
                 model.check_formats();
                 Schema::new(model).ok()
             });
-            self.check_by(schema.as_ref()?, json).err()
+            self.check_by(schema.as_ref()?, |schema, how| schema.check(json, how)).err()
         });
         faults.ok().flatten().unwrap_or_default()
     }
@@ -187,14 +207,18 @@ impl<S: Subject> Checks<S> {
         self.error(faults.with(by_format).with(typed))
     }
 
-    fn check_input(&self, json: &str) -> Result<Option<String>, Faults> {
+    fn check_input(&self, json: &str) -> Checked {
+        self.checked_input(|schema, how| schema.check(json, how))
+    }
+
+    fn checked_input(&self, check: impl FnOnce(&Schema, &How<'_>) -> Checked) -> Checked {
         guarded("arguments", || match self.input.get_or_init(|| prepare(self.subject.input_model())) {
-            Ok(schema) => self.check_by(schema, json),
+            Ok(schema) => self.check_by(schema, check),
             Err(reason) => Err(unchecked("arguments", reason)),
         })
     }
 
-    fn check_by(&self, schema: &Schema, json: &str) -> Result<Option<String>, Faults> {
+    fn check_by(&self, schema: &Schema, check: impl FnOnce(&Schema, &How<'_>) -> Checked) -> Checked {
         let entry = self.subject.entry();
         let secrets = || entry.iter().flat_map(|entry| entry.params).filter(|param| param.secret);
         let names: Vec<&str> = secrets().map(|param| param.name).collect();
@@ -203,7 +227,7 @@ impl<S: Subject> Checks<S> {
             _ if entry.is_some_and(|entry| entry.flatten) => Secrets::All,
             _ => Secrets::Named(&names),
         };
-        schema.check(json, &How { document: ARGUMENTS, lenient: true, secrets })
+        check(schema, &How { document: ARGUMENTS, lenient: true, secrets })
     }
 
     fn error(&self, Faults { faults, omitted }: Faults) -> SchemaError {
@@ -238,7 +262,7 @@ fn covers(fault: &Fault, other: &Fault) -> bool {
 }
 
 /// The result of a check; a panic, such as one of a user's schema, is a fault.
-fn guarded(what: &str, check: impl FnOnce() -> Result<Option<String>, Faults>) -> Result<Option<String>, Faults> {
+fn guarded(what: &str, check: impl FnOnce() -> Checked) -> Checked {
     guard(check).unwrap_or_else(|panicked| Err(unchecked(what, panicked.message())))
 }
 

@@ -9,7 +9,9 @@
     reason = "tools take what they take, and log lines are still asked for"
 )]
 
+mod bounds;
 mod changes;
+mod names;
 mod order;
 mod results;
 
@@ -552,13 +554,4 @@ async fn a_name_that_both_sides_have_is_refused() {
         }
     }
     assert!(conflict("t.any", &registry).to_string().contains("created at run time"));
-    let twice = merge(Own::with(&registry).tools, &registry).unwrap_err();
-    assert_eq!(twice.conflicts().len(), registry.list_registered_tools().len() - 1, "all but the hidden one");
-    assert!(twice.to_string().starts_with("the tools cannot be merged, for "));
-    // A hidden tool conflicts with nothing.
-    let mut own = Own::tool_router();
-    let mut route = own.map.get("greet").unwrap().clone();
-    route.attr.name = "t_hidden".into();
-    own.add_route(route);
-    merge(own, &registry).unwrap();
 }

@@ -79,4 +79,8 @@ fn nothing_of_a_secret_is_repeated_without_a_registry_either() {
         let faults = faults("login", arguments);
         assert!(!format!("{faults:?}").contains("hunter2"), "{arguments}: {faults:?}");
     }
+    // A constraint that it breaks.
+    let broken = &faults("login", r#"{"user":"u","password":"abc"}"#)[0];
+    assert_eq!(broken.message, "`password` must be a text of at least 4 characters; correct the value");
+    assert_eq!((broken.path.as_str(), broken.got.as_deref()), ("/password", None));
 }

@@ -11,7 +11,7 @@ use mcp_registry::entry::ToolEntry;
 use mcp_registry::error::{Fault, RegistrationProblem};
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::serde_json::{Value, json};
-use mcp_registry::{Error, Registry, Tool, ToolCall, mcp_tool, tools};
+use mcp_registry::{CallOptions, Error, Registry, Tool, ToolCall, mcp_tool, tools};
 use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema)]
@@ -441,6 +441,39 @@ fn a_secret_is_never_told() {
             ("/open", "`open` must be a text of at most 3 characters, not \"long\"; correct the value"),
         ],
     );
+}
+
+fn at_least_two_of_three() -> Value {
+    let text = json!({ "type": "string" });
+    let properties = json!({ "user": text, "pin": text, "token": text });
+    json!({ "type": "object", "properties": properties, "minProperties": 2, "additionalProperties": false })
+}
+
+/// Takes two of three.
+#[mcp_tool(module = "check", input_schema = at_least_two_of_three())]
+fn two_of_three(user: Option<String>, #[arg(secret)] pin: Option<String>, token: Option<String>) -> usize {
+    [user, pin, token].into_iter().flatten().count()
+}
+
+#[test]
+fn a_fault_of_all_arguments_does_not_show_the_secret_among_them() {
+    let registry = Registry::builder_of(tools![secrets, two_of_three]).build().unwrap();
+    for (name, arguments) in [
+        ("check.two_of_three", r#"{"pin":"hunter2"}"#),
+        ("check.two_of_three", r#"["hunter2"]"#),
+        ("check.two_of_three", r#""hunter2""#),
+        ("check.secrets", r#"[{"password":"hunter2"}]"#),
+        ("check.secrets", r#""hunter2""#),
+    ] {
+        let error = registry.call_bytes_blocking(name, arguments.as_bytes(), &CallOptions::new(), &mut Vec::new());
+        let Err(Error::Schema(error)) = error else { panic!("{name} {arguments}: {error:?}") };
+        assert!(!error.faults.is_empty() && error.faults.iter().all(|fault| fault.path.is_empty()), "{error:?}");
+        assert!(!format!("{error:?}").contains("hunter2"), "{name} {arguments}: {error:?}");
+    }
+    // Without a secret among them, they are shown.
+    let open = Registry::builder_of([]).tool(Tool::new("check.open", at_least_two_of_three(), |_, _| async {}));
+    let error = open.build().unwrap().call_blocking(&ToolCall::new("check.open", json!({ "pin": "hunter2" })));
+    assert!(error.to_json().contains("hunter2"), "{}", error.to_json());
 }
 
 #[test]

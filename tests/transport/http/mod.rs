@@ -13,6 +13,7 @@ mod messages;
 mod older_versions;
 #[cfg(unix)]
 mod process;
+mod refused_calls;
 mod rejections;
 mod served;
 mod service;

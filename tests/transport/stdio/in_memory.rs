@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_registry::error::TransportError;
 use mcp_registry::registry::OutputCheck;
 use mcp_registry::stdio::serve_lines;
-use mcp_registry::{CallOptions, Registry, Server, Tool, ToolContext, mcp_tool, tools};
+use mcp_registry::{AuditLog, CallOptions, Registry, Server, Tool, ToolContext, mcp_tool, tools};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, duplex};
 
@@ -265,4 +265,25 @@ async fn s3_43_input_that_cannot_be_read_is_a_transport_error() {
     let error = serve_lines(server(), CallOptions::new(), Unreadable, Vec::new()).await.unwrap_err();
     assert!(matches!(error, TransportError::Io(_)), "{error}");
     assert_eq!(error.to_string(), "the connection failed: the disk is on fire; check it and try again");
+}
+
+#[tokio::test]
+async fn a_refused_call_is_recorded_once_over_stdio() {
+    let audit = AuditLog::new();
+    let server = Server::new(Registry::builder_of(tools![add]).observer(audit.clone()).build().unwrap());
+    let lines = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t_add","arguments":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"t_add","arguments":{}}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"call_tool","params":{"tool_name":"t.add","args":5}}"#,
+        r#"{"tool_name":"t.add"}"#,
+        r#"{"tool_name":"t.add","arguments":{"#,
+        r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"t_add"}}"#,
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/list"}"#,
+    ];
+    let mut output = Vec::new();
+    serve_lines(server, CallOptions::new(), lines.join("\n").as_bytes(), &mut output).await.unwrap();
+    assert_eq!(output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), 7);
+    let tools: Vec<String> = audit.records().iter().map(|record| record.tool.clone()).collect();
+    assert_eq!(tools, ["t.add", "t.add", "", "t.add", "t.add", "t.add", "t.add"]);
 }

@@ -236,7 +236,7 @@ pub struct AuditRecord {
     /// When the call started; in JSON as RFC 3339 with milliseconds.
     #[serde(serialize_with = "as_rfc3339")]
     pub time: SystemTime,
-    /// The tool's canonical name; if there is no such tool, the name in the call.
+    /// The tool's canonical name; if there is no such tool, the name in the call; empty if it has none.
     pub tool: String,
     /// The name in the call, if it is not the canonical name.
     #[serde(skip_serializing_if = "Option::is_none")]

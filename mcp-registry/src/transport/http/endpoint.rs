@@ -21,18 +21,22 @@ use super::media_type::{Accepted, EVENTS, JSON, is_json};
 use super::rejections::Rejections;
 use super::request_body::read;
 use super::response::{
-    HttpResponse, HttpResult, access_denied, empty, error_response, event_stream, full, reject, rpc_error_response,
-    unbuffered, with_header,
+    HttpResponse, HttpResult, access_denied, empty, error_of, error_response, event_stream, full, reject,
+    rpc_error_response, unbuffered, with_header,
 };
 use super::response_body::{COMMENT, EventStream, Notifications, append_reply};
 use super::sessions::{Caller, Session, SessionError, Sessions};
 use super::{Http, cors};
 use crate::call::observe::RejectionReason;
+use crate::call::trace;
 use crate::protocol::{Peer, Reply, ReplyKind, Server, Step, TransportHeaders as _};
 use crate::util::panic::guard;
 
 /// Most responses are not larger than this.
 const TYPICAL_RESPONSE_BYTES: usize = 512;
+
+/// The message for a session that does not exist, or that belongs to another caller.
+const NO_SESSION: &str = "there is no such session, or it is over; begin another with `initialize`";
 
 /// The MCP endpoint.
 pub(super) struct Endpoint {
@@ -114,14 +118,19 @@ impl Endpoint {
         if error == SessionError::Foreign {
             self.rejections.report(RejectionReason::ForeignSession, None, sender.client);
         }
-        let message = "there is no such session, or it is over; begin another with `initialize`";
-        error_response(StatusCode::NOT_FOUND, message).into()
+        error_response(StatusCode::NOT_FOUND, NO_SESSION).into()
     }
 
-    /// The options for the calls in a request.
-    fn call_options(&self, request: &Parts) -> HttpResult<CallOptions> {
-        guard(|| (self.http.options)(request))
-            .map_err(|_| internal_error("the options of the call could not be determined"))
+    /// The options for the calls in a request. A panic is reported, and answered with the ID of the request.
+    fn call_options(&self, request: &Parts, message: &[u8], sender: Sender) -> HttpResult<CallOptions> {
+        guard(|| (self.http.options)(request)).map_err(|panicked| {
+            self.rejections.report(RejectionReason::CallOptions, None, sender.client);
+            trace::warn(&format!("the function of `Http::call_options` panicked: {}", panicked.message()));
+            let message_id = Server::request_id(message);
+            let what = "the options of the call could not be determined; tell the operator of the server";
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            rpc_error_response(status, message_id.as_ref(), &error_of(status, what)).into()
+        })
     }
 
     fn method_not_allowed(&self, method: &Method) -> Box<HttpResponse> {
@@ -141,8 +150,8 @@ impl Endpoint {
             let message = "the client accepts no format; send `Accept: application/json, text/event-stream`";
             return reject(StatusCode::NOT_ACCEPTABLE, message);
         }
-        let mut permit = Permit::new(self, sender.client);
-        let message = read(&self.http.server, &request.headers, body, &mut permit).await?;
+        let permit = Permit::new(self, sender.client);
+        let message = read(&self.http.server, &request.headers, body, &permit).await?;
         permit.take(Limit::Requests, 1)?;
         self.answer_message(request, &message, (accepted, sender), permit).await
     }
@@ -155,14 +164,14 @@ impl Endpoint {
         permit: Permit,
     ) -> HttpResult {
         let Http { server, sessions, stopping, .. } = &self.http;
-        let mut options = self.call_options(&request)?;
+        let mut options = self.call_options(&request, message, sender)?;
         if options.get_mask_errors().is_none() {
             options = options.mask_errors(true);
         }
         let options = options.http_request(request);
         let request = options.get_extensions().request().ok_or_else(|| internal_error("the request is lost"))?;
-        let headers = McpHeaders::new(&request.headers);
-        let session = self.find_session(&headers, &options, sender)?;
+        let headers = McpHeaders::new(&request.headers).with_permit(&permit);
+        let session = self.find_session(&headers, &options, message, sender)?;
         let notifications = Arc::new(Notifications::default());
         let mut builder = Peer::builder().options(options.clone());
         if accepted.events {
@@ -214,7 +223,7 @@ impl Endpoint {
             return Ok(if is_cancelled { responder.cancelled() } else { responder.respond(&notifications, reply) });
         }
         if is_subscription {
-            let mut stream = Permit::new(self, sender.client);
+            let stream = Permit::new(self, sender.client);
             stream.take(Limit::Streams, 1)?;
             request = request.with_permit(stream);
         }
@@ -232,12 +241,20 @@ impl Endpoint {
         &self,
         headers: &McpHeaders<'_>,
         options: &CallOptions,
+        message: &[u8],
         sender: Sender,
     ) -> HttpResult<Option<Arc<Session>>> {
         match (&self.http.sessions, headers.session_id()) {
             (Some(sessions), Some(id)) if !headers.is_stateless() => {
                 let session = sessions.get(id, &caller(options, sender));
-                session.map(Some).map_err(|error| self.session_error(error, sender))
+                session.map(Some).map_err(|error| {
+                    if error == SessionError::Unknown {
+                        let peer = Peer::builder().options(options.clone()).build();
+                        let error = error_of(StatusCode::NOT_FOUND, NO_SESSION);
+                        self.http.server.refuse_message(message, &error, &peer);
+                    }
+                    self.session_error(error, sender)
+                })
             }
             _ => Ok(None),
         }
@@ -252,8 +269,9 @@ impl Endpoint {
             let message = "this stream consists of events; send `Accept: text/event-stream`";
             return reject(StatusCode::NOT_ACCEPTABLE, message);
         }
-        let session = self.find_session(&headers, &self.call_options(request)?, sender)?;
-        let mut permit = Permit::new(self, sender.client);
+        let options = self.call_options(request, b"", sender)?;
+        let session = self.find_session(&headers, &options, b"", sender)?;
+        let permit = Permit::new(self, sender.client);
         permit.take(Limit::Streams, 1)?;
         let notifications = Arc::new(Notifications::default());
         let queue = Arc::clone(&notifications);
@@ -290,7 +308,7 @@ impl Endpoint {
             let message = "there is no `Mcp-Session-Id`; send the ID of the session to end";
             return reject(StatusCode::BAD_REQUEST, message);
         };
-        let caller = caller(&self.call_options(request)?, sender);
+        let caller = caller(&self.call_options(request, b"", sender)?, sender);
         let sessions = self.http.sessions.as_ref().ok_or(SessionError::Unknown);
         let ended = sessions.and_then(|sessions| sessions.end(id, &caller));
         ended.map(|()| empty(StatusCode::NO_CONTENT)).map_err(|error| self.session_error(error, sender))
@@ -298,7 +316,7 @@ impl Endpoint {
 }
 
 fn bad_request(error: &RpcError) -> Box<HttpResponse> {
-    rpc_error_response(StatusCode::BAD_REQUEST, error).into()
+    rpc_error_response(StatusCode::BAD_REQUEST, None, error).into()
 }
 
 fn internal_error(what: &str) -> Box<HttpResponse> {

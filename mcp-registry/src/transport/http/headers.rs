@@ -11,8 +11,11 @@ use mcp_core::rpc::RpcError;
 use mcp_core::support::cut;
 use serde_json::Value;
 
+use super::in_flight::{Limit, Permit};
+use super::response::busy_error;
 use crate::catalog::header::HeaderArgument;
-use crate::protocol::{RepeatedFields, TransportHeaders, header_mismatch, unsupported_version};
+use crate::protocol::{RepeatedFields, TransportHeaders, header_mismatch, internal, unsupported_version};
+use crate::util::panic::guard;
 
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -29,6 +32,8 @@ pub(super) struct McpHeaders<'a> {
     sent_version: Result<Option<&'a str>, RpcError>,
     /// The version, if it is supported.
     version: Option<ProtocolVersion>,
+    /// The permit of the request, which the calls of a batch share.
+    permit: Option<&'a Permit>,
 }
 
 impl<'a> McpHeaders<'a> {
@@ -37,7 +42,12 @@ impl<'a> McpHeaders<'a> {
             header_mismatch("the header `MCP-Protocol-Version` appears twice or is not ASCII; send the version once")
         });
         let version = sent_version.as_ref().ok().copied().flatten().and_then(ProtocolVersion::from_name);
-        Self { all, sent_version, version: version.filter(|version| *version >= OLDEST_VERSION) }
+        Self { all, sent_version, version: version.filter(|version| *version >= OLDEST_VERSION), permit: None }
+    }
+
+    /// Sets the permit of the request, which the calls of a batch share.
+    pub(super) fn with_permit(self, permit: &'a Permit) -> Self {
+        Self { permit: Some(permit), ..self }
     }
 
     /// The version, if there is one. Fails if it is not supported.
@@ -70,6 +80,11 @@ impl TransportHeaders for McpHeaders<'_> {
         check_equal("MCP-Protocol-Version", header, "the version in `_meta`", version)
     }
 
+    fn count_call(&self) -> Result<(), RpcError> {
+        let taken = self.permit.map_or(Ok(()), |permit| permit.try_take(Limit::Requests, 1));
+        taken.map_err(|(_, message)| busy_error(message))
+    }
+
     fn check_request(&self, fields: &RepeatedFields<'_>) -> Result<(), RpcError> {
         let method = single_value(self.all, METHOD.as_str())?;
         let method = method.ok_or_else(|| header_mismatch("the header `Mcp-Method` is missing; send the method"))?;
@@ -85,7 +100,9 @@ impl TransportHeaders for McpHeaders<'_> {
         check_equal("Mcp-Name", &decode(NAME.as_str(), header)?, "the name of the tool", name)?;
         let tools = fields.registry.snapshot();
         let Some(tool) = tools.find(name) else { return Ok(()) };
-        let repeated = tool.header_arguments();
+        // The schema of a user's type may panic.
+        let repeated = guard(|| tool.header_arguments())
+            .map_err(|panicked| internal(fields.registry, fields.options, &panicked))?;
         if repeated.is_empty() {
             return Ok(());
         }

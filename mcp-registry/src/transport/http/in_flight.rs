@@ -4,7 +4,7 @@ use std::future::{Future as _, poll_fn};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use mcp_core::context::BoxFuture;
@@ -34,19 +34,25 @@ pub(super) type Taken<T> = [T; 3];
 pub(super) struct Permit {
     endpoint: Arc<Endpoint>,
     client: Option<SocketAddr>,
-    taken: Taken<usize>,
+    taken: Taken<AtomicUsize>,
 }
 
 impl Permit {
     pub(super) fn new(endpoint: &Arc<Endpoint>, client: Option<SocketAddr>) -> Self {
-        Self { endpoint: Arc::clone(endpoint), client, taken: [0; 3] }
+        Self { endpoint: Arc::clone(endpoint), client, taken: Taken::default() }
     }
 
     /// Takes more of a limit. If that exceeds the limit, reports a rejection and fails.
-    pub(super) fn take(&mut self, limit: Limit, count: usize) -> HttpResult<()> {
-        let Endpoint { http, taken, rejections } = &*self.endpoint;
-        self.taken[limit as usize] += count;
-        let before = taken[limit as usize].fetch_add(count, Ordering::Relaxed);
+    pub(super) fn take(&self, limit: Limit, count: usize) -> HttpResult<()> {
+        self.try_take(limit, count).map_err(|(name, message)| {
+            self.endpoint.rejections.report(RejectionReason::Busy, Some(name), self.client);
+            busy(message).into()
+        })
+    }
+
+    /// Takes more of a limit. If that exceeds the limit, takes nothing and returns the name of the limit and the error.
+    pub(super) fn try_take(&self, limit: Limit, count: usize) -> Result<(), (&'static str, &'static str)> {
+        let Endpoint { http, taken, .. } = &*self.endpoint;
         let (max, name, message) = match limit {
             Limit::Bytes => {
                 let message = "the server is reading too many bytes; try again in a moment";
@@ -58,18 +64,20 @@ impl Permit {
             }
             Limit::Streams => (http.max_streams, "streams", "too many streams are open; try again later"),
         };
-        if before + count <= max {
+        let (all, own) = (&taken[limit as usize], &self.taken[limit as usize]);
+        if all.fetch_add(count, Ordering::Relaxed) + count <= max {
+            own.fetch_add(count, Ordering::Relaxed);
             return Ok(());
         }
-        rejections.report(RejectionReason::Busy, Some(name), self.client);
-        Err(busy(message).into())
+        all.fetch_sub(count, Ordering::Relaxed);
+        Err((name, message))
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        for (all, taken) in self.endpoint.taken.iter().zip(self.taken) {
-            all.fetch_sub(taken, Ordering::Relaxed);
+        for (all, taken) in self.endpoint.taken.iter().zip(&mut self.taken) {
+            all.fetch_sub(*taken.get_mut(), Ordering::Relaxed);
         }
     }
 }
@@ -156,14 +164,14 @@ mod tests {
     fn buffered_bytes_are_limited_and_released() {
         let registry = Registry::builder_of([]).allow_empty().build().unwrap();
         let endpoint = Arc::new(Endpoint::new(Http::new(Server::new(registry))));
-        let reserve = |permit: &mut Permit, bytes| permit.take(Limit::Bytes, bytes).is_ok();
-        let mut one = Permit::new(&endpoint, None);
-        assert!(reserve(&mut one, MAX_BUFFERED_BYTES / 2) && reserve(&mut one, MAX_BUFFERED_BYTES / 2));
-        let mut other = Permit::new(&endpoint, None);
-        assert!(!reserve(&mut other, 1));
+        let reserve = |permit: &Permit, bytes| permit.take(Limit::Bytes, bytes).is_ok();
+        let one = Permit::new(&endpoint, None);
+        assert!(reserve(&one, MAX_BUFFERED_BYTES / 2) && reserve(&one, MAX_BUFFERED_BYTES / 2));
+        let other = Permit::new(&endpoint, None);
+        assert!(!reserve(&other, 1));
         drop(other);
         drop(one);
-        assert!(reserve(&mut Permit::new(&endpoint, None), MAX_BUFFERED_BYTES));
+        assert!(reserve(&Permit::new(&endpoint, None), MAX_BUFFERED_BYTES));
         assert!(endpoint.taken.iter().all(|taken| taken.load(super::Ordering::Relaxed) == 0));
     }
 }

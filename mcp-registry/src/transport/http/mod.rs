@@ -141,8 +141,8 @@ pub fn router(server: Server) -> Router {
 /// within 30 s plus a second for each 16 KiB. Lines of a head must end with CR LF; [`serve`](Self::serve) rejects a
 /// bare line feed.
 ///
-/// Requests that are rejected because of their `Host`, origin, token or session, or because of a limit of the server
-/// (503), are reported to the registry's observers ([`Observer::rejected`](crate::call::observe::Observer::rejected)),
+/// Requests that are rejected because of their `Host`, origin, token or session, because of a limit of the server (503),
+/// or because the function of [`call_options`](Self::call_options) panics (500), are reported to the registry's observers ([`Observer::rejected`](crate::call::observe::Observer::rejected)),
 /// including the [`AuditLog`](crate::call::audit::AuditLog), and as `tracing` events. In a flood, the first eight per
 /// second and reason are reported one by one, and the others together. The response to a wrong token is delayed: by
 /// 100 ms at first, and by up to 2 s if there are many. ([`serve`](Self::serve) knows the address of the client;
@@ -290,7 +290,7 @@ impl Http {
     }
 
     /// Sets the options for the calls in a request, such as the caller and its trust level. The extensions and headers
-    /// of the request are always available to tools.
+    /// of the request are always available to tools. If the function panics, the request is rejected with status 500.
     pub fn call_options(mut self, options: impl Fn(&Parts) -> CallOptions + Send + Sync + 'static) -> Self {
         self.options = Box::new(options);
         self
@@ -314,7 +314,8 @@ impl Http {
         self
     }
 
-    /// Sets how many requests may be in flight (default: 4,096). Beyond that, the response is 503 with `Retry-After`.
+    /// Sets how many requests may be in flight (default: 4,096). Beyond that, the response is 503 with `Retry-After`. Each
+    /// call of a batch counts; those beyond the limit are answered with an error in the batch.
     pub fn max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = requests;
         self

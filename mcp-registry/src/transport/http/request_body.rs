@@ -23,12 +23,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const MIN_BYTES_PER_SECOND: usize = 16 * 1024;
 
 /// Reads a message. The error is the response that says what is wrong.
-pub(super) async fn read(
-    server: &Server,
-    headers: &HeaderMap,
-    body: impl Body,
-    permit: &mut Permit,
-) -> HttpResult<Bytes> {
+pub(super) async fn read(server: &Server, headers: &HeaderMap, body: impl Body, permit: &Permit) -> HttpResult<Bytes> {
     let max = server.max_message();
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if let Some(bytes) = announced.filter(|bytes| *bytes > max) {

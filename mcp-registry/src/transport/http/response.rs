@@ -3,7 +3,7 @@
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use mcp_core::ErrorType;
-use mcp_core::rpc::{RpcError, code};
+use mcp_core::rpc::{Id, RpcError, code};
 use mcp_core::support::cut;
 use serde_json::json;
 
@@ -55,6 +55,11 @@ pub(super) fn reject<T>(status: StatusCode, message: &str) -> HttpResult<T> {
 
 /// The response to a request that failed before its message was handled.
 pub(super) fn error_response(status: StatusCode, message: impl Into<String>) -> HttpResponse {
+    rpc_error_response(status, None, &error_of(status, message))
+}
+
+/// The error of a request that failed before its message was handled.
+pub(super) fn error_of(status: StatusCode, message: impl Into<String>) -> RpcError {
     let code = if status.is_server_error() { code::INTERNAL_ERROR } else { code::INVALID_REQUEST };
     let error_type = match status {
         StatusCode::UNAUTHORIZED => ErrorType::AUTHENTICATION_ERROR,
@@ -63,12 +68,12 @@ pub(super) fn error_response(status: StatusCode, message: impl Into<String>) -> 
         _ if status.is_server_error() => ErrorType::TOOL_EXECUTION_ERROR,
         _ => ErrorType::VALIDATION_ERROR,
     };
-    rpc_error_response(status, &RpcError::new(code, message).data(json!({ "error_type": error_type })))
+    RpcError::new(code, message).data(json!({ "error_type": error_type }))
 }
 
-pub(super) fn rpc_error_response(status: StatusCode, error: &RpcError) -> HttpResponse {
+pub(super) fn rpc_error_response(status: StatusCode, id: Option<&Id<'_>>, error: &RpcError) -> HttpResponse {
     let mut out = Vec::new();
-    respond_error(None, error, &mut out);
+    respond_error(id, error, &mut out);
     full(status, JSON, out)
 }
 
@@ -78,6 +83,11 @@ fn unauthorized(challenge: &'static str, message: &str) -> HttpResponse {
 
 pub(super) fn busy(message: &str) -> HttpResponse {
     with_header(error_response(StatusCode::SERVICE_UNAVAILABLE, message), RETRY_AFTER, "1")
+}
+
+/// The error of a request that exceeds a limit.
+pub(super) fn busy_error(message: &str) -> RpcError {
+    error_of(StatusCode::SERVICE_UNAVAILABLE, message)
 }
 
 /// The response to a request that was denied.

@@ -7,6 +7,7 @@
 mod array;
 mod object;
 mod plan;
+mod publish;
 mod report;
 mod scalar;
 mod scan;
@@ -22,6 +23,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 pub(crate) use self::plan::unread_pattern;
 use self::plan::{Const, ObjectPlan, Plan};
+pub(crate) use self::publish::rounded_integer;
 use self::report::{Found, Report, Step};
 use self::scalar::fits_quickly;
 use self::scan::{Malformed, Scanner, Text};
@@ -95,7 +97,10 @@ impl Schema {
     /// Checks a value. If it was edited, returns the edited text. If it is unknown whether it fits, there are no faults.
     pub(crate) fn check(&self, json: &str, how: &How<'_>) -> Result<Option<String>, Faults> {
         let leniency = if how.lenient { Leniency::Lenient } else { Leniency::Strict };
-        let mut run = Run::new(self, json, Report::new(how.document, how.secrets), leniency);
+        self.completed(Run::new(self, json, Report::new(how.document, how.secrets), leniency), how)
+    }
+
+    fn completed(&self, mut run: Run<'_>, how: &How<'_>) -> Result<Option<String>, Faults> {
         match run.document(self.model.root()) {
             Ok(()) => {
                 let edited = run.finish()?;
@@ -220,6 +225,8 @@ struct Run<'a> {
     scan: Scanner<'a>,
     mode: Mode,
     leniency: Leniency,
+    /// Whether only what the schema publishes is left (see `publish.rs`).
+    publishes: bool,
     /// The schemas of the values that are being read; those of the innermost value are the last.
     active: Vec<Active>,
     /// Of each object that is being read and each of its schemas: the slots that were seen, and those that count as absent.
@@ -251,6 +258,7 @@ impl<'a> Run<'a> {
             scan: Scanner::new(json),
             mode: Mode::Report,
             leniency,
+            publishes: false,
             active: Vec::new(),
             bits: Vec::new(),
             hashes: Vec::new(),
@@ -449,7 +457,7 @@ impl<'a> Run<'a> {
         // Whether a value that does not fit here fits nowhere.
         let mut is_misfit = false;
         let fits = match self.scan.peek() {
-            b'"' if plan.is_leaf && plan.types.contains(Types::STRING) => {
+            b'"' if plan.is_leaf && plan.types.contains(Types::STRING) && !self.refuses_aliases(plan) => {
                 let text = self.scan.string()?;
                 is_misfit = !text.escaped;
                 let is_equal = |value: &Const| matches!(value, Const::Text(known) if known == text.raw);
@@ -500,7 +508,7 @@ impl<'a> Run<'a> {
     fn enumerated(&mut self, first: usize, start: usize, is_equal: impl Fn(&Const) -> bool) -> Result<(), Stop> {
         for index in first..self.active.len() {
             let node = self.active[index].node;
-            let Some(values) = &self.plan(node).values else { continue };
+            let Some(values) = self.values(self.plan(node)) else { continue };
             if !values.iter().any(&is_equal) {
                 let schema = self.schema;
                 self.wrong(start, || words::of_values(schema.model[node].values.as_deref().unwrap_or_default()))?;

@@ -1,6 +1,7 @@
 //! Checks objects.
 
 use mcp_core::support::schema::{NodeId, Types};
+use serde_json::Value;
 
 use super::report::{Found, Step};
 use super::scan::Text;
@@ -80,7 +81,7 @@ impl<'a> Run<'a> {
         let decoded = key.escaped.then(|| key.decoded());
         let name = decoded.as_deref().unwrap_or(key.raw);
         let mut step = Step::Key(key.start);
-        let (mut is_named, mut is_absent, mut is_duplicate) = (false, false, false);
+        let (mut is_named, mut is_absent, mut is_duplicate, mut published) = (false, false, false, None);
         for index in first..last {
             let active = &mut self.active[index];
             let Some(rules) = &schema.plans[active.node.index()].object else { continue };
@@ -89,6 +90,7 @@ impl<'a> Run<'a> {
             (active.slot, active.next) = (slot, slot + 1);
             if !is_named && (slot as usize) < rules.absent_if_null.len() {
                 step = Step::Property(active.node, slot);
+                published = Some(&rules.names[slot as usize]).filter(|known| self.publishes && **known != name);
             }
             let (word, bit) = (active.bits + slot as usize / 64, 1 << (slot % 64));
             is_duplicate |= self.bits[word] & bit != 0;
@@ -96,7 +98,8 @@ impl<'a> Run<'a> {
             is_named = true;
             is_absent |= self.is_absent(rules, slot);
             let is_only = last - first == 1 && !rules.has_unknown_rules && !object.tracks;
-            let target = rules.targets.get(slot as usize).filter(|_| is_only && !is_absent && !is_duplicate);
+            let is_plain = is_only && !is_absent && !is_duplicate && published.is_none();
+            let target = rules.targets.get(slot as usize).filter(|_| is_plain);
             if let Some(target) = target {
                 if self.leaf(*target)? {
                     object.count += 1;
@@ -135,12 +138,18 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         object.count += 1;
+        if let Some(name) = published {
+            self.edit(key.start, key.start + key.raw.len() + 2, &Value::from(name.as_str()).to_string());
+        }
         let (child, pending) = (self.active.len(), self.pending.len());
         for index in first..last {
             self.member_schemas(object, index, name, key)?;
         }
         if object.tracks {
             self.unevaluated(object, name)?;
+        }
+        if self.publishes && !is_named {
+            self.unpublished(object, name)?;
         }
         self.value(child, pending)?;
         self.steps.pop();
@@ -189,11 +198,29 @@ impl<'a> Run<'a> {
             return self.expand(inner, false);
         }
         if self.wants_fault()? {
-            let schema = self.schema;
-            let rules = self.active[object.first..object.last].iter();
-            let rules = rules.filter_map(|active| schema.model[active.node].object.as_ref());
-            let names = rules.flat_map(|rules| &rules.properties).map(|property| property.name.as_str());
-            let (known, step) = (names.collect::<Vec<_>>(), self.steps.pop());
+            let (known, step) = (self.published_names(object), self.steps.pop());
+            self.add(self.scan.pos, Found::Unknown(name, &known))?;
+            self.steps.extend(step);
+        }
+        Ok(())
+    }
+
+    /// The names that the schemas of an object publish.
+    fn published_names(&self, object: &Object) -> Vec<&'a str> {
+        let schema = self.schema;
+        let rules = self.active[object.first..object.last].iter();
+        let rules = rules.filter_map(|active| schema.model[active.node].object.as_ref());
+        rules.flat_map(|rules| &rules.properties).map(|property| property.name.as_str()).collect()
+    }
+
+    /// Refuses a member that no schema of its object covers, unless they name none.
+    fn unpublished(&mut self, object: &Object, name: &str) -> Result<(), Stop> {
+        if self.mode != Mode::Report || self.active[object.first..object.last].iter().any(|active| active.covers) {
+            return Ok(());
+        }
+        let known = self.published_names(object);
+        if !known.is_empty() && self.wants_fault()? {
+            let step = self.steps.pop();
             self.add(self.scan.pos, Found::Unknown(name, &known))?;
             self.steps.extend(step);
         }

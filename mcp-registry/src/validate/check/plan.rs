@@ -34,6 +34,8 @@ pub(super) struct Plan {
     /// Integers that fit the rules of numbers for sure: from, to.
     pub(super) integers: (i64, i64),
     pub(super) values: Option<Vec<Const>>,
+    /// How many of the values, the last ones, are other names that are not published.
+    pub(super) value_aliases: usize,
     pub(super) format: Option<&'static Format>,
     pub(super) max_items: Option<u64>,
     /// The schema of all items, if nothing else depends on them.
@@ -129,6 +131,7 @@ fn plan(model: &Model, node: &Node, possible: Types, hash: &dyn Fn(&Value) -> u1
         has_number_rules,
         integers: integers(&node.number),
         values: node.values.as_ref().map(|values| values.iter().chain(&node.aliases).map(constant).collect()),
+        value_aliases: node.aliases.len(),
         format,
         max_items: node.array.as_ref().and_then(|array| {
             let is_closed = array.items.is_some_and(|items| model[model.resolved(items)].is_never());

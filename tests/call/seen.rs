@@ -1,0 +1,315 @@
+//! What a gate, the layers and the observers see of the arguments: what the tool gets, under the names and in the form that
+//! its schema publishes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use mcp_registry::gate::{Decision, Gate, GateCall};
+use mcp_registry::layer::{Layer, Next};
+use mcp_registry::schemars::{self, JsonSchema};
+use mcp_registry::{
+    AuditLog, CallOptions, Error, Registry, RegistryBuilder, Tool, ToolCall, ToolContext, ToolResult, mcp_tool, tools,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{block_on, build, call, failure, with_tools};
+
+/// Reads a file.
+#[mcp_tool(module = "seen")]
+fn read(#[arg(alias = "file")] path: String, #[arg(default = "utf-8")] encoding: String) -> String {
+    format!("{path} {encoding}")
+}
+
+/// Reads a file, with a schema of its own that says nothing.
+#[mcp_tool(module = "seen", input_schema = json!({ "type": "object" }))]
+fn read_any(#[arg(alias = "file")] path: String) -> String {
+    path
+}
+
+/// Pays.
+#[mcp_tool(module = "seen")]
+fn pay(cents: i64, notes: Option<Vec<i64>>) -> i64 {
+    cents + notes.unwrap_or_default().into_iter().sum::<i64>()
+}
+
+/// Scales.
+#[mcp_tool(module = "seen")]
+fn scale(factor: f64) -> f64 {
+    factor
+}
+
+/// Echoes a large number.
+#[mcp_tool(module = "seen")]
+fn large(number: i128) -> i128 {
+    number
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Place {
+    #[serde(alias = "file")]
+    path: String,
+    mode: Option<Mode>,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Read,
+    #[serde(alias = "rm")]
+    Delete,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Labels {
+    name: String,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
+}
+
+/// A nested struct.
+#[mcp_tool(module = "seen")]
+fn open(place: Place) -> Place {
+    place
+}
+
+/// A struct whose fields are the arguments.
+#[mcp_tool(module = "seen")]
+fn flat(#[arg(flatten)] place: Place) -> Place {
+    place
+}
+
+/// Open objects.
+#[mcp_tool(module = "seen")]
+fn label(labels: Labels, anything: BTreeMap<String, Value>) -> Value {
+    json!({ "labels": labels, "anything": anything })
+}
+
+/// Notes the arguments that the gate sees, and refuses those of a forbidden path or amount.
+#[derive(Clone, Default)]
+struct Watch(Arc<Mutex<Vec<Value>>>);
+
+impl Watch {
+    fn is_forbidden(arguments: &Value) -> bool {
+        let path = arguments.get("path").or_else(|| arguments.get("place")?.get("path"));
+        path.and_then(Value::as_str).is_some_and(|path| path.starts_with("/etc"))
+            || arguments.get("cents").is_some_and(|cents| cents.as_u64().is_none_or(|cents| cents > 100))
+    }
+
+    fn take(&self) -> Vec<Value> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Gate for Watch {
+    async fn check(&self, call: &GateCall<'_>) -> Decision {
+        self.0.lock().unwrap().push(call.arguments.clone());
+        if Self::is_forbidden(call.arguments) {
+            Decision::deny("it is forbidden; ask for less")
+        } else {
+            Decision::Allow
+        }
+    }
+}
+
+impl Layer for Watch {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        self.0.lock().unwrap().push(call.arguments.clone());
+        if Self::is_forbidden(&call.arguments) {
+            return Err(mcp_registry::ToolError::new("PermissionError", "it is forbidden; ask for less").into());
+        }
+        next.run(call, cx).await
+    }
+}
+
+fn all_tools() -> RegistryBuilder {
+    with_tools(tools![read, read_any, pay, scale, large, open, flat, label])
+}
+
+/// A registry with a gate that watches, and one with a layer.
+fn watched() -> [(Registry, Watch); 2] {
+    let [gate, layer] = [Watch::default(), Watch::default()];
+    [(build(all_tools().gate(gate.clone())), gate), (build(all_tools().layer(layer.clone())), layer)]
+}
+
+/// Calls a tool with arguments as they are on the wire. Returns the result, or the error.
+fn call_text(registry: &Registry, name: &str, arguments: &str) -> Result<Value, Error> {
+    let mut out = Vec::new();
+    registry.call_bytes_blocking(name, arguments.as_bytes(), &CallOptions::new(), &mut out)?;
+    Ok(serde_json::from_slice(&out).unwrap())
+}
+
+fn refusal(registry: &Registry, name: &str, arguments: &str) -> String {
+    match call_text(registry, name, arguments) {
+        Ok(result) if result["error"].is_object() => result["error"]["error_message"].as_str().unwrap().to_owned(),
+        Ok(result) => panic!("{arguments} is not refused: {result}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_gate_and_a_layer_refuse_what_the_tool_would_get_under_another_name_or_in_another_form() {
+    for (registry, watch) in watched() {
+        for arguments in [r#"{"path":"/etc/shadow"}"#, r#"{"file":"/etc/shadow"}"#, r#"{"fil\u0065":"/etc/shadow"}"#] {
+            assert!(refusal(&registry, "seen.read", arguments).contains("it is forbidden"), "{arguments}");
+            assert_eq!(watch.take(), [json!({ "path": "/etc/shadow", "encoding": "utf-8" })], "{arguments}");
+        }
+        for cents in ["500", "500.0", "5e2", "5E+2", "5000e-1"] {
+            let arguments = format!(r#"{{"cents":{cents}}}"#);
+            assert!(refusal(&registry, "seen.pay", &arguments).contains("it is forbidden"), "{arguments}");
+            assert_eq!(watch.take(), [json!({ "cents": 500 })], "{arguments}");
+        }
+        for name in ["seen.open", "seen.flat"] {
+            let wrap =
+                |inner: &str| if name == "seen.open" { format!(r#"{{"place":{inner}}}"#) } else { inner.to_owned() };
+            assert!(refusal(&registry, name, &wrap(r#"{"path":"/etc/shadow"}"#)).contains("it is forbidden"));
+            watch.take();
+        }
+        assert!(refusal(&registry, "seen.read_any", r#"{"file":"/etc/shadow"}"#).contains("it is forbidden"));
+        assert_eq!(watch.take(), [json!({ "path": "/etc/shadow" })]);
+    }
+}
+
+#[test]
+fn a_gate_and_a_layer_see_integers_nulls_and_defaults_as_the_tool_does() {
+    for (registry, watch) in watched() {
+        let sent = [
+            ("seen.pay", r#"{"cents":2.0,"notes":[1e1,3]}"#, json!({ "cents": 2, "notes": [10, 3] }), json!(15)),
+            ("seen.pay", r#"{"cents":7,"notes":null}"#, json!({ "cents": 7 }), json!(7)),
+            ("seen.scale", r#"{"factor":5e2}"#, json!({ "factor": 5e2 }), json!(500.0)),
+            (
+                "seen.open",
+                r#"{"place":{"path":"p","mode":null}}"#,
+                json!({ "place": { "path": "p", "mode": null } }),
+                Value::Null,
+            ),
+            ("seen.read", r#"{"file":"a"}"#, json!({ "path": "a", "encoding": "utf-8" }), json!("a utf-8")),
+            (
+                "seen.read",
+                r#"{"path":"a","encoding":null}"#,
+                json!({ "path": "a", "encoding": "utf-8" }),
+                json!("a utf-8"),
+            ),
+            ("seen.read", r#"{"path":"a","encoding":"x"}"#, json!({ "path": "a", "encoding": "x" }), json!("a x")),
+        ];
+        for (name, arguments, seen, result) in sent {
+            assert_eq!(call_text(&registry, name, arguments).unwrap()["data"]["result"], result, "{arguments}");
+            assert_eq!(watch.take(), [seen], "{arguments}");
+        }
+    }
+}
+
+#[test]
+fn what_the_schema_does_not_name_is_refused_while_a_gate_or_a_layer_looks() {
+    let plain = build(all_tools());
+    for (registry, watch) in watched() {
+        // serde reads the alias, so the tool would get a path that nobody has seen.
+        let arguments = r#"{"place":{"file":"/etc/shadow"}}"#;
+        if let Ok(result) = call_text(&registry, "seen.open", arguments) {
+            let seen = watch.take();
+            assert!(seen.iter().any(Watch::is_forbidden), "{seen:?} {result}");
+        }
+        for (name, arguments, path) in [
+            ("seen.open", r#"{"place":{"path":"a","fle":1}}"#, "`/place/fle`"),
+            ("seen.open", r#"{"place":{"path":"a","other":{"path":"b"}}}"#, "`/place/other`"),
+            ("seen.open", r#"{"place":{"path":"a","mode":"rm"}}"#, "`/place/mode`"),
+            ("seen.flat", r#"{"path":"a","mode":"rm"}"#, "`/mode`"),
+        ] {
+            let refusal = refusal(&registry, name, arguments);
+            assert!(refusal.contains(path) && refusal.contains("`path`") | refusal.contains("`delete`"), "{refusal}");
+        }
+        // An open object has no names to keep to.
+        let labels = r#"{"labels":{"name":"n","more":1,"other":{"deep":2}},"anything":{"file":{"x":[1]}}}"#;
+        let sent: Value = serde_json::from_str(labels).unwrap();
+        assert_eq!(call_text(&registry, "seen.label", labels).unwrap()["data"]["result"], sent);
+    }
+    // Where nobody looks, unknown members of nested objects are ignored, as ever.
+    assert!(call_text(&plain, "seen.open", r#"{"place":{"path":"a","fle":1}}"#).is_ok());
+    assert_eq!(
+        call_text(&plain, "seen.open", r#"{"place":{"path":"a","mode":"rm"}}"#).unwrap()["data"]["mode"],
+        "delete"
+    );
+}
+
+#[test]
+fn a_layer_passes_unchanged_arguments_on_with_every_digit() {
+    let layered = build(all_tools().layer(Watch::default()));
+    let text = r#"{"factor":0.1234567890123456789}"#;
+    assert_eq!(
+        call_text(&layered, "seen.scale", text).unwrap(),
+        call_text(&build(all_tools()), "seen.scale", text).unwrap()
+    );
+    for number in [i64::MIN.to_string(), u64::MAX.to_string(), "-9223372036854775808".to_owned()] {
+        let mut out = Vec::new();
+        let arguments = format!(r#"{{"number":{number}}}"#);
+        layered.call_bytes_blocking("seen.large", arguments.as_bytes(), &CallOptions::new(), &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains(&number));
+    }
+}
+
+#[test]
+fn an_integer_that_would_be_rounded_is_refused_while_somebody_looks() {
+    let number = "36893488147419103233";
+    let mut out = Vec::new();
+    let arguments = format!(r#"{{"number":{number}}}"#);
+    build(all_tools()).call_bytes_blocking("seen.large", arguments.as_bytes(), &CallOptions::new(), &mut out).unwrap();
+    assert!(String::from_utf8(out).unwrap().contains(number));
+    for (registry, watch) in watched() {
+        for number in [number, "-9223372036854775809", "18446744073709551616"] {
+            let refusal = refusal(&registry, "seen.large", &format!(r#"{{"number":{number}}}"#));
+            assert!(refusal.contains("`/number`") && refusal.contains("more than 64 bits"), "{refusal}");
+        }
+        assert!(watch.take().is_empty());
+    }
+    // A tool that is created at run time sees a `Value`, too.
+    let registry = build(with_tools(tools![read]));
+    let schema = json!({ "type": "object", "properties": { "deep": { "type": "array" } } });
+    registry
+        .register(Tool::new("x.any", schema, |_, arguments: Value| async move { Ok::<_, Error>(arguments) }))
+        .unwrap();
+    let refusal = refusal(&registry, "x.any", r#"{"deep":["36893488147419103233",{"a/b":36893488147419103233}]}"#);
+    assert!(refusal.contains("`/deep/1/a~1b`"), "{refusal}");
+}
+
+#[test]
+fn the_gate_is_asked_before_arguments_are_rejected() {
+    let gate = Watch::default();
+    let registry = build(all_tools().gate(gate.clone()));
+    assert!(refusal(&registry, "seen.read", r#"{"path":"/etc/shadow","more":1}"#).contains("it is forbidden"));
+    assert_eq!(failure(&call(&registry, "seen.read", json!({ "path": "a", "more": 1 }))).0, "ValidationError");
+    assert_eq!(gate.take().len(), 2);
+}
+
+#[test]
+fn the_audit_log_has_one_hash_for_one_call_under_any_name() {
+    let audit = AuditLog::new();
+    let registry = build(all_tools().observer(audit.clone()));
+    for arguments in [r#"{"path":"a"}"#, r#"{"file":"a"}"#, r#"{"encoding":"utf-8","file":"a"}"#] {
+        call_text(&registry, "seen.read", arguments).unwrap();
+    }
+    for arguments in [r#"{"cents":500}"#, r#"{"cents":5e2}"#] {
+        call_text(&registry, "seen.pay", arguments).unwrap();
+    }
+    let hashes: Vec<String> = audit.records().iter().map(|record| record.arguments_hash.clone()).collect();
+    assert!(hashes[..3].iter().all(|hash| *hash == hashes[0]) && hashes[3] == hashes[4], "{hashes:?}");
+    assert_ne!(hashes[0], hashes[3]);
+}
+
+/// Changes an argument, and adds an alias.
+struct Change;
+
+impl Layer for Change {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        let mut call = call.clone();
+        call.arguments["encoding"] = json!("latin-1");
+        next.run(&call, cx).await
+    }
+}
+
+#[test]
+fn a_layer_changes_one_of_several_arguments() {
+    let registry = build(all_tools().layer(Change));
+    assert_eq!(call_text(&registry, "seen.read", r#"{"file":"a"}"#).unwrap()["data"]["result"], "a latin-1");
+    let error = block_on(registry.try_call(&ToolCall::new("seen.pay", json!({ "cents": 1 })))).unwrap_err();
+    assert!(error.to_string().contains("encoding"), "{error}");
+}
