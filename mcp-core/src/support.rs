@@ -9,7 +9,7 @@ pub use crate::output::TYPICAL_RESULT_BYTES;
 pub use crate::rpc::read::{Members, Message, RpcParams, Text};
 pub use crate::util::block_on::block_on;
 pub use crate::util::docs::Fence;
-pub use crate::util::panics::discard;
+pub use crate::util::panics::{Contained, discard};
 pub use crate::util::text::{cut, nearest, prefix, shortened};
 
 /// Builds the messages of invalid arguments, for further validators.

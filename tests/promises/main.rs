@@ -19,4 +19,5 @@ mod matrix;
 mod pairs;
 mod permissions;
 mod records;
+mod user_code;
 mod ways;

@@ -1,5 +1,6 @@
 //! Shared by several tests: the worked examples of the source documents, arbitrary JSON, and waiting.
 
+pub mod hooks;
 mod wait;
 
 use proptest::prelude::*;

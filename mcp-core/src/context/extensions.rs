@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::StateType;
+use crate::util::panics::Contained;
 
 /// A map of values, by their types. It is cheap to clone, and does not allocate while it is empty.
 #[derive(Clone, Default)]
@@ -13,10 +14,10 @@ pub struct Extensions {
     values: Option<Arc<HashMap<TypeId, Typed>>>,
     /// The HTTP request of the call, whose extensions are found here as well.
     #[cfg(feature = "http")]
-    request: Option<Arc<http::request::Parts>>,
+    request: Option<Arc<Contained<http::request::Parts>>>,
 }
 
-/// A value and its type.
+/// A [`Contained`] value and its type.
 type Typed = (StateType, Arc<dyn Any + Send + Sync>);
 
 impl Extensions {
@@ -32,17 +33,17 @@ impl Extensions {
     /// Inserts a value, which replaces a previous one of the same type.
     pub fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         let values = Arc::make_mut(self.values.get_or_insert_default());
-        values.insert(TypeId::of::<T>(), (StateType::of::<T>(), Arc::new(value)));
+        values.insert(TypeId::of::<T>(), (StateType::of::<T>(), Arc::new(Contained::new(value))));
     }
 
     /// Returns the value of a type. For a call over HTTP, this includes the extensions that layers of the server added
     /// to the request, its `http::HeaderMap` and its `http::request::Parts`.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         let value = self.values.as_ref().and_then(|values| values.get(&TypeId::of::<T>()));
-        let value = value.and_then(|(_, value)| value.downcast_ref());
+        let value = value.and_then(|(_, value)| value.downcast_ref()).map(|value: &Contained<T>| &**value);
         #[cfg(feature = "http")]
         let value = value.or_else(|| {
-            let parts = self.request.as_deref()?;
+            let parts = self.request()?;
             let headers = || (&parts.headers as &dyn Any).downcast_ref();
             parts.extensions.get().or_else(headers).or_else(|| (parts as &dyn Any).downcast_ref())
         });
@@ -52,13 +53,13 @@ impl Extensions {
     /// Returns the HTTP request of the call.
     #[cfg(feature = "http")]
     pub fn request(&self) -> Option<&http::request::Parts> {
-        self.request.as_deref()
+        self.request.as_deref().map(|request| &**request)
     }
 
     /// Adds the HTTP request of the call.
     #[cfg(feature = "http")]
     pub fn set_request(&mut self, request: http::request::Parts) {
-        self.request = Some(Arc::new(request));
+        self.request = Some(Arc::new(Contained::new(request)));
     }
 
     /// Returns whether there is a value of the type.

@@ -13,6 +13,7 @@ use crate::error::ValidationError;
 use crate::mcp::ProtocolVersion;
 use crate::message::{entries_of, parse};
 use crate::util::JsonObject;
+use crate::util::panics::Contained;
 
 /// A listener for the events of running tools.
 pub(super) type Sink = Arc<dyn Fn(ToolEvent) + Send + Sync>;
@@ -153,7 +154,8 @@ impl CallOptions {
     /// Sets the listener for progress and log messages of the tool. It runs on the tool's thread, so it should be quick.
     #[must_use]
     pub fn on_event(self, sink: impl Fn(ToolEvent) + Send + Sync + 'static) -> Self {
-        self.with(|inner| inner.sink = Some(Arc::new(sink)))
+        let sink = Contained::new(sink);
+        self.with(|inner| inner.sink = Some(Arc::new(move |event| (*sink)(event))))
     }
 
     /// Sets whether errors that were not written for a model are masked, if the registry does not set it.

@@ -11,6 +11,7 @@ use super::{
     Error, ErrorDetail, ErrorType, RegistrationError, ResultTooLargeError, SchemaError, SerializationError,
     TimeoutError, ToolNotFoundError, TransportError, ValidationError,
 };
+use crate::util::panics::Contained;
 use crate::util::text::shortened;
 
 /// Any error that is `Send` and `Sync`: what `?` converts to in a tool that returns [`crate::Result`].
@@ -35,11 +36,23 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 /// assert_eq!(read("../secret").unwrap_err().error_type(), "PermissionError");
 /// assert_eq!(read("no/such/file").unwrap_err().error_type(), "FileNotFoundError");
 /// ```
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {}", detail.error_type, detail.error_message)]
+#[derive(Debug)]
 pub struct ToolError {
     detail: Box<ErrorDetail>,
-    source: Option<BoxError>,
+    source: Option<Contained<BoxError>>,
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.detail.error_type, self.detail.error_message)
+    }
+}
+
+impl StdError for ToolError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        let source = self.source.as_ref()?;
+        Some(&***source)
+    }
 }
 
 impl ToolError {
@@ -81,7 +94,7 @@ impl ToolError {
     /// Sets the source of the error.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
-        self.source = Some(source.into());
+        self.source = Some(Contained::new(source.into()));
         self
     }
 
@@ -134,14 +147,14 @@ impl ToolError {
         };
         let known = links(&*error).find_map(known_detail);
         if let Some(detail) = known {
-            return Self { detail: Box::new(detail), source: Some(error) };
+            return Self { detail: Box::new(detail), source: Some(Contained::new(error)) };
         }
         if is_string(&*error) {
             return Self::from(error.to_string());
         }
         let error_type = links(&*error).find_map(type_of).unwrap_or_default();
         let detail = ErrorDetail { is_foreign: true, ..ErrorDetail::new(error_type, chain(&*error)) };
-        Self { detail: Box::new(detail), source: Some(error) }
+        Self { detail: Box::new(detail), source: Some(Contained::new(error)) }
     }
 }
 

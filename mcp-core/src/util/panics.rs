@@ -1,6 +1,8 @@
 //! Drops values whose destructors may panic.
 
 use std::any::Any;
+use std::fmt;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How many payloads are dropped if each one panics with another when it is dropped.
@@ -13,6 +15,40 @@ const MAX_PAYLOADS: usize = 3;
 pub fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         discard_payload(payload);
+    }
+}
+
+/// Holds a value of a user. Dropping it catches the panic of the value's destructor, wherever that happens.
+pub struct Contained<T>(Option<T>);
+
+impl<T> Contained<T> {
+    /// Holds this value.
+    pub const fn new(value: T) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl<T> Deref for Contained<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        match &self.0 {
+            Some(value) => value,
+            None => unreachable!("it holds its value until it is dropped"),
+        }
+    }
+}
+
+impl<T> Drop for Contained<T> {
+    fn drop(&mut self) {
+        discard(self.0.take());
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Contained<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 

@@ -14,6 +14,7 @@ use super::settings::{Settings, ToolSettings};
 use super::trace::warn;
 use crate::catalog::definition::Handler;
 use crate::catalog::tool::RegisteredTool;
+use crate::util::held::held;
 use crate::util::panic::guard;
 use crate::validate::{Checks, slow_type};
 
@@ -120,6 +121,10 @@ impl Callable {
 
     #[cold]
     fn record_blocking_poll(&self, time: Duration) {
+        let time = held(time);
+        if time < BLOCKING_POLL {
+            return;
+        }
         self.set_quick(false);
         if !self.0.has_blocked.swap(true, Ordering::Relaxed) {
             let name = self.name();

@@ -103,12 +103,13 @@ impl Recorder<'_> {
 
     /// The error message for the operator of the server.
     fn message(&self, shown: &Error, is_masked: bool) -> String {
+        // Any other source is an error of the tool, whose message may panic.
         let source = match shown {
-            Error::Tool(shown) => std::error::Error::source(shown).map(ToString::to_string),
+            Error::Tool(shown) if is_masked || self.is_denied => std::error::Error::source(shown),
             _ => None,
         };
         match (source, shown) {
-            (Some(hidden), _) if is_masked => hidden,
+            (Some(hidden), _) if is_masked => hidden.to_string(),
             (Some(advice), _) if self.is_denied => format!("{shown}; {advice}"),
             (_, Error::Timeout(_)) => format!("{shown}; if it needs longer, raise the tool's `timeout`"),
             _ => shown.to_string(),
@@ -161,7 +162,7 @@ impl Recorder<'_> {
             notices: self.notices,
             arguments: Arguments { json: arguments, tool: self.tool },
         };
-        trace::ended(&record);
+        let _ = guard(|| trace::ended(&record));
         for observer in &self.settings.observers {
             // An observer that panics does not affect the call.
             let _ = guard(|| observer.observe(&record));

@@ -17,6 +17,9 @@ use crate::call::observe::Observer;
 use crate::catalog::definition::{DEFAULT_MAX_RESULT, DEFAULT_TIMEOUT};
 use crate::catalog::tool::RegisteredTool;
 use crate::runtime::{Runtime, ThreadRuntime, tokio_context};
+use crate::util::panic::discard;
+#[cfg(feature = "http")]
+use crate::util::panic::guard;
 
 /// The default number of abandoned jobs that may run.
 const MAX_ABANDONED: usize = 64;
@@ -109,6 +112,17 @@ impl Default for Settings {
     }
 }
 
+/// The last call may outlive the registry, so this may be dropped on any thread.
+impl Drop for Settings {
+    fn drop(&mut self) {
+        discard(self.gate.take());
+        discard(self.runtime.take());
+        // Two panics in one drop would end the process.
+        self.layers.drain(..).for_each(discard);
+        self.observers.drain(..).for_each(discard);
+    }
+}
+
 impl Settings {
     /// Whether calls have no gate, limit, layer or observer.
     pub(crate) fn is_plain(&self) -> bool {
@@ -156,10 +170,10 @@ impl Settings {
     /// Reports requests that a server rejected to the observers.
     #[cfg(feature = "http")]
     pub(crate) fn rejected(&self, rejection: &crate::call::observe::Rejection<'_>) {
-        crate::call::trace::rejected(rejection);
+        let _ = guard(|| crate::call::trace::rejected(rejection));
         for observer in &self.observers {
             // A panic of an observer does not affect the request.
-            let _ = crate::util::panic::guard(|| observer.rejected(rejection));
+            let _ = guard(|| observer.rejected(rejection));
         }
     }
 

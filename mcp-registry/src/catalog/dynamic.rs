@@ -13,6 +13,7 @@ use serde::ser::Serialize;
 use serde_json::Value;
 
 use super::definition::{Definition, Handler, Schemas};
+use crate::util::panic::Contained;
 
 /// A tool that is defined at run time.
 ///
@@ -45,7 +46,7 @@ impl Tool {
         F: Future<Output = R> + Send + 'static,
         R: IntoToolResult,
     {
-        let place = Location::caller();
+        let (place, handler) = (Location::caller(), Contained::new(handler));
         Self(Definition {
             name: Cow::Owned(name.into()),
             origin: Origin::run_time(place.file(), place.line()),
@@ -60,7 +61,7 @@ impl Tool {
             allow: Vec::new(),
             schemas: Schemas::Explicit { input: input_schema.into(), output: None },
             handler: Handler::Dynamic(Arc::new(move |cx, arguments| {
-                let result = handler(cx, arguments);
+                let result = (*handler)(cx, arguments);
                 Box::pin(async move { result.await.into_tool_result() })
             })),
         })

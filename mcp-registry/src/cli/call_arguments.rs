@@ -1,6 +1,7 @@
 //! The arguments of a call, as typed on the command line.
 
 use mcp_core::message::JsonObject;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::catalog::tool::RegisteredTool;
@@ -12,14 +13,19 @@ use crate::catalog::tool::RegisteredTool;
 /// key=value    text, or JSON if the schema asks for another type
 /// key:=json    always JSON
 /// ```
+///
+/// JSON stays the text that was typed, with every digit of its numbers.
 #[derive(Debug, PartialEq)]
-pub(super) struct CallArguments(Vec<(String, ArgumentValue)>);
+pub(super) enum CallArguments {
+    Object(String),
+    Pairs(Vec<(String, ArgumentValue)>),
+}
 
 /// The value of an argument.
 #[derive(Debug, PartialEq)]
 pub(super) enum ArgumentValue {
     Text(String),
-    Json(Value),
+    Json(String),
 }
 
 impl CallArguments {
@@ -27,9 +33,10 @@ impl CallArguments {
     pub(super) fn parse(words: &[String]) -> Result<Self, String> {
         if let [object] = words {
             if object.trim_start().starts_with('{') {
-                let object: JsonObject = serde_json::from_str(object)
-                    .map_err(|error| format!("the arguments are not a JSON object: {error}"))?;
-                return Ok(Self(object.into_iter().map(|(key, value)| (key, ArgumentValue::Json(value))).collect()));
+                return match serde_json::from_str::<JsonObject>(object) {
+                    Ok(_) => Ok(Self::Object(object.clone())),
+                    Err(error) => Err(format!("the arguments are not a JSON object: {error}")),
+                };
             }
         }
         let mut pairs: Vec<(String, ArgumentValue)> = Vec::with_capacity(words.len());
@@ -40,20 +47,24 @@ impl CallArguments {
             }
             pairs.push((key, value));
         }
-        Ok(Self(pairs))
+        Ok(Self::Pairs(pairs))
     }
 
-    /// The arguments as the tool receives them.
-    pub(super) fn into_value(self, tool: &RegisteredTool) -> Result<Value, String> {
-        let mut arguments = JsonObject::new();
-        for (key, value) in self.0 {
-            let value = match value {
-                ArgumentValue::Json(value) => value,
-                ArgumentValue::Text(text) => parse_by_schema(property(tool, &key), &key, text)?,
+    /// The arguments as the tool receives them: a JSON object.
+    pub(super) fn into_json(self, tool: &RegisteredTool) -> Result<String, String> {
+        let pairs = match self {
+            Self::Object(object) => return Ok(object),
+            Self::Pairs(pairs) => pairs,
+        };
+        let member = |(key, value): (String, ArgumentValue)| {
+            let json = match value {
+                ArgumentValue::Json(json) => json,
+                ArgumentValue::Text(text) => by_schema(property(tool, &key), &key, text)?,
             };
-            arguments.insert(key, value);
-        }
-        Ok(arguments.into())
+            Ok(format!("{}:{json}", Value::from(key)))
+        };
+        let members = pairs.into_iter().map(member).collect::<Result<Vec<_>, String>>()?;
+        Ok(format!("{{{}}}", members.join(",")))
     }
 }
 
@@ -68,8 +79,11 @@ fn parse_pair(word: &str) -> Result<(String, ArgumentValue), String> {
     }
 }
 
-fn parse_json(key: &str, text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("`{key}` is not JSON: {error}; put strings in quotes"))
+fn parse_json(key: &str, text: &str) -> Result<String, String> {
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(format!("`{key}` is not JSON: {error}; put strings in quotes")),
+    }
 }
 
 /// The schema of an argument, by its name or an alias.
@@ -79,16 +93,18 @@ fn property<'a>(tool: &'a RegisteredTool, key: &str) -> Option<&'a Value> {
     tool.input_schema().get("properties")?.get(name)
 }
 
-/// Parses the text as JSON, unless the schema accepts a string. Text that is not JSON is an error if the schema accepts
-/// an array or an object; otherwise, it stays a string, which the tool rejects together with all other faults.
-fn parse_by_schema(schema: Option<&Value>, key: &str, text: String) -> Result<Value, String> {
+/// The text as JSON: a string if the schema accepts one, and else the JSON that it is. Text that is not JSON is an error if
+/// the schema accepts an array or an object; otherwise, it becomes a string, which the tool rejects together with all other
+/// faults.
+fn by_schema(schema: Option<&Value>, key: &str, text: String) -> Result<String, String> {
     let types = schema.map(types_of).unwrap_or_default();
+    let string = |text: String| Value::from(text).to_string();
     if types.is_empty() || types.contains(&"string") {
-        return Ok(text.into());
+        return Ok(string(text));
     }
     match parse_json(key, &text) {
         Err(error) if types.iter().any(|name| matches!(*name, "array" | "object")) => Err(error),
-        Err(_) => Ok(text.into()),
+        Err(_) => Ok(string(text)),
         parsed => parsed,
     }
 }
@@ -111,7 +127,7 @@ fn types_of(schema: &Value) -> Vec<&str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{CallArguments, parse_by_schema};
+    use super::{CallArguments, by_schema};
     use crate::catalog::dynamic::Tool;
     use crate::registry::Registry;
     use crate::{mcp_tool, tools};
@@ -125,7 +141,8 @@ mod tests {
         let schema = json!({ "type": "object", "properties": schema });
         let tool = Tool::new("a.b", schema, |_, _| async {});
         let registry = Registry::builder_of([]).tool(tool).build().unwrap();
-        parse(line)?.into_value(&registry.get("a.b").unwrap())
+        let json = parse(line)?.into_json(&registry.get("a.b").unwrap())?;
+        Ok(serde_json::from_str(&json).unwrap())
     }
 
     #[test]
@@ -197,13 +214,13 @@ mod tests {
     #[test]
     fn an_alias_has_the_schema_of_its_argument() {
         let registry = Registry::builder_of(tools![aliased]).build().unwrap();
-        let arguments = parse(&["old=5"]).unwrap().into_value(&registry.get("words.aliased").unwrap());
-        assert_eq!(arguments.unwrap(), json!({ "old": 5 }));
+        let arguments = parse(&["old=5"]).unwrap().into_json(&registry.get("words.aliased").unwrap());
+        assert_eq!(arguments.unwrap(), r#"{"old":5}"#);
     }
 
     #[test]
     fn an_alternative_that_accepts_anything_accepts_the_text() {
         let schema = json!({ "anyOf": [{ "type": "integer" }, {}] });
-        assert_eq!(parse_by_schema(Some(&schema), "a", "5".to_owned()).unwrap(), json!("5"));
+        assert_eq!(by_schema(Some(&schema), "a", "5".to_owned()).unwrap(), r#""5""#);
     }
 }

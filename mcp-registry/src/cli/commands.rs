@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
-use mcp_core::{CallOptions, ErrorType, ToolCall, ToolResult, TrustLevel};
+use mcp_core::{CallOptions, ErrorType, ToolResult, TrustLevel};
 use serde_json::json;
 
 use super::args::LintFormat;
@@ -71,23 +71,27 @@ impl Cli<'_> {
         trust: Option<TrustLevel>,
     ) -> Result<ExitCode, Failure> {
         let arguments = CallArguments::parse(arguments).map_err(Failure::Usage)?;
-        let result = run_async(async {
+        let (result, text) = run_async(async {
             let registry = self.registry(trust).await?;
             let tool = find_tool(&registry.catalog(), name)?.clone();
-            let arguments = arguments.into_value(&tool).map_err(Failure::Usage)?;
+            let arguments = arguments.into_json(&tool).map_err(Failure::Usage)?;
             let options = CallOptions::new().on_event(|event| print_event(&event));
             let called_as = if tool.answers_to(name) { name } else { tool.name() };
-            let result = registry.call_with(&ToolCall::new(called_as, arguments), &options).await;
+            let mut out = Vec::new();
+            let result = registry.call_bytes(called_as, arguments.as_bytes(), &options, &mut out).await;
+            let result = result.and_then(|()| Ok(ToolResult::parse(&out)?)).unwrap_or_else(ToolResult::from);
             if trust.is_none() && tool.is_destructive() && is_permission_error(&result) {
                 print_note(&format!("to allow `{}`, add `--trust trusted`", tool.name()));
             }
-            Ok(result)
+            // The text has every digit of large numbers.
+            let text = if out.is_empty() { result.to_json() } else { String::from_utf8_lossy(&out).into_owned() };
+            Ok((result, text))
         })?;
         let is_terminal = io::stdout().is_terminal();
         if is_terminal && !json {
             return print_result(&result);
         }
-        let code = print(&if is_terminal { pretty(&result) } else { result.to_json() })?;
+        let code = print(&if is_terminal { pretty(&result) } else { text })?;
         Ok(if result.is_failure() { ExitCode::FAILURE } else { code })
     }
 }

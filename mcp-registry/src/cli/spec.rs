@@ -239,8 +239,9 @@ mod tests {
                 panic!("{line}")
             };
             assert_eq!((name.as_str(), trust.is_some()), (tool.name(), tool.is_destructive()));
-            let arguments = CallArguments::parse(&arguments).and_then(|arguments| arguments.into_value(tool));
-            assert_eq!(arguments.unwrap(), specification.examples.call.unwrap().arguments, "{line}");
+            let arguments = CallArguments::parse(&arguments).and_then(|arguments| arguments.into_json(tool));
+            let arguments: serde_json::Value = serde_json::from_str(&arguments.unwrap()).unwrap();
+            assert_eq!(arguments, specification.examples.call.unwrap().arguments, "{line}");
         }
     }
 }

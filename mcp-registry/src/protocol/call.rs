@@ -1,7 +1,10 @@
 //! `tools/call`, and the legacy `call_tool`.
 
 use std::borrow::Cow;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::sync::Mutex;
+use std::task::Poll;
 
 use mcp_core::context::ToolEvent;
 use mcp_core::mcp::{Dialect, ProtocolVersion};
@@ -27,6 +30,7 @@ use crate::call::result::Answer;
 use crate::call::run::CANCELLED;
 use crate::registry::Registry;
 use crate::util::lock::lock;
+use crate::util::panic::{Panicked, guard};
 
 /// A call of a tool, as in the request.
 pub(super) struct ToolRequest<'a> {
@@ -320,17 +324,35 @@ impl CallReply {
     pub(super) fn try_finish(&mut self, yields: bool, out: &mut Vec<u8>) -> Option<ReplyKind> {
         let Self { server, form, call, in_flight } = self;
         let (start, writer) = (out.len(), server.form_writer(form));
-        let answer = if yields { call.finish_soon(&writer, out) } else { call.try_finish(&writer, out) };
+        let answer = guard(|| if yields { call.finish_soon(&writer, out) } else { call.try_finish(&writer, out) });
+        let answer = answer.unwrap_or_else(|panicked| {
+            out.truncate(start);
+            Some(Err(failed(panicked, call.name())))
+        });
         Some(server.settle(form, answer?, in_flight.take(), call.name(), (start, out)))
     }
 
     pub(super) async fn finish(self) -> Reply {
         let Self { server, form, call, in_flight } = self;
         let (mut bytes, name) = (Vec::new(), call.name().to_owned());
-        let answer = call.finish(&server.form_writer(&form), &mut bytes).await;
+        let writer = server.form_writer(&form);
+        let answer = {
+            let mut call = pin!(call.finish(&writer, &mut bytes));
+            let poll = |panicked| Poll::Ready(Err(failed(panicked, &name)));
+            poll_fn(|context| guard(|| call.as_mut().poll(context)).unwrap_or_else(poll)).await
+        };
+        if answer.is_err() {
+            bytes.clear();
+        }
         let kind = server.settle(&form, answer, in_flight, &name, (0, &mut bytes));
         Reply { bytes, kind }
     }
+}
+
+/// The error of a call around which the server panicked. Its tool, the gate, layers and observers have their own guards.
+#[cold]
+fn failed(panicked: Panicked, tool: &str) -> Error {
+    panicked.by("the server").into_error(tool)
 }
 
 impl Server {

@@ -86,12 +86,13 @@ impl Requests {
         self.tokens.contains(token)
     }
 
-    /// Adds a request, unless another one has the ID or the progress token.
+    /// Adds a request, unless another one has the ID or the progress token. The connection's own token cancels it, too.
     pub(super) fn start(
         &mut self,
         id: Option<Id<'static>>,
         tool: Arc<str>,
         token: Option<String>,
+        connection: Option<&CancelToken>,
     ) -> Result<(u64, CancelToken), NotStarted> {
         if token.as_ref().is_some_and(|token| self.tokens.contains(token)) {
             let is_known = id.is_some_and(|id| self.by_id.contains_key(&id));
@@ -102,7 +103,7 @@ impl Requests {
             Some(MapEntry::Vacant(slot)) => Some(slot),
             Some(MapEntry::Occupied(_)) => return Err(NotStarted::IdInUse),
         };
-        let (number, cancel) = (self.next, CancelToken::new());
+        let (number, cancel) = (self.next, connection.map_or_else(CancelToken::new, CancelToken::child));
         self.next += 1;
         if self.is_shut_down {
             cancel.cancel();

@@ -15,6 +15,7 @@ use mcp_core::{CallOptions, CancelToken, LogLevel};
 use super::errors::busy;
 use super::in_flight::{InFlight, NotStarted, Requests, Subscription};
 use crate::util::lock::lock;
+use crate::util::panic::{Contained, guard};
 
 type NotificationHandler = Box<dyn Fn(Vec<u8>) + Send + Sync>;
 
@@ -63,7 +64,8 @@ impl PeerBuilder {
     /// Sets the function that sends notifications: one JSON-RPC message per call, without a line break. It may be
     /// called from any thread and must not block.
     pub fn on_notification(mut self, handler: impl Fn(Vec<u8>) + Send + Sync + 'static) -> Self {
-        self.on_notification = Some(Box::new(handler));
+        let handler = Contained::new(handler);
+        self.on_notification = Some(Box::new(move |message| (*handler)(message)));
         self
     }
 
@@ -226,7 +228,7 @@ impl Peer {
         if id.as_ref().is_some_and(|id| self.has_subscription(id)) {
             return Err(NotStarted::IdInUse);
         }
-        let (number, cancel) = requests.start(id.clone(), tool, token)?;
+        let (number, cancel) = requests.start(id.clone(), tool, token, self.call_options().get_cancel())?;
         Ok(InFlight { peer: self.clone(), number, id, cancel, is_over: false })
     }
 
@@ -303,7 +305,8 @@ impl Peer {
 
     pub(super) fn notify(&self, message: Vec<u8>) {
         if let Some(handler) = &self.0.on_notification {
-            handler(message);
+            // What sends a message is not what it is about.
+            let _ = guard(|| handler(message));
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::catalog::overrides::{Change, Override};
 use crate::catalog::tool::RegisteredTool;
 use crate::registry::{Registry, Snapshot};
 use crate::runtime::Runtime;
+use crate::util::panic::guard;
 
 /// Builds a [`Registry`]. [`build`](Self::build) reports every problem at once.
 #[must_use]
@@ -191,7 +192,8 @@ impl RegistryBuilder {
     /// Reports every call to this observer when it ends, such as to an [`AuditLog`](crate::call::audit::AuditLog)
     /// (default: none). Observers are outside the gate and all layers: refused calls are reported, too.
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.settings.keeps_messages |= observer.keeps_messages();
+        // A message that an observer may have lost is written to stderr instead.
+        self.settings.keeps_messages |= guard(|| observer.keeps_messages()).unwrap_or(false);
         self.settings.observers.push(Arc::new(observer));
         self
     }

@@ -22,6 +22,7 @@ use crate::catalog::lint::Demands;
 use crate::catalog::tool::{RegisteredTool, ToolSchema};
 pub use crate::registry::builder::RegistryBuilder;
 use crate::util::lock::lock;
+use crate::util::panic::{Contained, guard};
 
 /// Lists and calls tools. It is cheap to clone; clones share their tools.
 ///
@@ -193,9 +194,10 @@ impl Registry {
     }
 
     /// Calls this after each change of the tools, on the thread that makes the change, until the [`Watcher`] is
-    /// dropped.
+    /// dropped. If it panics, the change and the other listeners are not affected.
     pub fn on_change(&self, listener: impl Fn() + Send + Sync + 'static) -> Watcher {
-        let listener: Arc<Listener> = Arc::new(listener);
+        let listener = Contained::new(listener);
+        let listener: Arc<Listener> = Arc::new(move || (*listener)());
         lock(&self.0.listeners).push(Arc::downgrade(&listener));
         Watcher(listener)
     }
@@ -204,7 +206,8 @@ impl Registry {
         lock(&self.0.listeners).retain(|listener| listener.strong_count() > 0);
         let listeners: Vec<_> = lock(&self.0.listeners).iter().filter_map(Weak::upgrade).collect();
         for listener in listeners {
-            listener();
+            // A listener that panics keeps no other from being called.
+            let _ = guard(|| listener());
         }
     }
 }

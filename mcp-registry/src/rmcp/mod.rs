@@ -61,6 +61,7 @@ pub use self::handler::Handler;
 pub use self::merge::{MergeConflict, MergeError, merge};
 use crate::protocol::{MAX_IN_FLIGHT, Peer as Connection};
 use crate::registry::Registry;
+use crate::util::panic::Contained;
 
 /// The tools of a registry, and the options for calling them. Cheap to clone.
 ///
@@ -105,7 +106,8 @@ impl Tools {
         mut self,
         options: impl Fn(&RequestContext<RoleServer>) -> CallOptions + Send + Sync + 'static,
     ) -> Self {
-        self.options = Some(Arc::new(options));
+        let options = Contained::new(options);
+        self.options = Some(Arc::new(move |request| (*options)(request)));
         self
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mcp_core::support::cut;
-pub(crate) use mcp_core::support::discard;
+pub(crate) use mcp_core::support::{Contained, discard};
 use mcp_core::{Error, ToolError};
 
 /// The number of bytes of a panic message that errors show at most.

@@ -134,12 +134,7 @@ impl<S: Subject> Checks<S> {
     /// Checks arguments that a gate or a layer looks at. Returns them under the names and in the form that the schema
     /// publishes, if they differ. What types could read under a name that the schema does not have is refused.
     pub(crate) fn publish(&self, json: &str) -> Result<Option<String>, Error> {
-        let checked = if self.subject.entry().is_some() {
-            self.checked_input(|schema, how| schema.publish(json, how))
-        } else {
-            // Without types, the tool sees the same as the gate and the layers.
-            self.check_input(json)
-        };
+        let checked = self.checked_input(|schema, how| schema.publish(json, how));
         checked.map_err(|faults| self.error(self.with_formats(json, faults)).into())
     }
 

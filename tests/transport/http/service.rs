@@ -339,6 +339,27 @@ fn a_panic_outside_of_a_tool_fails_only_its_request() {
     }
 }
 
+#[tokio::test]
+async fn an_extension_that_panics_when_it_is_dropped_loses_no_answer() {
+    #[derive(Clone)]
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            std::panic::panic_any(7);
+        }
+    }
+
+    let mut service = Http::new(server()).service();
+    let told = call_told(VERSIONS[0], "t_add", json!({ "a": 2, "b": 3 }));
+    for (ask, expected) in [(told.clone(), 200), (told.with("Content-Type", "text/plain"), 500)] {
+        let mut request = request(&ask);
+        request.extensions_mut().insert(Bomb);
+        let response = service.call(request).await.unwrap();
+        assert_eq!(response.status(), expected);
+    }
+}
+
 #[test]
 fn an_invalid_path_panics_when_it_is_set() {
     for path in ["", "mcp", "http://localhost/mcp", "/health"] {

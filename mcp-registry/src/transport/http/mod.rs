@@ -37,6 +37,7 @@ use self::sessions::Sessions;
 use crate::protocol::Server;
 use crate::runtime::TokioRuntime;
 use crate::transport::signals::Signals;
+use crate::util::panic::Contained;
 
 /// The default of [`Http::max_in_flight`].
 const MAX_IN_FLIGHT: usize = 4096;
@@ -292,7 +293,8 @@ impl Http {
     /// Sets the options for the calls in a request, such as the caller and its trust level. The extensions and headers
     /// of the request are always available to tools. If the function panics, the request is rejected with status 500.
     pub fn call_options(mut self, options: impl Fn(&Parts) -> CallOptions + Send + Sync + 'static) -> Self {
-        self.options = Box::new(options);
+        let options = Contained::new(options);
+        self.options = Box::new(move |request| (*options)(request));
         self
     }
 

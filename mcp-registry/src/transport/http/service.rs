@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::{Future as _, poll_fn};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -17,6 +19,7 @@ use super::endpoint::Endpoint;
 use super::media_type::JSON;
 use super::response::{HttpResponse, error_response, full, with_header};
 use super::{Http, cors};
+use crate::util::panic::guard;
 
 /// The MCP endpoint as a tower service that can be mounted at any path. Cheap to clone.
 #[derive(Clone)]
@@ -31,8 +34,20 @@ impl HttpService {
         Self { endpoint: Arc::new(Endpoint::new(http)), is_mounted }
     }
 
-    /// Answers a request to any path.
+    /// Answers a request to any path, even if something panics, such as the destructor of one of the request's
+    /// extensions.
     pub(super) async fn route(&self, request: Request<impl Body>, client: Option<SocketAddr>) -> HttpResponse {
+        let mut response = pin!(self.route_unguarded(request, client));
+        poll_fn(|context| {
+            guard(|| response.as_mut().poll(context)).unwrap_or_else(|_| {
+                let message = "the server panicked; tell its operator";
+                Poll::Ready(error_response(StatusCode::INTERNAL_SERVER_ERROR, message))
+            })
+        })
+        .await
+    }
+
+    async fn route_unguarded(&self, request: Request<impl Body>, client: Option<SocketAddr>) -> HttpResponse {
         let Http { path: endpoint, health_path, .. } = &self.endpoint.http;
         let path = request.uri().path();
         if health_path.as_deref() == Some(path) {

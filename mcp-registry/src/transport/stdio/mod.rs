@@ -11,7 +11,7 @@ use std::future::poll_fn;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::task::Poll;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use mcp_core::CallOptions;
 use mcp_core::error::TransportError;
@@ -25,6 +25,7 @@ pub use self::async_io::serve_lines;
 use crate::protocol::Server;
 use crate::runtime::RuntimeError;
 use crate::transport::signals::Signals;
+use crate::util::panic::guard;
 
 /// Serves the client that started this program over stdin and stdout, one message per line. Calls run concurrently.
 ///
@@ -83,10 +84,8 @@ async fn serve_blocking(
     mut signals: Signals,
 ) -> io::Result<()> {
     let _close_on_drop = CloseOnDrop(connection);
-    let writing = connection.clone();
-    thread::Builder::new().name("mcp-stdout".to_owned()).spawn(move || writing.output.write_all())?;
-    let reader = ReaderThread(connection.clone());
-    thread::Builder::new().name("mcp-stdin".to_owned()).spawn(move || reader.run(input))?;
+    spawn("mcp-stdout", connection.clone(), |connection| connection.output.write_all())?;
+    spawn("mcp-stdin", connection.clone(), |connection| read_all(connection, input))?;
     let (mut stopped, mut drain) = (false, Drain::new(connection));
     let (ended, reason) = poll_fn(|context| {
         while signals.poll(context).is_ready() {
@@ -113,43 +112,81 @@ async fn serve_blocking(
     ended
 }
 
-/// The thread that reads messages, and answers them if that is possible immediately.
-struct ReaderThread(Connection);
+/// Starts a thread of the connection. Reading stops when it ends; if it panics, serving fails.
+fn spawn(
+    name: &str,
+    connection: Connection,
+    run: impl FnOnce(&Connection) + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(move || {
+        if let Err(panicked) = guard(|| run(&connection)) {
+            let message = format!("the server panicked: {}; tell its author", panicked.message());
+            connection.output.fail(io::Error::other(message));
+        }
+        connection.stop();
+    })
+}
 
-impl ReaderThread {
-    fn run(self, mut input: impl Read) {
-        let (mut lines, mut out) = (self.0.lines(), Vec::new());
+/// Reads messages, and answers them if that is possible immediately.
+fn read_all(connection: &Connection, mut input: impl Read) {
+    let (mut lines, mut out) = (connection.lines(), Vec::new());
+    loop {
+        let bytes = match input.read(lines.buffer()) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            // Treat other errors as the end of the input.
+            Err(_) => 0,
+        };
+        // The connection must not end before the messages that were just read are answered.
+        let _pending = connection.output.expect_answer();
+        if connection.output.is_stopped() {
+            return;
+        }
+        lines.filled(bytes);
         loop {
-            let bytes = match input.read(lines.buffer()) {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // Treat other errors as the end of the input.
-                Err(_) => 0,
-            };
-            // The connection must not end before the messages that were just read are answered.
-            let _pending = self.0.output.expect_answer();
-            if self.0.output.is_stopped() {
-                return;
+            let all = connection.answer(&mut lines, &mut out);
+            match connection.output.write(&mut out) {
+                Phase::Reading if all => break,
+                Phase::Reading => {}
+                Phase::Ending if !all => {}
+                Phase::Ending | Phase::Closed => return,
             }
-            lines.filled(bytes);
-            loop {
-                let all = self.0.answer(&mut lines, &mut out);
-                match self.0.output.write(&mut out) {
-                    Phase::Reading if all => break,
-                    Phase::Reading => {}
-                    Phase::Ending if !all => {}
-                    Phase::Ending | Phase::Closed => return,
-                }
-            }
-            if bytes == 0 {
-                return;
-            }
+        }
+        if bytes == 0 {
+            return;
         }
     }
 }
 
-impl Drop for ReaderThread {
-    fn drop(&mut self) {
-        self.0.stop();
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+
+    use mcp_core::CallOptions;
+    use tokio::runtime::{Builder, Handle};
+
+    use super::connection::Connection;
+    use super::output::Output;
+    use super::{Signals, serve_blocking};
+    use crate::protocol::Server;
+    use crate::registry::Registry;
+
+    struct Panics;
+
+    impl Read for Panics {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            panic!("on purpose")
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_is_an_error_and_not_the_end_of_the_input() {
+        Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+            let server = Server::new(Registry::builder_of([]).allow_empty().build().unwrap());
+            let output = Output::new(Some(Box::new(io::sink())));
+            let connection = Connection::new(server, CallOptions::new(), output, Handle::current());
+            let error = serve_blocking(&connection, Panics, Signals::new().unwrap()).await.unwrap_err();
+            assert_eq!(error.to_string(), "the server panicked: on purpose; tell its author");
+        });
     }
 }

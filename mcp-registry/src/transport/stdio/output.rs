@@ -152,6 +152,12 @@ impl Output {
         self.room.notify_all();
     }
 
+    /// Ends the connection with an error.
+    pub(super) fn fail(&self, error: io::Error) {
+        lock(&self.state).error.get_or_insert(error);
+        self.close();
+    }
+
     /// Ready when everything is read, answered and written, or when writing has failed.
     pub(super) fn poll_finished(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut state = lock(&self.state);
