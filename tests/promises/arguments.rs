@@ -33,10 +33,23 @@ const LARGE: &str = "36893488147419103233";
 /// Whether the caller gives a `Value`, which has no such number; rmcp reads arguments into one.
 fn begins_as_value(cell: &Cell) -> bool {
     match cell.way {
-        Way::Call | Way::TryCall | Way::CallBlocking | Way::CallMany => true,
-        Way::TestingClient | Way::RmcpMerge | Way::RmcpHandler => true,
-        Way::Bytes | Way::Handle | Way::Lines | Way::Stdio | Way::HttpSession | Way::HttpStateless => false,
-        Way::Batch | Way::Legacy | Way::Flat | Way::CommandLine => false,
+        Way::Call
+        | Way::TryCall
+        | Way::CallBlocking
+        | Way::CallMany
+        | Way::TestingClient
+        | Way::RmcpMerge
+        | Way::RmcpHandler => true,
+        Way::Bytes
+        | Way::Handle
+        | Way::Lines
+        | Way::Stdio
+        | Way::HttpSession
+        | Way::HttpStateless
+        | Way::Batch
+        | Way::Legacy
+        | Way::Flat
+        | Way::CommandLine => false,
     }
 }
 

@@ -9,6 +9,9 @@
     reason = "tools take what they take"
 )]
 
+#[macro_use]
+mod world;
+
 mod arguments;
 mod calls;
 mod errors;
@@ -18,4 +21,3 @@ mod permissions;
 mod records;
 mod user_code;
 mod ways;
-mod world;

@@ -1,6 +1,6 @@
 //! The matrix: its columns, and how a promise is checked along them.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::PathBuf;
@@ -162,7 +162,7 @@ impl World {
             // What tools say when they panic on purpose would fill the output.
             set_hook(Box::new(move |panic| {
                 if panic.payload().downcast_ref() != Some(&FOREIGN) {
-                    hook(panic)
+                    hook(panic);
                 }
             }));
         });
@@ -384,11 +384,11 @@ fn report(broken: &[(&Cell, &String)], checked: &[&Cell]) -> String {
         let bad = broken.iter().filter(|(cell, _)| cell.columns().contains(&column)).count();
         let all = checked.iter().filter(|cell| cell.columns().contains(&column)).count();
         if bad == all {
-            text += &format!("\n  everywhere with {column} ({all} cells)");
+            let _ = write!(text, "\n  everywhere with {column} ({all} cells)");
         }
     }
     for (cell, what) in broken.iter().take(12) {
-        text += &format!("\n  {cell}:\n      {}", what.chars().take(500).collect::<String>());
+        let _ = write!(text, "\n  {cell}:\n      {}", what.chars().take(500).collect::<String>());
     }
     text
 }
@@ -397,7 +397,7 @@ fn report(broken: &[(&Cell, &String)], checked: &[&Cell]) -> String {
 fn what_never_goes_together_has_a_reason_and_everything_else_is_covered() {
     let cells = Cell::all();
     assert!(NEVER.iter().all(|(.., why)| !why.is_empty()));
-    for way in Way::ALL {
+    for way in Way::ALL.iter().copied() {
         let of_way: Vec<&Cell> = cells.iter().filter(|cell| cell.way == way).collect();
         assert!(Name::ALL.iter().all(|name| of_way.iter().any(|cell| cell.setup.name == *name)), "{way:?}");
         for setting in Setting::ALL {

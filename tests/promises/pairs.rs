@@ -18,14 +18,14 @@ pub(crate) fn cover(sizes: &[usize], go_together: impl Fn(Choice, Choice) -> boo
     let mut found = Vec::new();
     while let Some((one, two)) = left.first().copied() {
         let mut chosen = vec![one, two];
-        for dimension in 0..sizes.len() {
+        for (dimension, size) in sizes.iter().enumerate() {
             if chosen.iter().any(|(known, _)| *known == dimension) {
                 continue;
             }
             let new = |choice: Choice| chosen.iter().filter(|known| left.contains(&ordered(**known, choice))).count();
             let fits = |choice: &Choice| chosen.iter().all(|known| go_together(*known, *choice));
             // Of equally good values, another one each time, so that triples differ.
-            let turn = |(_, value): Choice| (value + (found.len() >> (dimension % 5))) % sizes[dimension];
+            let turn = |(_, value): Choice| (value + (found.len() >> (dimension % 5))) % size;
             let best = choices(dimension).filter(fits).max_by_key(|choice| (new(*choice), turn(*choice)));
             chosen.push(best.unwrap_or_else(|| panic!("nothing goes with {chosen:?} in dimension {dimension}")));
         }

@@ -22,6 +22,7 @@ use mcp_registry::{CallOptions, Content, Error, Http, Registry, Server, ToolCall
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::model::CallToolRequestParams;
 use rmcp::{ServerHandler, ServiceError, ServiceExt as _, tool_handler};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, Lines, duplex, split};
 use tokio::process::{Child, Command};
@@ -31,35 +32,36 @@ use tower_service::Service as _;
 /// How long a caller waits for one answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A way to call a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    Call,
-    TryCall,
-    CallBlocking,
-    CallMany,
-    /// `call_bytes`.
-    Bytes,
-    /// `Server::handle`, in the newest version.
-    Handle,
-    /// `serve_lines`, with pipes in memory.
-    Lines,
-    /// A program that serves its stdin and stdout.
-    Stdio,
-    HttpSession,
-    /// HTTP in the newest version, which has no sessions.
-    HttpStateless,
-    /// A batch of 2025-03-26.
-    Batch,
-    /// The method `call_tool`.
-    Legacy,
-    /// A message without JSON-RPC.
-    Flat,
-    RmcpMerge,
-    RmcpHandler,
-    TestingClient,
-    /// The command `call` of a program.
-    CommandLine,
+columns! {
+    /// A way to call a tool.
+    Way {
+        Call,
+        TryCall,
+        CallBlocking,
+        CallMany,
+        /// `call_bytes`.
+        Bytes,
+        /// `Server::handle`, in the newest version.
+        Handle,
+        /// `serve_lines`, with pipes in memory.
+        Lines,
+        /// A program that serves its stdin and stdout.
+        Stdio,
+        HttpSession,
+        /// HTTP in the newest version, which has no sessions.
+        HttpStateless,
+        /// A batch of 2025-03-26.
+        Batch,
+        /// The method `call_tool`.
+        Legacy,
+        /// A message without JSON-RPC.
+        Flat,
+        RmcpMerge,
+        RmcpHandler,
+        TestingClient,
+        /// The command `call` of a program.
+        CommandLine,
+    }
 }
 
 /// What is called.
@@ -94,26 +96,6 @@ pub(crate) enum Outcome {
 }
 
 impl Way {
-    pub(crate) const ALL: [Self; 17] = [
-        Self::Call,
-        Self::TryCall,
-        Self::CallBlocking,
-        Self::CallMany,
-        Self::Bytes,
-        Self::Handle,
-        Self::Lines,
-        Self::Stdio,
-        Self::HttpSession,
-        Self::HttpStateless,
-        Self::Batch,
-        Self::Legacy,
-        Self::Flat,
-        Self::RmcpMerge,
-        Self::RmcpHandler,
-        Self::TestingClient,
-        Self::CommandLine,
-    ];
-
     /// Whether the registry is in another process, so that calls have no options.
     pub(crate) fn is_program(self) -> bool {
         matches!(self, Self::Stdio | Self::CommandLine)
@@ -209,7 +191,7 @@ impl Way {
                 for Asked { name, arguments } in calls {
                     let call = CallToolRequestParams::new(name.clone());
                     let call = client.call_tool(call.with_arguments(serde_json::from_str(arguments).unwrap()));
-                    replies.push(patient(async { call.await.into() }).await);
+                    replies.push(Box::pin(patient(async { call.await.into() })).await);
                 }
             }
             Self::Handle
@@ -315,6 +297,7 @@ fn meta() -> Value {
 }
 
 /// A connection that carries messages.
+#[allow(clippy::large_enum_variant, reason = "there are few")]
 enum Connection {
     Server(Server, Peer),
     Lines {
@@ -381,7 +364,7 @@ impl Connection {
                 to.write_all(format!("{message}\n").as_bytes()).await.unwrap();
                 let mut received = String::new();
                 while let Ok(Some(line)) = from.next_line().await {
-                    received += &format!("{line}\n");
+                    received += &(line.clone() + "\n");
                     if serde_json::from_str::<Value>(&line).is_ok_and(|line| line["id"] == id) {
                         break;
                     }
