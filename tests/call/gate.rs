@@ -225,7 +225,7 @@ struct Broken;
 
 impl Gate for Broken {
     fn check(&self, _: &GateCall<'_>) -> impl Future<Output = Decision> + Send {
-        assert!(self.is_fine(), "the gate is broken");
+        assert!(Self::is_fine(), "the gate is broken");
         std::future::ready(Decision::Allow)
     }
 }
@@ -237,14 +237,14 @@ impl Layer for Broken {
         _: &ToolContext,
         _: Next<'_>,
     ) -> impl Future<Output = Result<ToolResult, Error>> + Send {
-        assert!(self.is_fine(), "the layer is broken");
+        assert!(Self::is_fine(), "the layer is broken");
         std::future::ready(Ok(ToolResult::success()))
     }
 }
 
 impl Broken {
-    fn is_fine(&self) -> bool {
-        false
+    fn is_fine() -> bool {
+        std::env::var_os("NEVER_SET").is_some()
     }
 }
 
