@@ -231,10 +231,12 @@ impl Served {
     /// Sends messages in one piece, as far as there is one.
     fn ask_all(&mut self, messages: &[Value], explodes: bool) {
         if self.http.is_some() {
-            messages.iter().for_each(|message| self.ask(message, explodes));
+            for message in messages {
+                self.ask(message, explodes);
+            }
             return;
         }
-        let text: String = messages.iter().map(|message| format!("{message}\n")).collect();
+        let text = messages.iter().map(|message| message.to_string() + "\n").collect::<String>();
         // If the server is gone, the answers are missing.
         let _ = self.input.as_mut().unwrap().write_all(text.as_bytes());
     }
@@ -251,7 +253,7 @@ impl Served {
         let (id, send) = (message["id"].clone(), self.send.clone());
         if message["method"] == "initialize" {
             let (head, body) = reply.unwrap()();
-            *session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().to_owned();
+            head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().clone_into(session);
             let _ = send.send(serde_json::from_str(&body).unwrap());
             return;
         }
@@ -477,11 +479,10 @@ impl Served {
             let outcome = match end {
                 _ if !armed.contains(id) => "success",
                 End::Success => "success",
-                End::Failure => "failure",
                 End::Denied => "denied",
                 End::Cancelled => "cancelled",
                 End::Either if answers.get(id).is_some_and(is_success) => "success",
-                End::Either => "failure",
+                End::Failure | End::Either => "failure",
             };
             let found = records.get(id).cloned().unwrap_or_default();
             self.expect(found == [outcome], || format!("recorded as {found:?} instead of {outcome}"));
