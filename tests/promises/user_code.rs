@@ -5,19 +5,22 @@
 //! afterwards, and the process ends as if nothing had happened. `support::hooks` lists the hooks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::panic::panic_any;
+use std::pin::Pin;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::{Context, Wake};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_registry::protocol::Peer;
 use mcp_registry::testing::block_on;
-use mcp_registry::{Registry, Server, Tool};
+use mcp_registry::{CancelToken, Registry, Server, Tool};
 use serde_json::{Value, json};
 use support::hooks::{Hook, Moment};
 use support::{LONG, wait_for_blocking};
@@ -96,7 +99,10 @@ fn tools(hook: Hook, moment: Moment) -> &'static [&'static str] {
         (Hook::OutputSchema, _) => &["schema.output"],
         // These have tests of their own.
         (_, DroppedAtTheEnd)
-        | (Hook::Rejected | Hook::KeepsMessages | Hook::OnNotification | Hook::MainWith | Hook::State, _) => &[],
+        | (
+            Hook::Rejected | Hook::KeepsMessages | Hook::OnNotification | Hook::Waker | Hook::MainWith | Hook::State,
+            _,
+        ) => &[],
         (
             Hook::Tool
             | Hook::Argument
@@ -142,7 +148,7 @@ fn is_reached(hook: Hook, moment: Moment, way: Way, with: &str) -> bool {
 }
 
 fn rows(way: Way, with: &str) -> Vec<Row> {
-    let moments = Hook::ALL.into_iter().flat_map(|hook| hook.moments().iter().map(move |moment| (hook, *moment)));
+    let moments = Hook::ALL.iter().copied().flat_map(|hook| hook.moments().iter().map(move |moment| (hook, *moment)));
     let reached = moments.filter(|(hook, moment)| is_reached(*hook, *moment, way, with));
     let rows = reached.flat_map(|(hook, moment)| {
         tools(hook, moment).iter().map(move |tool| Row { hook, moment, tool, end: end(hook, moment) })
@@ -215,10 +221,12 @@ impl Served {
     /// Sends messages in one piece, as far as there is one.
     fn ask_all(&mut self, messages: &[Value], explodes: bool) {
         if self.http.is_some() {
-            messages.iter().for_each(|message| self.ask(message, explodes));
+            for message in messages {
+                self.ask(message, explodes);
+            }
             return;
         }
-        let text: String = messages.iter().map(|message| format!("{message}\n")).collect();
+        let text = messages.iter().map(|message| message.to_string() + "\n").collect::<String>();
         // If the server is gone, the answers are missing.
         let _ = self.input.as_mut().unwrap().write_all(text.as_bytes());
     }
@@ -235,7 +243,7 @@ impl Served {
         let (id, send) = (message["id"].clone(), self.send.clone());
         if message["method"] == "initialize" {
             let (head, body) = reply.unwrap()();
-            *session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().to_owned();
+            head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().clone_into(session);
             let _ = send.send(serde_json::from_str(&body).unwrap());
             return;
         }
@@ -461,11 +469,10 @@ impl Served {
             let outcome = match end {
                 _ if !armed.contains(id) => "success",
                 End::Success => "success",
-                End::Failure => "failure",
                 End::Denied => "denied",
                 End::Cancelled => "cancelled",
                 End::Either if answers.get(id).is_some_and(is_success) => "success",
-                End::Either => "failure",
+                End::Failure | End::Either => "failure",
             };
             let found = records.get(id).cloned().unwrap_or_default();
             self.expect(found == [outcome], || format!("recorded as {found:?} instead of {outcome}"));
@@ -588,7 +595,7 @@ fn with_a_subscriber_over_stdio_it_fails_only_its_own_call() {
 
 #[test]
 fn what_panics_when_the_registry_is_dropped_changes_no_answer_and_no_exit_code() {
-    for hook in Hook::ALL.into_iter().filter(|hook| hook.moments().contains(&Moment::DroppedAtTheEnd)) {
+    for hook in Hook::ALL.iter().copied().filter(|hook| hook.moments().contains(&Moment::DroppedAtTheEnd)) {
         for (way, bomb) in Way::ALL.into_iter().flat_map(|way| [(way, false), (way, true)]) {
             let mut served = Served::start(way, &format!("+end+gate+layer {hook:?} DroppedAtTheEnd {bomb}"));
             let (id, call) = served.call("subject.plain", &json!({ "value": 5 }), false);
@@ -684,10 +691,35 @@ fn a_connection_whose_transport_panics_keeps_no_other_from_being_notified() {
 }
 
 #[test]
-fn every_hook_is_listed_and_has_rows_or_a_test_of_its_own() {
-    let own = [Hook::Rejected, Hook::KeepsMessages, Hook::OnNotification, Hook::MainWith, Hook::State];
-    for (position, hook) in Hook::ALL.into_iter().enumerate() {
-        assert_eq!(hook as usize, position, "{hook:?}");
+fn a_waker_that_panics_keeps_no_other_from_being_woken() {
+    struct Panics;
+
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic_any(7);
+        }
+    }
+
+    struct Counts(AtomicUsize);
+
+    impl Wake for Counts {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    let (token, counts) = (CancelToken::new(), Arc::new(Counts(AtomicUsize::new(0))));
+    let (mut one, mut other) = (token.cancelled(), token.cancelled());
+    assert!(Pin::new(&mut one).poll(&mut Context::from_waker(&Arc::new(Panics).into())).is_pending());
+    assert!(Pin::new(&mut other).poll(&mut Context::from_waker(&Arc::clone(&counts).into())).is_pending());
+    token.cancel();
+    assert_eq!(counts.0.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn every_hook_has_rows_or_a_test_of_its_own() {
+    let own = [Hook::Rejected, Hook::KeepsMessages, Hook::OnNotification, Hook::Waker, Hook::MainWith, Hook::State];
+    for hook in Hook::ALL.iter().copied() {
         let has_rows = Way::ALL.into_iter().any(|way| rows(way, WRAPPED).iter().any(|row| row.hook == hook));
         assert!(has_rows != own.contains(&hook), "{hook:?}");
     }

@@ -1,54 +1,77 @@
 //! The code that users write, and when it panics.
 
-/// A place where the library runs or drops code of its users.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hook {
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $hook:ident: $($moment:ident),*;)*) => {
+        /// A place where the library runs or drops code of its users. `tests/promises/user_code.rs` asks for more about
+        /// each one that is added here.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Hook {
+            $($(#[$doc])* $hook,)*
+        }
+
+        impl Hook {
+            /// Every hook.
+            pub const ALL: &[Self] = &[$(Self::$hook,)*];
+
+            /// When the code runs.
+            pub fn moments(self) -> &'static [Moment] {
+                match self {
+                    $(Self::$hook => &[$(Moment::$moment,)*],)*
+                }
+            }
+        }
+    };
+}
+
+hooks! {
     /// The function of a tool, or its future.
-    Tool,
+    Tool: Called, Polled, Dropped, DroppedAtDeadline, DroppedAtCancellation;
     /// `FromContext`: the function, its future, the value.
-    FromContext,
+    FromContext: Called, Polled, Dropped, DroppedAtDeadline, DroppedAtCancellation;
     /// An argument: its `Deserialize` and its `Drop`.
-    Argument,
+    Argument: Called, Dropped;
     /// A result: its `Serialize` and its `Drop`.
-    Output,
+    Output: Called, Dropped;
     /// An error that `?` has converted: its `Display` and its `Drop`.
-    Error,
+    Error: Called, Dropped;
     /// The source of a `ToolError`: its `Display` and its `Drop`.
-    Source,
+    Source: Called, Dropped;
     /// The gate, and its future.
-    Gate,
+    Gate: Called, Polled, Dropped, DroppedAtCancellation, DroppedAtTheEnd;
     /// A layer, and its future.
-    Layer,
-    /// `Observer::observe`.
-    Observe,
+    Layer: Called, Polled, Dropped, DroppedAtCancellation, DroppedAtTheEnd;
+    /// `Observer::observe`, and the observer.
+    Observe: Called, DroppedAtTheEnd;
     /// A subscriber of `tracing`: when it gets an event, and when the span of a call is entered again.
-    Subscriber,
+    Subscriber: Called, Polled;
     /// `Observer::rejected`.
-    Rejected,
+    Rejected: Called;
     /// `Observer::keeps_messages`.
-    KeepsMessages,
+    KeepsMessages: Called;
     /// `PeerBuilder::on_notification`.
-    OnNotification,
+    OnNotification: Called, Dropped;
+    /// What wakes a task that waits for a `CancelToken`.
+    Waker: Called;
     /// `Registry::on_change`.
-    OnChange,
+    OnChange: Called, Dropped;
     /// `CallOptions::on_event`.
-    OnEvent,
+    OnEvent: Called, Dropped;
     /// `Http::call_options`: the function, and the extensions that it adds.
-    CallOptions,
+    CallOptions: Called, Dropped;
     /// `Tools::options` of `mcp_registry::rmcp`: the function, and the extensions that it adds.
-    RmcpOptions,
+    RmcpOptions: Called, Dropped;
     /// The expression of `#[arg(default = …)]`.
-    Default,
+    Default: Called;
     /// The expression of `#[arg(example = …)]`.
-    Example,
+    Example: Called;
     /// `JsonSchema` of an argument.
-    InputSchema,
+    InputSchema: Called;
     /// `JsonSchema` of a result.
-    OutputSchema,
+    OutputSchema: Called;
     /// The closure of `cli::main_with`, and its future.
-    MainWith,
+    MainWith: Called, Polled, Dropped;
     /// Application state.
-    State,
+    State: DroppedAtTheEnd;
 }
 
 /// When the code panics.
@@ -69,60 +92,10 @@ pub enum Moment {
 }
 
 impl Hook {
-    /// Every hook.
-    pub const ALL: [Self; 23] = [
-        Self::Tool,
-        Self::FromContext,
-        Self::Argument,
-        Self::Output,
-        Self::Error,
-        Self::Source,
-        Self::Gate,
-        Self::Layer,
-        Self::Observe,
-        Self::Subscriber,
-        Self::Rejected,
-        Self::KeepsMessages,
-        Self::OnNotification,
-        Self::OnChange,
-        Self::OnEvent,
-        Self::CallOptions,
-        Self::RmcpOptions,
-        Self::Default,
-        Self::Example,
-        Self::InputSchema,
-        Self::OutputSchema,
-        Self::MainWith,
-        Self::State,
-    ];
-
-    /// When this code runs. Here, the compiler asks for every new hook; a test checks that `ALL` has it.
-    pub fn moments(self) -> &'static [Moment] {
-        use Moment::{Called, Dropped, DroppedAtCancellation, DroppedAtDeadline, DroppedAtTheEnd, Polled};
-        match self {
-            Self::Tool | Self::FromContext => &[Called, Polled, Dropped, DroppedAtDeadline, DroppedAtCancellation],
-            Self::Argument | Self::Output | Self::Error | Self::Source => &[Called, Dropped],
-            Self::Gate | Self::Layer => &[Called, Polled, Dropped, DroppedAtCancellation, DroppedAtTheEnd],
-            Self::Observe => &[Called, DroppedAtTheEnd],
-            Self::Subscriber => &[Called, Polled],
-            Self::OnNotification | Self::OnChange | Self::OnEvent | Self::CallOptions | Self::RmcpOptions => {
-                &[Called, Dropped]
-            }
-            Self::Rejected
-            | Self::KeepsMessages
-            | Self::Default
-            | Self::Example
-            | Self::InputSchema
-            | Self::OutputSchema => &[Called],
-            Self::MainWith => &[Called, Polled, Dropped],
-            Self::State => &[DroppedAtTheEnd],
-        }
-    }
-
     /// The hook and the moment of these names, as `Debug` shows them.
     pub fn named(hook: &str, moment: &str) -> Option<(Self, Moment)> {
-        let hook = Self::ALL.into_iter().find(|known| format!("{known:?}") == hook)?;
+        let hook = Self::ALL.iter().find(|known| format!("{known:?}") == hook)?;
         let moment = hook.moments().iter().find(|known| format!("{known:?}") == moment)?;
-        Some((hook, *moment))
+        Some((*hook, *moment))
     }
 }

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use crate::util::panics::contain;
+
 /// Cancels calls. A clone is a handle to the same token.
 ///
 /// ```
@@ -73,7 +75,7 @@ impl CancelToken {
         self.0.cancelled.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut self.waiting().wakers);
         // The lock is released before: a woken task may need it.
-        wakers.into_iter().flatten().for_each(Waker::wake);
+        wakers.into_iter().flatten().for_each(|waker| contain(|| waker.wake()));
     }
 
     /// Returns whether the token is cancelled.

@@ -13,7 +13,12 @@ const MAX_PAYLOADS: usize = 3;
 /// The payload of the panic is dropped too. If that panics with another payload, and so on, the last one is leaked
 /// after a few rounds.
 pub fn discard<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+    contain(|| drop(value));
+}
+
+/// Runs code and catches its panic, whose payload is dropped as [`discard`] does it.
+pub(crate) fn contain(run: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
         discard_payload(payload);
     }
 }

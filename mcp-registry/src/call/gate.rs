@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::call::request::CalledTool;
 use crate::catalog::notices::refused;
 use crate::catalog::tool::RegisteredTool;
-use crate::util::panic::Panicked;
+use crate::util::panic::{Panicked, boxed};
 
 /// Decides whether a call may be made: based on the caller, on the arguments, or by asking a person.
 ///
@@ -135,7 +135,6 @@ pub(crate) trait AnyGate: Send + Sync {
 
 impl<G: Gate> AnyGate for G {
     fn check<'a>(&'a self, call: &'a GateCall<'a>) -> BoxFuture<'a, Decision> {
-        // What runs before the gate returns its future belongs to the call, too.
-        Box::pin(async move { Gate::check(self, call).await })
+        boxed(|| Gate::check(self, call))
     }
 }

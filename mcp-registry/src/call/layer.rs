@@ -14,6 +14,7 @@ use crate::call::result::{ValueWriter, complete};
 use crate::call::run::Run;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
+use crate::util::panic::boxed;
 
 /// Wraps the calls of a registry. The arguments are checked before the layer runs, and it sees them as a
 /// [`Gate`](crate::gate::Gate) does. Arguments that it does not change are passed on as they were sent; others are checked
@@ -147,7 +148,6 @@ impl<L: Layer> AnyLayer for L {
         cx: &'a ToolContext,
         next: Next<'a>,
     ) -> BoxFuture<'a, Result<ToolResult, Error>> {
-        // What runs before the layer returns its future belongs to the call, too.
-        Box::pin(async move { Layer::call(self, call, cx, next).await })
+        boxed(|| Layer::call(self, call, cx, next))
     }
 }

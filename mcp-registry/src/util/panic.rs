@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use mcp_core::context::BoxFuture;
 use mcp_core::support::cut;
 pub(crate) use mcp_core::support::{Contained, discard};
 use mcp_core::{Error, ToolError};
@@ -23,6 +25,14 @@ pub(crate) struct Panicked {
 pub(crate) fn guard<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     // State that the panic left inconsistent belongs to the tool, or is dropped with the call.
     catch_unwind(AssertUnwindSafe(run)).map_err(caught)
+}
+
+/// Boxes the future that a function returns. If the function panics instead, so does the future.
+pub(crate) fn boxed<'a, F: Future + Send + 'a>(make: impl FnOnce() -> F) -> BoxFuture<'a, F::Output> {
+    match catch_unwind(AssertUnwindSafe(make)) {
+        Ok(future) => Box::pin(future),
+        Err(payload) => Box::pin(async move { resume_unwind(payload) }),
+    }
 }
 
 #[cold]
