@@ -83,6 +83,15 @@ fn polite(#[ctx] cx: &ToolContext, #[ctx] left: &Left) {
     left.0.store(true, Ordering::SeqCst);
 }
 
+/// Asks whether it is still wanted, and has all the time there is.
+#[mcp_tool(module = "time", timeout = "none")]
+fn leaves(#[ctx] cx: &ToolContext, #[ctx] left: &Left) {
+    while !cx.is_cancelled() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    left.0.store(true, Ordering::SeqCst);
+}
+
 #[derive(Clone, Default)]
 struct Left(Arc<AtomicBool>);
 
@@ -212,6 +221,60 @@ fn a_result_that_nobody_takes_before_the_deadline_is_a_timeout() {
     thread::sleep(Duration::from_millis(50));
     let result = block_on(under_way);
     assert!(matches!(result, Err(Error::Timeout(_))), "{result:?}");
+}
+
+/// Counts its calls, where it is called.
+#[mcp_tool(module = "time", inline)]
+fn count_inline(#[ctx] calls: &Calls) {
+    calls.0.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Counts its calls, on the pool.
+#[mcp_tool(module = "time")]
+fn count_on_pool(#[ctx] calls: &Calls) {
+    calls.0.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Counts its calls, in a future.
+#[mcp_tool(module = "time")]
+async fn count_async(#[ctx] calls: &Calls) {
+    calls.0.fetch_add(1, Ordering::SeqCst);
+}
+
+#[derive(Clone, Default)]
+struct Calls(Arc<AtomicUsize>);
+
+#[test]
+fn a_call_that_was_cancelled_before_does_not_run_its_tool() {
+    let calls = Calls::default();
+    let registry = build(with_tools(tools![count_inline, count_on_pool, count_async]).state(calls.clone()));
+    let token = CancelToken::new();
+    let options = CallOptions::new().cancel(token.clone());
+    for is_cancelled in [false, true] {
+        if is_cancelled {
+            token.cancel();
+        }
+        for name in ["time.count_inline", "time.count_on_pool", "time.count_async"] {
+            let result = block_on(registry.try_call_with(&ToolCall::new(name, json!({})), &options));
+            let error = result.err().map(|error| error.wire_type().as_str().to_owned());
+            assert_eq!(error.as_deref(), is_cancelled.then_some("CancelledError"), "{name}");
+        }
+        assert_eq!(calls.0.load(Ordering::SeqCst), 3, "none was made since");
+    }
+}
+
+#[test]
+fn a_tool_sees_that_its_call_is_cancelled_before_its_caller_does() {
+    let left = Left::default();
+    let registry = build(with_tools(tools![leaves]).state(left.clone()));
+    let (token, call) = (CancelToken::new(), ToolCall::new("time.leaves", json!({})));
+    let options = CallOptions::new().cancel(token.clone());
+    let mut under_way = pin!(registry.try_call_with(&call, &options));
+    assert!(under_way.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    token.cancel();
+    wait_until_blocking("the tool leaves", || left.0.load(Ordering::SeqCst));
+    let error = block_on(under_way).unwrap_err();
+    assert_eq!(error.wire_type().as_str(), "CancelledError");
 }
 
 #[test]

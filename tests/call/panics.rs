@@ -10,12 +10,11 @@ use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::{CallRecord, Observer};
 use mcp_registry::protocol::Peer;
 use mcp_registry::registry::OutputCheck;
-use mcp_registry::testing::block_on;
 use mcp_registry::{CallOptions, Error, Server, Tool, ToolCall, ToolContext, ToolResult, mcp_tool, schemars, tools};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
-use crate::{build, call, failure, with_tools};
+use crate::{block_on, build, call, failure, with_tools};
 
 /// Panics when it is dropped.
 struct Bomb;

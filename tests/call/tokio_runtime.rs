@@ -11,6 +11,7 @@ use mcp_registry::runtime::TokioRuntime;
 use mcp_registry::testing::{Harness, block_on};
 use mcp_registry::{CallOptions, Registry, Tool, ToolCall, ToolResult, mcp_tool, tools};
 use serde_json::{Value, json};
+use support::run_in_time;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
@@ -209,11 +210,13 @@ fn blocking_calls_may_be_nested() {
 
 #[test]
 fn futures_are_dropped_in_the_runtime() {
-    let (sender, spawned) = std::sync::mpsc::channel();
-    let dropped = Dropped(Arc::new(Mutex::new(Some(sender))));
-    let registry = build(with_tools(tools![spawn_on_drop]).state(dropped));
-    assert_eq!(failure(&call(&registry, "on_tokio.spawn_on_drop", json!({}))).0, "TimeoutError");
-    spawned.recv_timeout(Duration::from_secs(20)).unwrap();
+    run_in_time(|| {
+        let (sender, spawned) = std::sync::mpsc::channel();
+        let dropped = Dropped(Arc::new(Mutex::new(Some(sender))));
+        let registry = build(with_tools(tools![spawn_on_drop]).state(dropped));
+        assert_eq!(failure(&call(&registry, "on_tokio.spawn_on_drop", json!({}))).0, "TimeoutError");
+        spawned.recv_timeout(Duration::from_secs(20)).unwrap();
+    });
 }
 
 /// Asks somebody who answers later.
@@ -249,48 +252,55 @@ fn waiting() -> Registry {
     build(with_tools(tools![wait_for_state]).state(Answer(Arc::new(Mutex::new(Some(receiver))))))
 }
 
-#[tokio::test]
-async fn a_timeout_on_a_blocked_runtime_names_the_cause_and_the_fix() {
-    let asked = ToolCall::new("on_tokio.wait_for_state", json!({}));
-    let result = waiting().call_blocking(&asked);
-    let (error_type, message) = failure(&result);
-    assert_eq!(error_type, "TimeoutError");
-    assert!(
-        message.contains("the blocking call may keep the tokio runtime of its thread from")
-            && message.contains("`call(…).await`"),
-        "{message}"
-    );
-    // Elsewhere the message stays as it is.
-    let registry = waiting();
-    assert_eq!(registry.call(&asked).await.data.unwrap()["result"], 1);
-    let late = thread::spawn(|| {
-        let (_sender, receiver) = oneshot::channel();
-        let answer = Answer(Arc::new(Mutex::new(Some(receiver))));
-        call(&build(with_tools(tools![wait_for_state]).state(answer)), "on_tokio.wait_for_state", json!({}))
+#[test]
+fn a_timeout_on_a_blocked_runtime_names_the_cause_and_the_fix() {
+    run_in_time(|| {
+        current_thread().block_on(async {
+            let asked = ToolCall::new("on_tokio.wait_for_state", json!({}));
+            let result = waiting().call_blocking(&asked);
+            let (error_type, message) = failure(&result);
+            assert_eq!(error_type, "TimeoutError");
+            assert!(
+                message.contains("the blocking call may keep the tokio runtime of its thread from")
+                    && message.contains("`call(…).await`"),
+                "{message}"
+            );
+            // Elsewhere the message stays as it is.
+            let registry = waiting();
+            assert_eq!(registry.call(&asked).await.data.unwrap()["result"], 1);
+            let late = thread::spawn(|| {
+                let (_sender, receiver) = oneshot::channel();
+                let answer = Answer(Arc::new(Mutex::new(Some(receiver))));
+                call(&build(with_tools(tools![wait_for_state]).state(answer)), "on_tokio.wait_for_state", json!({}))
+            });
+            let late = late.join().unwrap();
+            assert!(failure(&late).1.ends_with("try again later"), "{}", failure(&late).1);
+        });
     });
-    let late = late.join().unwrap();
-    assert!(failure(&late).1.ends_with("try again later"), "{}", failure(&late).1);
 }
 
 #[test]
 fn a_timeout_names_the_blocked_runtime_only_where_the_call_blocks_it() {
-    fn message() -> String {
-        let (_sender, receiver) = oneshot::channel();
-        let registry = build(with_tools(tools![wait_for_state]).state(Answer(Arc::new(Mutex::new(Some(receiver))))));
-        let late = call(&registry, "on_tokio.wait_for_state", json!({}));
-        failure(&late).1.to_owned()
-    }
-    for runtime in [multi_thread(1), multi_thread(2), current_thread()] {
-        let blocked = runtime.block_on(runtime.spawn(async { message() })).unwrap();
-        assert!(blocked.contains("the blocking call may keep the tokio runtime"), "{blocked}");
-        let in_pool = runtime.block_on(runtime.spawn_blocking(message)).unwrap();
-        assert!(!in_pool.contains("blocking call"), "{in_pool}");
-        if runtime.handle().runtime_flavor() == RuntimeFlavor::MultiThread {
-            let task = runtime.spawn(async { tokio::task::block_in_place(message) });
-            let in_place = runtime.block_on(task).unwrap();
-            assert!(!in_place.contains("blocking call"), "{in_place}");
+    run_in_time(|| {
+        fn message() -> String {
+            let (_sender, receiver) = oneshot::channel();
+            let registry =
+                build(with_tools(tools![wait_for_state]).state(Answer(Arc::new(Mutex::new(Some(receiver))))));
+            let late = call(&registry, "on_tokio.wait_for_state", json!({}));
+            failure(&late).1.to_owned()
         }
-    }
+        for runtime in [multi_thread(1), multi_thread(2), current_thread()] {
+            let blocked = runtime.block_on(runtime.spawn(async { message() })).unwrap();
+            assert!(blocked.contains("the blocking call may keep the tokio runtime"), "{blocked}");
+            let in_pool = runtime.block_on(runtime.spawn_blocking(message)).unwrap();
+            assert!(!in_pool.contains("blocking call"), "{in_pool}");
+            if runtime.handle().runtime_flavor() == RuntimeFlavor::MultiThread {
+                let task = runtime.spawn(async { tokio::task::block_in_place(message) });
+                let in_place = runtime.block_on(task).unwrap();
+                assert!(!in_place.contains("blocking call"), "{in_place}");
+            }
+        }
+    });
 }
 
 /// Keeps what was recorded.

@@ -74,16 +74,6 @@ struct Row {
     end: End,
 }
 
-/// Whether the row is still to be mended: a gate or layer that panics before it returns its future.
-fn is_open(hook: Hook, moment: Moment) -> bool {
-    matches!((hook, moment), (Hook::Gate | Hook::Layer, Moment::Called))
-}
-
-/// Whether the records of the row are still to be mended: a function that panics before there are options for a call.
-fn has_open_records(hook: Hook, moment: Moment) -> bool {
-    matches!((hook, moment), (Hook::RmcpOptions, Moment::Called))
-}
-
 /// Whether a row shows only that calls are answered: the subscriber prevents even the record.
 fn has_no_records(hook: Hook, moment: Moment) -> bool {
     matches!((hook, moment), (Hook::Subscriber, Moment::Polled))
@@ -154,7 +144,7 @@ fn is_reached(hook: Hook, moment: Moment, way: Way, with: &str) -> bool {
 fn rows(way: Way, with: &str) -> Vec<Row> {
     let moments = Hook::ALL.into_iter().flat_map(|hook| hook.moments().iter().map(move |moment| (hook, *moment)));
     let reached = moments.filter(|(hook, moment)| is_reached(*hook, *moment, way, with));
-    let rows = reached.filter(|(hook, moment)| !is_open(*hook, *moment)).flat_map(|(hook, moment)| {
+    let rows = reached.flat_map(|(hook, moment)| {
         tools(hook, moment).iter().map(move |tool| Row { hook, moment, tool, end: end(hook, moment) })
     });
     rows.collect()
@@ -459,7 +449,7 @@ impl Served {
         ids: &BTreeSet<u64>,
         answers: &BTreeMap<u64, Value>,
     ) {
-        if has_no_records(*hook, *moment) || has_open_records(*hook, *moment) {
+        if has_no_records(*hook, *moment) {
             self.records(&BTreeSet::new());
             return;
         }

@@ -153,7 +153,7 @@ fn an_error_names_the_tool_as_the_call_did() {
         let (wire, canonical) = (format!("shop_{tool}"), format!("shop.{tool}"));
         let line = line(&wire, json!({}));
         assert!(line.contains(&format!("`{wire}`")) && !line.contains(&canonical), "{line}");
-        let result = registry.call_blocking(&ToolCall::new(&*canonical, json!({}))).to_json();
+        let result = block_on(registry.call(&ToolCall::new(&*canonical, json!({})))).to_json();
         assert!(result.contains(&format!("`{canonical}`")) && !result.contains(&wire), "{result}");
     }
 }

@@ -66,18 +66,20 @@ pub async fn in_time<F: Future>(future: F) -> F::Output {
         let polled = future.as_mut().poll(context);
         if polled.is_pending() {
             assert!(started.elapsed() < SOON, "waited {SOON:?} for a future");
-            alarm.get_or_insert_with(|| wake_after(SOON, context.waker().clone()));
+            // Each poll may have another waker.
+            drop(alarm.replace(wake_at(started + SOON, context.waker().clone())));
         }
         polled
     });
     ready.await
 }
 
-/// Wakes a task after some time, unless the sender is dropped before.
-fn wake_after(time: Duration, waker: Waker) -> Sender<()> {
+/// Wakes a task at a time, unless the sender is dropped before.
+fn wake_at(time: Instant, waker: Waker) -> Sender<()> {
     let (alarm, dropped) = channel();
     thread::spawn(move || {
-        if dropped.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+        let left = time.saturating_duration_since(Instant::now());
+        if dropped.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
             waker.wake();
         }
     });

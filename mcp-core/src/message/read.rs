@@ -233,7 +233,7 @@ impl<'de> Visitor<'de> for Root<'_> {
             let value = object.next_value_seed(child).map_err(root.located(|| key.to_string()))?;
             entries.push((key, value));
         }
-        match duplicate_key(entries.iter().map(|(key, _)| &**key)) {
+        match duplicate_key(&entries.iter().map(|(key, _)| &**key)) {
             Some(key) => Err(root.reject(key, Rule::Duplicate)),
             None => Ok(entries),
         }
@@ -241,13 +241,14 @@ impl<'de> Visitor<'de> for Root<'_> {
 }
 
 /// Finds a duplicate key. Most messages have few keys, for which comparing is faster than hashing.
-fn duplicate_key<'k>(keys: impl ExactSizeIterator<Item = &'k str> + Clone) -> Option<&'k str> {
-    if keys.len() <= 16 {
+fn duplicate_key<'k>(keys: &(impl ExactSizeIterator<Item = &'k str> + Clone)) -> Option<&'k str> {
+    let mut all = keys.clone();
+    if all.len() <= 16 {
         let is_duplicate = |(index, key): &(usize, &str)| keys.clone().take(*index).any(|before| before == *key);
-        keys.clone().enumerate().find(is_duplicate).map(|(_, key)| key)
+        all.enumerate().find(is_duplicate).map(|(_, key)| key)
     } else {
         let mut seen = HashSet::new();
-        keys.clone().find(|key| !seen.insert(*key))
+        all.find(|key| !seen.insert(*key))
     }
 }
 
@@ -330,7 +331,7 @@ impl<'de> Visitor<'de> for Plain {
 
 /// Fails if a key is there twice.
 pub(crate) fn check_unique<E: serde::de::Error>(keys: &[Text<'_>]) -> Result<(), E> {
-    duplicate_key(keys.iter().map(|key| &**key)).map_or(Ok(()), |_| Err(E::custom(Rule::Duplicate)))
+    duplicate_key(&keys.iter().map(|key| &**key)).map_or(Ok(()), |_| Err(E::custom(Rule::Duplicate)))
 }
 
 /// The type of a value, for errors.

@@ -64,21 +64,22 @@ impl Recorder<'_> {
     /// Records a result. Its error becomes what the caller may see: a layer or a tool can have made it of any error.
     fn returned(self, result: &mut ToolResult) {
         let is_failure = result.is_failure();
-        match &mut result.error {
-            Some(error) if is_failure => {
-                let shown = self.failed(ToolError::from(std::mem::take(error)).into());
-                *error = shown.into();
-            }
-            Some(error) => {
-                let hidden = ToolError::from(std::mem::take(error)).into();
-                *error = mask_error(self.settings, self.request.name, self.request.options, hidden).0.into();
-                self.report(CallOutcome::Success, None, None, None);
-            }
-            None if is_failure => {
-                self.report(CallOutcome::Failure, Some(ErrorType::TOOL_EXECUTION_ERROR.as_str()), Some(""), None);
-            }
-            None => self.report(CallOutcome::Success, None, None, None),
+        let Some(error) = &mut result.error else {
+            let error_type = is_failure.then_some(ErrorType::TOOL_EXECUTION_ERROR);
+            let outcome = if is_failure { CallOutcome::Failure } else { CallOutcome::Success };
+            return self.report(outcome, error_type.as_ref().map(ErrorType::as_str), is_failure.then_some(""), None);
+        };
+        let hidden = std::mem::take(error);
+        let full = if hidden.is_foreign() { hidden.error_message.clone() } else { String::new() };
+        let hidden = ToolError::from(hidden).into();
+        let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, hidden);
+        *error = shown.into();
+        if !is_failure {
+            return self.report(CallOutcome::Success, None, None, None);
         }
+        let error_type = error.error_type.as_str();
+        let message = if id.is_some() { &full } else { &error.error_message };
+        self.report(self.outcome(error_type), Some(error_type), Some(message), id.as_deref());
     }
 
     /// Records that the call failed. Returns the error as the caller may see it.

@@ -53,21 +53,18 @@ pub fn merge<S: MaybeSend + 'static>(
 ) -> Result<ToolRouter<S>, MergeError> {
     let (tools, existing) = (tools.into(), existing(&router));
     let catalog = tools.registry.catalog();
-    let conflicts: Vec<MergeConflict> = catalog
-        .list_registered_tools()
-        .iter()
-        .flat_map(|tool| {
-            let mut seen = HashSet::new();
-            let names = tool.names().filter(move |name| seen.insert(normalized(name)));
-            let pairs =
-                names.flat_map(|name| existing.get(&normalized(name)).into_iter().flatten().map(move |it| (it, name)));
-            pairs.map(|(existing, name)| MergeConflict {
-                existing: (*existing).to_owned(),
+    let mut conflicts = Vec::new();
+    for tool in catalog.list_registered_tools() {
+        let mut seen = HashSet::new();
+        for name in tool.names().filter(|name| seen.insert(normalized(name))) {
+            let known = existing.get(&normalized(name)).into_iter().flatten();
+            conflicts.extend(known.map(|known| MergeConflict {
+                existing: (*known).to_owned(),
                 server: type_name::<S>(),
                 tool: tool.contender(name),
-            })
-        })
-        .collect();
+            }));
+        }
+    }
     if !conflicts.is_empty() {
         return Err(MergeError { conflicts });
     }
@@ -78,10 +75,10 @@ pub fn merge<S: MaybeSend + 'static>(
 /// The names of a router's tools, by the names that hosts may see. A name of a tool that is already listed under a similar
 /// one is left out.
 fn existing<S>(router: &ToolRouter<S>) -> HashMap<String, Vec<&str>> {
-    let mut routes: Vec<_> = router.map.iter().map(|(name, route)| (route.attr.name == UNLISTED, &**name)).collect();
-    routes.sort_unstable();
+    let mut known: Vec<_> = router.map.iter().map(|(name, route)| (route.attr.name == UNLISTED, &**name)).collect();
+    known.sort_unstable();
     let mut existing: HashMap<String, Vec<&str>> = HashMap::new();
-    for (is_unlisted, name) in routes {
+    for (is_unlisted, name) in known {
         let similar = existing.entry(normalized(name)).or_default();
         if !is_unlisted || similar.is_empty() {
             similar.push(name);

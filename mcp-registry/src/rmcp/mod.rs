@@ -115,7 +115,8 @@ impl Tools {
     /// [`Server`](crate::Server::max_in_flight)). Further ones are refused with `ApiLimitExceeded`.
     ///
     /// A [`Handler`] and each of its clones count as a connection. A router cannot tell connections apart: its limit is for
-    /// all servers that have it or a clone of it. To give each connection its own, [`merge`] once for each.
+    /// all servers that have it or a clone of it. To give each connection its own, [`merge`] once for each. Where each request
+    /// is a connection, as in rmcp's stateless HTTP, share one `Arc<Handler>` or clone one router.
     #[must_use]
     pub fn max_in_flight(mut self, calls: usize) -> Self {
         self.max_in_flight = calls;

@@ -5,10 +5,14 @@ use std::sync::{Arc, Mutex};
 use mcp_registry::mcp::ProtocolVersion;
 use mcp_registry::observe::{CallRecord, Observer};
 use mcp_registry::rmcp::{Handler, Tools};
-use mcp_registry::{CallOptions, Registry, ToolContext, mcp_tool, tools};
-use rmcp::model::{CallToolRequest, ClientRequest, ErrorCode, JsonObject, RequestMetaObject, ServerResult};
-use rmcp::service::{PeerRequestOptions, RequestHandle};
-use rmcp::{RoleClient, ServiceError};
+use mcp_registry::{CallOptions, Registry, mcp_tool, tools};
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResponse, ClientRequest, ErrorCode, ErrorData, JsonObject,
+    RequestMetaObject, ServerResult,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle};
+use rmcp::{RoleClient, RoleServer, ServerHandler, ServiceError};
 use serde_json::{Value, json};
 use support::{LONG, wait_until};
 use tokio::sync::Semaphore;
@@ -100,6 +104,27 @@ async fn calls_beyond_the_limit_of_a_connection_are_refused_and_recorded() {
 }
 
 #[tokio::test]
+async fn connections_that_share_a_handler_or_a_router_share_its_limit() {
+    let version = ProtocolVersion::V2025_11_25;
+    let (registry, gate, _) = holding();
+    let tools = Tools::new(&registry).max_in_flight(1);
+    let handler = Arc::new(Handler::new(tools.clone()));
+    let router = Own::with(tools).tools;
+    let handlers = [connect(Arc::clone(&handler), version).await, connect(handler, version).await];
+    let routers =
+        [connect(Own { tools: router.clone() }, version).await, connect(Own { tools: router }, version).await];
+    for [first, second] in [handlers, routers] {
+        let held = first.start("t_hold", RequestMetaObject::new()).await;
+        // By now, the first call has begun.
+        assert_eq!(first.call("t_add", json!({ "a": 1 })).await.unwrap().is_error, Some(true));
+        assert_eq!(second.call("t_add", json!({ "a": 1 })).await.unwrap().is_error, Some(true));
+        gate.add_permits(1);
+        assert_eq!(answer(held).await.unwrap()["isError"], false);
+        assert_eq!(second.call("t_add", json!({ "a": 1 })).await.unwrap().is_error, Some(false));
+    }
+}
+
+#[tokio::test]
 async fn a_connection_has_1024_calls_in_flight_at_most() {
     let (registry, gate, log) = holding();
     for connected in connections(&Tools::new(&registry), ProtocolVersion::V2025_11_25).await {
@@ -157,12 +182,45 @@ async fn a_handler_records_calls_of_unknown_tools() {
     }
 }
 
+/// A server that passes calls of names that its router does not have on to a handler.
+struct PassingOn {
+    own: Own,
+    handler: Handler,
+}
+
+impl ServerHandler for PassingOn {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if self.own.tools.has_route(&request.name) {
+            return self.own.tools.call(ToolCallContext::new(&self.own, request, context)).await;
+        }
+        self.handler.call_tool(request, context).await
+    }
+}
+
+#[tokio::test]
+async fn calls_of_unknown_tools_are_recorded_if_a_server_passes_them_on_to_a_handler() {
+    let log = Log::default();
+    let registry = builder().observer(log.clone()).build().unwrap();
+    let server = PassingOn { own: Own::with(&registry), handler: Handler::new(&registry) };
+    let connected = connect(server, ProtocolVersion::V2025_11_25).await;
+    for name in ["greet", "t_add", "t.plus"] {
+        assert_eq!(connected.call(name, json!({ "a": 1 })).await.unwrap().is_error, Some(false), "{name}");
+    }
+    assert_eq!(log.take(), ["none", "none"]);
+    let error = connected.protocol_error("t_ad", json!({})).await;
+    assert!(error.message.contains("did you mean `t_add`"), "{error:?}");
+    assert_eq!(log.take(), ["ToolNotFoundError"]);
+}
+
 #[tokio::test]
 async fn a_call_is_recorded_if_its_options_panic() {
     let log = Log::default();
     let registry = builder().observer(log.clone()).build().unwrap();
-    let tools =
-        Tools::new(registry).options(|_: &rmcp::service::RequestContext<_>| -> CallOptions { panic!("on purpose") });
+    let tools = Tools::new(registry).options(|_: &RequestContext<RoleServer>| -> CallOptions { panic!("on purpose") });
     for connected in connections(&tools, ProtocolVersion::V2025_11_25).await {
         let error = connected.protocol_error("t_add", json!({ "a": 1 })).await;
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);

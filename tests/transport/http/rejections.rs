@@ -1,6 +1,7 @@
 //! Rejected requests are recorded, and guessing a token is slow.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -173,27 +174,83 @@ async fn the_answer_to_a_wrong_token_is_delayed_and_no_other_is() {
     assert!(started.elapsed() > Duration::from_secs(10) && longest > Duration::from_millis(500), "{longest:?}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_number_of_delayed_answers_is_bounded() {
-    let service = Http::new(Server::new(builder(&Log::new()).build().unwrap())).token("s3cret").service();
-    let started = Instant::now();
-    let guess = || {
-        let mut service = service.clone();
-        tokio::spawn(async move {
-            let reply = service.call(request("guess", "localhost")).await.unwrap();
-            assert_eq!(reply.status(), StatusCode::UNAUTHORIZED);
-            (started.elapsed(), reply.headers().contains_key("connection"))
-        })
-    };
-    let guesses: Vec<_> = (0..1000).map(|_| guess()).collect();
-    let mut at_once = 0;
-    for guess in guesses {
-        let (took, closes) = guess.await.unwrap();
-        assert_eq!(took == Duration::ZERO, closes);
-        assert!(took <= Duration::from_secs(3), "{took:?}");
-        at_once += usize::from(closes);
+/// The service of a server with the token `s3cret`, and what its observer is told.
+fn with_token() -> (HttpService, Told) {
+    let told = Told::default();
+    let registry = builder(&Log::new()).observer(told.clone()).build().unwrap();
+    (Http::new(Server::new(registry)).token("s3cret").service(), told)
+}
+
+/// Sends a token from an address. Returns the status, and how long the answer took.
+fn send(service: &HttpService, token: &str, from: Option<&str>) -> tokio::task::JoinHandle<(StatusCode, Duration)> {
+    let (mut service, mut request) = (service.clone(), request(token, "localhost"));
+    if let Some(address) = from {
+        request.extensions_mut().insert(address.parse::<SocketAddr>().unwrap());
     }
-    assert!((500..1000).contains(&at_once), "{at_once}");
+    let started = Instant::now();
+    tokio::spawn(async move { (service.call(request).await.unwrap().status(), started.elapsed()) })
+}
+
+#[tokio::test(start_paused = true)]
+async fn parallel_guesses_beyond_the_cap_are_refused_without_a_comparison() {
+    let (service, told) = with_token();
+    let mut sent: Vec<_> = (0..400).map(|_| send(&service, "guess", None)).collect();
+    // The right one among them is not recognised either.
+    sent.push(send(&service, "s3cret", None));
+    let (mut delayed, mut refused) = (0, 0);
+    for answer in sent {
+        match answer.await.unwrap() {
+            (StatusCode::UNAUTHORIZED, took) if took >= Duration::from_millis(100) => delayed += 1,
+            (StatusCode::SERVICE_UNAVAILABLE, Duration::ZERO) => refused += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((delayed, refused), (128, 273));
+    assert_eq!(send(&service, "s3cret", None).await.unwrap().0, StatusCode::OK, "once they are answered");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let count = |reason| told.0.lock().unwrap().iter().filter(|told| told.0 == reason).map(|told| told.1).sum::<u64>();
+    assert_eq!((count(RejectionReason::WrongToken), count(RejectionReason::Busy)), (128, 273));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guess_counts_until_its_delay_is_over_even_if_its_sender_does_not_wait() {
+    let (service, _) = with_token();
+    for _ in 0..3 {
+        for _ in 0..128 {
+            let guess = send(&service, "guess", None);
+            tokio::task::yield_now().await;
+            assert!(!guess.is_finished(), "it is delayed");
+            guess.abort();
+        }
+        let started = Instant::now();
+        let refused = send(&service, "s3cret", None).await.unwrap();
+        assert_eq!(refused, (StatusCode::SERVICE_UNAVAILABLE, Duration::ZERO));
+        tokio::time::sleep_until(started + Duration::from_secs(3)).await;
+        assert_eq!(send(&service, "s3cret", None).await.unwrap().0, StatusCode::OK);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_guesses_of_one_address_lock_out_no_other() {
+    let (service, _) = with_token();
+    for (one, same, other) in [
+        ("192.0.2.7:1", "192.0.2.7:2", "192.0.2.8:1"),
+        ("[2001:db8::1]:1", "[2001:db8::ffff:2]:1", "[2001:db8:0:1::1]:1"),
+        ("[::ffff:192.0.2.7]:1", "192.0.2.7:1", "[::ffff:192.0.2.8]:1"),
+    ] {
+        let guesses: Vec<_> = (0..200).map(|_| send(&service, "guess", Some(one))).collect();
+        tokio::task::yield_now().await;
+        assert_eq!(send(&service, "s3cret", Some(same)).await.unwrap().0, StatusCode::SERVICE_UNAVAILABLE, "{same}");
+        let known = send(&service, "s3cret", Some(other)).await.unwrap();
+        assert_eq!(known, (StatusCode::OK, Duration::ZERO), "{other}");
+        let mut compared = 0;
+        for guess in guesses {
+            compared += usize::from(guess.await.unwrap().0 == StatusCode::UNAUTHORIZED);
+        }
+        assert_eq!(compared, 32);
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        assert_eq!(send(&service, "s3cret", Some(same)).await.unwrap().0, StatusCode::OK);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-use axum::http::header::{ALLOW, CONNECTION, CONTENT_TYPE};
+use axum::http::header::{ALLOW, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{Method, Request, StatusCode};
 use hyper::body::Body;
@@ -18,10 +18,10 @@ use super::access::Denied;
 use super::headers::{McpHeaders, SESSION_ID};
 use super::in_flight::{InFlight, Limit, Permit, Taken};
 use super::media_type::{Accepted, EVENTS, JSON, is_json};
-use super::rejections::Rejections;
+use super::rejections::{Comparison, Rejections};
 use super::request_body::read;
 use super::response::{
-    HttpResponse, HttpResult, access_denied, empty, error_of, error_response, event_stream, full, reject,
+    HttpResponse, HttpResult, access_denied, busy, empty, error_of, error_response, event_stream, full, reject,
     rpc_error_response, unbuffered, with_header,
 };
 use super::response_body::{COMMENT, EventStream, Notifications, append_reply};
@@ -85,10 +85,19 @@ impl Endpoint {
         if let Some(response) = cors::preflight(access, &request) {
             return Ok(response);
         }
-        let sender = match access.check(&request) {
-            Ok(token) => Sender { token, client },
-            Err(denied) => return Ok(self.deny(&denied, client).await),
+        let token = match access.check(&request) {
+            Ok(None) => None,
+            Ok(Some(sent)) => {
+                let message = "too many wrong tokens are being answered; try again in a moment";
+                let comparison = self.rejections.compare(client).ok_or_else(|| busy(message))?;
+                match access.token_index(sent) {
+                    Some(index) => Some(index),
+                    None => return Ok(self.deny_token(comparison, client).await),
+                }
+            }
+            Err(denied) => return Ok(self.deny(&denied, client)),
         };
+        let sender = Sender { token, client };
         match request.method {
             Method::POST => self.post(request, body, sender).await,
             Method::GET => self.open_stream(&request, sender),
@@ -97,20 +106,21 @@ impl Endpoint {
         }
     }
 
-    /// Reports and answers a request that is denied. The answer to a wrong token is delayed.
-    async fn deny(&self, denied: &Denied, client: Option<SocketAddr>) -> HttpResponse {
+    /// Reports and answers a request that is denied.
+    fn deny(&self, denied: &Denied, client: Option<SocketAddr>) -> HttpResponse {
         let (reason, detail) = denied.reason();
         self.rejections.report(reason, detail, client);
-        let response = access_denied(denied);
-        if *denied != Denied::WrongToken {
-            return response;
+        access_denied(denied)
+    }
+
+    /// Reports and answers a wrong token, after a delay.
+    async fn deny_token(&self, comparison: Comparison, client: Option<SocketAddr>) -> HttpResponse {
+        let response = self.deny(&Denied::WrongToken, client);
+        tokio::select! {
+            _ = comparison.delay() => {}
+            () = self.http.stopping.cancelled() => {}
         }
-        let was_delayed = tokio::select! {
-            was_delayed = self.rejections.delay() => was_delayed,
-            () = self.http.stopping.cancelled() => true,
-        };
-        // Without a delay, the next guess needs another connection.
-        if was_delayed { response } else { with_header(response, CONNECTION, "close") }
+        response
     }
 
     /// Reports the use of another caller's session. The response is the same as for an unknown session.

@@ -146,7 +146,9 @@ pub fn router(server: Server) -> Router {
 /// or because the function of [`call_options`](Self::call_options) panics (500), are reported to the registry's observers ([`Observer::rejected`](crate::call::observe::Observer::rejected)),
 /// including the [`AuditLog`](crate::call::audit::AuditLog), and as `tracing` events. In a flood, the first eight per
 /// second and reason are reported one by one, and the others together. The response to a wrong token is delayed: by
-/// 100 ms at first, and by up to 2 s if there are many. ([`serve`](Self::serve) knows the address of the client;
+/// 100 ms at first, and by up to 2 s if there are many. While 128 wrong tokens are being delayed, or 32 from one address
+/// (of IPv6: one network of 64 bits), further requests with a token from anywhere, or from there, are rejected with 503
+/// without comparing the token, even if it is right. ([`serve`](Self::serve) knows the address of the client;
 /// otherwise, it is taken from a [`SocketAddr`] in the request's extensions.)
 ///
 /// A session belongs to the caller that started it: the [caller](mcp_core::CallOptions::caller) that

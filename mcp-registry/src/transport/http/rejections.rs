@@ -1,12 +1,14 @@
 //! Reports rejected requests to the observers, and delays the responses to wrong tokens.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::collections::hash_map::Entry;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use mcp_core::support::cut;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use crate::call::observe::{Rejection, RejectionReason};
@@ -27,14 +29,19 @@ const MAX_DELAY: Duration = Duration::from_secs(2);
 /// The number of wrong tokens after which the delay doubles.
 const TOKENS_PER_DOUBLING: u32 = 4;
 
-/// The maximum number of answers that are delayed at the same time. Others are sent immediately.
+/// The maximum number of wrong tokens whose delay is not over. Beyond it, no token is compared: otherwise, guesses that are
+/// sent at the same time would not be slowed down.
 const MAX_DELAYED: usize = 128;
+
+/// The same for one address, so that its guesses do not lock out the clients at others.
+const MAX_DELAYED_PER_ADDRESS: usize = 32;
 
 /// The rejections of a server.
 pub(super) struct Rejections {
     server: Server,
     windows: Mutex<HashMap<RejectionReason, Window>>,
     wrong_tokens: Mutex<WrongTokens>,
+    /// The number of tokens that are being compared, or were wrong and whose delay is not over.
     delayed: AtomicUsize,
 }
 
@@ -54,6 +61,16 @@ struct Window {
 struct WrongTokens {
     count: u32,
     last: Option<Instant>,
+    /// The number of wrong tokens whose delay is not over, by address.
+    delayed: HashMap<IpAddr, usize>,
+}
+
+/// A place for one token that is compared. If it is wrong, the place is taken until its delay is over.
+pub(super) struct Comparison {
+    rejections: Arc<Rejections>,
+    client: Option<SocketAddr>,
+    /// The address, once the token was wrong.
+    address: Option<IpAddr>,
 }
 
 impl Rejections {
@@ -86,17 +103,20 @@ impl Rejections {
         }
     }
 
-    /// Delays the answer to a wrong token, longer if there were many recently. Returns `false` without a delay if too
-    /// many answers are being delayed.
-    pub(super) async fn delay(&self) -> bool {
-        // Released when it is dropped, even if the client disconnects.
-        let slot = Slot(&self.delayed);
-        let delay = lock(&self.wrong_tokens).next_delay(Instant::now());
-        if slot.0.fetch_add(1, Ordering::Relaxed) >= MAX_DELAYED {
-            return false;
+    /// A place to compare a token. `None` if too many wrong ones are being delayed, which is reported.
+    pub(super) fn compare(self: &Arc<Self>, client: Option<SocketAddr>) -> Option<Comparison> {
+        let place = Comparison { rejections: Arc::clone(self), client, address: None };
+        let others = self.delayed.fetch_add(1, Ordering::Relaxed);
+        let of_address = |address| lock(&self.wrong_tokens).delayed.get(&address).copied().unwrap_or_default();
+        // Most of the time, there are too few for one address to have too many.
+        let is_full = others >= MAX_DELAYED
+            || (others >= MAX_DELAYED_PER_ADDRESS
+                && client.is_some_and(|client| of_address(origin(client)) >= MAX_DELAYED_PER_ADDRESS));
+        if is_full {
+            self.report(RejectionReason::Busy, Some("wrong tokens"), client);
+            return None;
         }
-        sleep(delay).await;
-        true
+        Some(place)
     }
 
     fn report_now(&self, reason: RejectionReason, detail: Option<&str>, client: Option<SocketAddr>, count: u64) {
@@ -117,11 +137,42 @@ impl Rejections {
     }
 }
 
-struct Slot<'a>(&'a AtomicUsize);
+impl Comparison {
+    /// Begins the delay of a wrong token, which is longer if there were many recently. The place is taken until its end,
+    /// even if the client does not wait for its answer.
+    pub(super) fn delay(mut self) -> JoinHandle<()> {
+        let delay = {
+            let mut wrong_tokens = lock(&self.rejections.wrong_tokens);
+            self.address = self.client.map(origin);
+            self.address.into_iter().for_each(|address| *wrong_tokens.delayed.entry(address).or_default() += 1);
+            wrong_tokens.next_delay(Instant::now())
+        };
+        tokio::spawn(async move {
+            sleep(delay).await;
+            drop(self);
+        })
+    }
+}
 
-impl Drop for Slot<'_> {
+impl Drop for Comparison {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.rejections.delayed.fetch_sub(1, Ordering::Relaxed);
+        let Some(address) = self.address else { return };
+        let delayed = &mut lock(&self.rejections.wrong_tokens).delayed;
+        if let Entry::Occupied(mut count) = delayed.entry(address) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+}
+
+/// The address that wrong tokens are counted for: of IPv6, the network, in which a host can have any address.
+fn origin(client: SocketAddr) -> IpAddr {
+    match client.ip().to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address @ IpAddr::V4(_) => address,
     }
 }
 

@@ -111,5 +111,6 @@ fn is_rounded(integer: &str) -> bool {
     let exceeds =
         integer.parse::<i64>().is_err_and(|error| is_out_of_range(error.kind())) && integer.parse::<u64>().is_err();
     // With `arbitrary_precision`, which another crate may enable, nothing is rounded.
-    exceeds && serde_json::from_str(integer).map_or(true, |value: Value| value.to_string() != integer)
+    let kept = || serde_json::from_str::<Value>(integer).map(|value| value.to_string());
+    exceeds && kept().map_or(true, |kept| kept != integer)
 }
