@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mcp_registry::CallOptions;
+use support::LONG;
 use tokio::process::Command;
 
 use crate::pairs::cover;
@@ -42,7 +43,7 @@ const NEVER: &[(Column, Column, &str)] = &[
     (RUN_TIME, PREFIXED, "a `Tool` belongs to no package, by which others are prefixed"),
     (AGAIN, PREFIXED, "a `Tool` belongs to no package, by which others are prefixed"),
     (RUN_TIME, TRUST_TOOL, "a setting names a tool that is there when the registry is built"),
-    (RUN_TIME, RATE_LIMIT_TOOL, "a setting names a tool that is there when the registry is built"),
+    (RUN_TIME, RATE_LONG_TOOL, "a setting names a tool that is there when the registry is built"),
 ];
 
 const RUN_TIME: Column = Column::Registration(Registration::RunTime);
@@ -55,7 +56,7 @@ const DYNAMIC: Column = Column::Kind(Kind::Dynamic);
 const RENAMED: Column = Column::Name(Name::Renamed);
 const PREFIXED: Column = Column::Name(Name::Prefixed);
 const TRUST_TOOL: Column = Column::Setting(Setting::TrustTool, true);
-const RATE_LIMIT_TOOL: Column = Column::Setting(Setting::RateLimitTool, true);
+const RATE_LONG_TOOL: Column = Column::Setting(Setting::RateLimitTool, true);
 
 /// One value of each dimension.
 #[derive(Clone)]
@@ -331,8 +332,6 @@ impl Promise {
     /// Checks the promise in every cell. An exception that is none fails, too.
     pub(crate) fn holds(self, holds: impl Fn(&World) -> Holds + Sync) {
         const THREADS: usize = 6;
-        /// A row takes a few seconds, unless calls hang.
-        const LIMIT: Duration = Duration::from_secs(40);
         let started = Instant::now();
         let mut cells = Cell::all();
         for Cell { setup, .. } in &mut cells {
@@ -345,8 +344,8 @@ impl Promise {
         thread::scope(|scope| {
             let work = || {
                 while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if started.elapsed() > LIMIT {
-                        let late = Err(format!("the row takes longer than {LIMIT:?}; is something waiting in vain?"));
+                    if started.elapsed() > LONG {
+                        let late = Err(format!("the row takes longer than {LONG:?}; is something waiting in vain?"));
                         results.lock().unwrap().push((cell, None, late));
                         break;
                     }
