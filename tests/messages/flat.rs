@@ -560,7 +560,10 @@ fn arguments_that_stay_text_keep_every_digit_and_every_byte() {
 #[test]
 fn a_call_whose_arguments_stay_text_is_refused_for_the_same_reasons() {
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
-    let many = |last: &str| (0..40).map(|n| format!(r#""k{n}":0,"#)).collect::<String>() + &format!(r#""{last}":0"#);
+    let many = |last: &str| {
+        let names = (0..40).map(|n| format!("k{n}")).chain([last.to_owned()]);
+        names.map(|name| format!(r#""{name}":0"#)).collect::<Vec<_>>().join(",")
+    };
     let mut texts: Vec<String> = [
         r#"{"tool_name":"a.b","arguments":{}}"#,
         r#"{"tool_name":"A-b","arguments":{}}"#,

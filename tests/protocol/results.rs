@@ -347,7 +347,7 @@ fn succeed(n: usize) -> usize {
 #[test]
 fn a_long_error_of_a_result_is_shortened_on_every_path() {
     let entries = tools![fail_result, fail_result_now, succeed];
-    let plain = Registry::builder_of(entries.clone()).build().unwrap();
+    let plain = Registry::builder_of(entries).build().unwrap();
     let layered = Registry::builder_of(entries).layer(Failing).build().unwrap();
     for (registry, tool) in
         [(&plain, "fail_result"), (&plain, "fail_result_now"), (&layered, "fail_result"), (&layered, "succeed")]
