@@ -157,7 +157,9 @@ fn a_tool_that_is_queued_beyond_its_deadline_does_not_run() {
     assert_eq!(failure(&refused).0, "ApiLimitExceeded", "the job still waits");
     let jobs = std::mem::take(&mut *lazy.0.lock().unwrap());
     assert_eq!(jobs.len(), 1);
-    jobs.into_iter().for_each(|job| job());
+    for job in jobs {
+        job();
+    }
     assert_eq!(runs.0.load(Ordering::SeqCst), 0);
     let late = call(&registry, "runtime.count", json!({}));
     assert_eq!(failure(&late).0, "TimeoutError", "it no longer counts as abandoned");

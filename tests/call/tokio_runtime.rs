@@ -275,7 +275,7 @@ fn a_timeout_on_a_blocked_runtime_names_the_cause_and_the_fix() {
             });
             let late = late.join().unwrap();
             assert!(failure(&late).1.ends_with("try again later"), "{}", failure(&late).1);
-        })
+        });
     });
 }
 
