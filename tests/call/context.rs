@@ -144,23 +144,30 @@ fn no_event_is_delivered_after_the_deadline() {
 
 /// Leaves a thread behind that reports progress.
 #[mcp_tool(module = "context")]
-async fn leaves_behind(#[ctx] cx: ToolContext) {
+async fn leaves_behind(#[ctx] cx: ToolContext, panics: bool) {
     std::thread::spawn(move || {
-        block_on(cx.cancelled());
+        // Without a limit: the thread ends only if it is woken.
+        mcp_core::support::block_on(cx.cancelled());
         cx.progress(1, 1, "too late");
     });
+    assert!(!panics, "on purpose");
 }
 
 #[test]
-fn no_event_is_delivered_after_the_tool_has_returned() {
+fn no_event_is_delivered_after_the_tool_has_returned_or_panicked() {
     let (events, sink) = recorded();
     let registry = build(with_tools(tools![leaves_behind]));
     let options = CallOptions::new().on_event(sink);
-    let result = block_on(registry.call_with(&ToolCall::new("context.leaves_behind", json!({})), &options));
-    assert!(!result.is_failure());
+    // The first call is polled by its waiter; later ones, once the tool was quick, where they begin.
+    for panics in [false, true] {
+        for _ in 0..20 {
+            let call = ToolCall::new("context.leaves_behind", json!({ "panics": panics }));
+            assert_eq!(block_on(registry.call_with(&call, &options)).is_failure(), panics);
+        }
+    }
     drop(options);
-    // The end of the call wakes the tool's thread, which drops its sink.
-    support::wait_until_blocking("the thread that was left behind ends", || Arc::strong_count(&events) == 1);
+    // The end of each call wakes its thread, which drops its sink.
+    support::wait_until_blocking("the threads that were left behind end", || Arc::strong_count(&events) == 1);
     assert!(events.lock().unwrap().is_empty());
 }
 

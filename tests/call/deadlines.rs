@@ -4,7 +4,7 @@ use std::future::pending;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -340,4 +340,39 @@ fn s1_48_many_calls_are_answered_in_order_and_independently() {
     assert_eq!(types, five.repeat(4));
     door.open();
     assert!(block_on(registry.call_many(&[])).is_empty());
+}
+
+/// Counts the calls that are under way at once, and waits for others.
+#[mcp_tool(module = "time")]
+async fn crowded(#[ctx] crowd: &Crowd) {
+    let now = crowd.0.now.fetch_add(1, Ordering::SeqCst) + 1;
+    crowd.0.most.fetch_max(now, Ordering::SeqCst);
+    let mut polls = 0;
+    std::future::poll_fn(|context| {
+        polls += 1;
+        context.waker().wake_by_ref();
+        if polls < 20 { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    crowd.0.now.fetch_sub(1, Ordering::SeqCst);
+}
+
+#[derive(Clone, Default)]
+struct Crowd(Arc<Most>);
+
+#[derive(Default)]
+struct Most {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+#[test]
+fn no_more_calls_are_made_at_once_than_the_builder_allows() {
+    for concurrency in [1, 3] {
+        let crowd = Crowd::default();
+        let registry = build(with_tools(tools![crowded]).state(crowd.clone()).concurrency(concurrency));
+        let results = block_on(registry.call_many(&vec![ToolCall::new("time.crowded", json!({})); 20]));
+        assert!(results.len() == 20 && results.iter().all(|result| !result.is_failure()));
+        assert_eq!(crowd.0.most.load(Ordering::SeqCst), concurrency);
+    }
 }

@@ -131,6 +131,15 @@ fn the_trust_of_a_request_counts_before_that_of_the_tool_and_that_of_the_tool_be
 }
 
 #[test]
+fn a_tool_has_a_level_and_a_limit_of_its_own() {
+    let builder = with_tools(tools![delete]).trust_tool("files.delete", TrustLevel::Trusted);
+    let registry = build(builder.rate_limit_tool("files.delete", RateLimit::per_minute(1).burst(1)));
+    let called = || call(&registry, "files.delete", json!({}));
+    assert!(!called().is_failure());
+    assert_eq!(failure(&called()).0, "ApiLimitExceeded");
+}
+
+#[test]
 fn settings_for_an_unknown_tool_or_set_twice_are_refused_at_build() {
     let error =
         with_tools(tools![delete]).trust_tool("files.delte", TrustLevel::Trusted).build().unwrap_err().to_string();
@@ -139,8 +148,13 @@ fn settings_for_an_unknown_tool_or_set_twice_are_refused_at_build() {
     let twice = with_tools(tools![delete])
         .rate_limit_tool("files.delete", RateLimit::per_second(1))
         .rate_limit_tool("files_delete", RateLimit::per_second(2));
-    let error = twice.build().unwrap_err().to_string();
-    assert!(error.contains("is set twice for one tool"), "{error}");
+    let same = with_tools(tools![delete])
+        .trust_tool("files.delete", TrustLevel::Trusted)
+        .trust_tool("files.delete", TrustLevel::Untrusted);
+    for twice in [twice, same] {
+        let error = twice.build().unwrap_err().to_string();
+        assert!(error.contains("is set twice for one tool"), "{error}");
+    }
 }
 
 /// Lets Ada in, and keeps what it was asked.
@@ -294,6 +308,22 @@ fn cancelled_and_malformed_calls_are_not_recorded_as_denied() {
     assert!(registry.call_bytes_blocking("files.read", b"{no json", &CallOptions::new(), &mut Vec::new()).is_err());
     let outcomes: Vec<CallOutcome> = audit.records().iter().map(|record| record.outcome).collect();
     assert_eq!(outcomes, [CallOutcome::Cancelled, CallOutcome::Failure]);
+}
+
+#[test]
+fn refused_and_cancelled_calls_count_as_errors() {
+    let registry = build(with_tools(tools![delete, read]));
+    let token = CancelToken::new();
+    token.cancel();
+    let options = CallOptions::new().cancel(token);
+    assert!(call(&registry, "files.delete", json!({})).is_failure());
+    let cancelled = ToolCall::new("files.read", json!({ "path": "a" }));
+    assert!(block_on(registry.call_with(&cancelled, &options)).is_failure());
+    for name in ["files.delete", "files.read"] {
+        let metrics = registry.metrics();
+        let tool = metrics.get(name).unwrap();
+        assert_eq!((tool.calls, tool.errors), (1, 1), "{name}");
+    }
 }
 
 /// Keeps the debug output of what it sees.

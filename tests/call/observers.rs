@@ -329,6 +329,58 @@ fn s1_61_calls_are_written_to_the_audit_log() {
 }
 
 #[test]
+fn what_a_caller_chooses_is_cut_in_the_records() {
+    let audit = AuditLog::new();
+    let registry = build(with_tools(tools![new]).observer(audit.clone()));
+    let long = "x".repeat(10_000);
+    let options = CallOptions::new().caller(long.as_str()).request_id(long.as_str());
+    for name in ["seen.new", &*format!("seen.{long}")] {
+        let _ = block_on(registry.call_with(&ToolCall::new(name, json!({ "n": 1 })), &options));
+    }
+    let records = audit.records();
+    assert_eq!(records.len(), 2);
+    for record in records {
+        for text in [record.caller.as_deref(), record.request_id.as_deref(), Some(&record.tool)] {
+            let text = text.expect("it is recorded");
+            assert!(text.len() < 300, "{} bytes", text.len());
+        }
+    }
+}
+
+/// What a copy of this program, which runs this test alone, writes to stderr.
+fn stderr_of(test: &str, variable: &str) -> String {
+    let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = program.args(["--exact", test, "--nocapture"]).env(variable, "1").output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_masked_message_is_written_to_stderr_if_no_observer_keeps_it() {
+    const NAME: &str = "observers::a_masked_message_is_written_to_stderr_if_no_observer_keeps_it";
+    const KEPT: &str = "MCP_TESTS_MESSAGE_IS_KEPT";
+    const LOST: &str = "MCP_TESTS_MESSAGE_IS_LOST";
+
+    let (is_kept, is_lost) = (std::env::var_os(KEPT).is_some(), std::env::var_os(LOST).is_some());
+    if !is_kept && !is_lost {
+        // An audit log keeps no messages, whatever the order of the observers.
+        assert!(!stderr_of(NAME, KEPT).contains("/srv/secret/path"));
+        assert!(stderr_of(NAME, LOST).contains("/srv/secret/path"));
+        return;
+    }
+    let masked = || with_tools(tools![fail]).mask_errors(true).observer(AuditLog::new());
+    let observed = if is_kept { masked().observer(Keeps).observer(AuditLog::new()) } else { masked() };
+    assert!(call(&build(observed), "seen.fail", json!({ "how": "io" })).is_failure());
+}
+
+/// Keeps messages.
+struct Keeps;
+
+impl Observer for Keeps {
+    fn observe(&self, _: &CallRecord<'_>) {}
+}
+
+#[test]
 fn s3_51_calls_errors_and_latencies_are_counted_per_tool() {
     let registry =
         build(with_tools(tools![new, fail, fail_inline]).check_output(mcp_registry::registry::OutputCheck::Never));

@@ -1,13 +1,14 @@
 //! The same calls on std's threads and on tokio's.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_registry::runtime::{Job, Runtime, RuntimeError, ThreadRuntime, TokioRuntime};
 use mcp_registry::{Registry, ToolCall, mcp_tool, tools};
 use serde_json::json;
 
-use crate::{build, call, failure, with_tools};
+use crate::{block_on, build, call, failure, with_tools};
 
 /// On which thread it runs.
 #[mcp_tool(module = "runtime")]
@@ -120,6 +121,48 @@ fn a_job_that_the_runtime_drops_is_an_error_and_does_not_hang() {
     let registry = build(with_tools(tools![thread]).no_timeout().runtime(Poor(ThreadRuntime::shared())));
     let result = call(&registry, "runtime.thread", json!({}));
     assert!(failure(&result).1.contains("the runtime is shutting down"), "{}", result.to_json());
+}
+
+/// Runs its jobs when it is told to.
+#[derive(Clone, Default)]
+struct Lazy(Arc<Mutex<Vec<Job>>>);
+
+impl Runtime for Lazy {
+    fn sleep_until(&self, deadline: Instant) -> mcp_registry::context::BoxFuture<'static, ()> {
+        ThreadRuntime::shared().sleep_until(deadline)
+    }
+
+    fn spawn_blocking(&self, job: Job) -> Result<(), RuntimeError> {
+        self.0.lock().unwrap().push(job);
+        Ok(())
+    }
+}
+
+#[derive(Clone, Default)]
+struct Runs(Arc<AtomicUsize>);
+
+/// Counts its runs.
+#[mcp_tool(module = "runtime", timeout = "30ms")]
+fn count(#[ctx] runs: &Runs) {
+    runs.0.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+fn a_tool_that_is_queued_beyond_its_deadline_does_not_run() {
+    let (lazy, runs) = (Lazy::default(), Runs::default());
+    let registry = build(with_tools(tools![count]).state(runs.clone()).runtime(lazy.clone()).max_abandoned(1));
+    let error = block_on(registry.try_call(&ToolCall::new("runtime.count", json!({})))).unwrap_err();
+    assert!(matches!(error, mcp_registry::Error::Timeout(_)), "{error}");
+    let refused = call(&registry, "runtime.count", json!({}));
+    assert_eq!(failure(&refused).0, "ApiLimitExceeded", "the job still waits");
+    let jobs = std::mem::take(&mut *lazy.0.lock().unwrap());
+    assert_eq!(jobs.len(), 1);
+    for job in jobs {
+        job();
+    }
+    assert_eq!(runs.0.load(Ordering::SeqCst), 0);
+    let late = call(&registry, "runtime.count", json!({}));
+    assert_eq!(failure(&late).0, "TimeoutError", "it no longer counts as abandoned");
 }
 
 /// Panics in every method.

@@ -61,6 +61,18 @@ fn foreign(tools: Value) -> Contract {
 }
 
 #[test]
+fn a_hidden_tool_that_is_gone_breaks_its_callers_and_a_list_does_not_tell() {
+    let [before, ..] = contracts(&tools![before::search, before::count]);
+    let [after, list, foreign] = contracts(&tools![before::search]);
+    let diff = before.diff(&after);
+    let change = broken(&diff);
+    assert_eq!((change.tool.as_str(), change.rule), ("shop.count", "tool-removed"));
+    for list in [list, foreign] {
+        assert_eq!(before.diff(&list).verdict(), Verdict::Compatible, "{:#?}", before.diff(&list).changes);
+    }
+}
+
+#[test]
 fn a_lock_and_the_lists_of_the_same_server_are_equal() {
     let contracts = contracts(&tools![before::search, before::count]);
     for old in &contracts {

@@ -44,6 +44,26 @@ fn e5_the_newest_version_says_how_long_the_list_may_be_cached() {
     assert_eq!(result.as_object().unwrap().keys().collect::<Vec<_>>(), ["tools"]);
 }
 
+/// May be cached for a minute.
+#[mcp_tool(module = "cached", cache_ttl = 60)]
+fn minute() {}
+
+/// May be cached for an hour.
+#[mcp_tool(module = "cached", cache_ttl = 3600)]
+fn hour() {}
+
+#[test]
+fn e5_the_list_may_be_cached_as_long_as_each_of_its_tools() {
+    let ttl = |entries: &[&'static ToolEntry]| {
+        let registry = Registry::builder_of(entries.iter().copied()).build().unwrap();
+        let result = block_on(Client::new(Server::new(registry).page_size(1)).request("tools/list", json!({})));
+        result.unwrap()["ttlMs"].as_u64()
+    };
+    assert_eq!(ttl(&tools![hour]), Some(3_600_000));
+    assert_eq!(ttl(&tools![minute, hour]), Some(60_000));
+    assert_eq!(ttl(&tools![crate::add, hour]), Some(300_000));
+}
+
 #[test]
 fn e4_pages_follow_each_other_by_cursor() {
     let server = server().page_size(3);

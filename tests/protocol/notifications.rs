@@ -239,3 +239,44 @@ fn g2_g3_g4_clients_of_the_newest_version_can_subscribe_to_changes() {
         assert_eq!(serde_json::from_slice::<Value>(&out).unwrap()["error"]["code"], -32602, "{filter}");
     }
 }
+
+#[test]
+fn the_number_of_subscriptions_of_a_connection_is_bounded() {
+    let server = server().max_in_flight(2);
+    let peer = Peer::builder().on_notification(|_| {}).build();
+    let begin = |id: u32, out: &mut Vec<u8>| {
+        let params = json!({ "_meta": meta(), "notifications": { "toolsListChanged": true } });
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params });
+        server.begin(message.to_string().as_bytes(), &peer, out)
+    };
+    let mut out = Vec::new();
+    let (first, second) = (begin(1, &mut out).unwrap(), begin(2, &mut out).unwrap());
+    assert!(begin(3, &mut out).is_none());
+    let answer: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32600)));
+    drop(first);
+    let third = begin(3, &mut Vec::new());
+    assert!(third.is_some(), "there is room again");
+    peer.close();
+    assert_eq!((block_on(second), block_on(third.unwrap())), (None, None));
+}
+
+#[test]
+fn no_call_may_use_the_id_of_a_subscription() {
+    let (server, peer) = (server(), Peer::builder().on_notification(|_| {}).build());
+    let request = |method: &str, params: &Value| {
+        json!({ "jsonrpc": "2.0", "id": "l", "method": method, "params": params }).to_string().into_bytes()
+    };
+    let params = json!({ "_meta": meta(), "notifications": {} });
+    let mut out = Vec::new();
+    let subscription = server.begin(&request("subscriptions/listen", &params), &peer, &mut out).unwrap();
+    for (name, arguments) in [("served_say_slowly", json!({ "text": "a" })), ("served_add", json!({ "a": 1 }))] {
+        out.clear();
+        let call = request("tools/call", &json!({ "name": name, "arguments": arguments }));
+        assert!(server.begin(&call, &peer, &mut out).is_none(), "{name}");
+        let answer: Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(answer["error"]["code"], -32600, "{name}");
+    }
+    peer.close();
+    assert_eq!(block_on(subscription), None);
+}

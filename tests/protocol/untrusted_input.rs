@@ -120,7 +120,11 @@ fn a_message_that_is_too_long_is_refused() {
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "served_say", "arguments": { "text": "x".repeat(2000) } } });
     let refused = answer(&server, &message.to_string()).unwrap();
     assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &json!(null)));
-    assert!(answer(&server, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).unwrap().get("result").is_some());
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (spaces, is_refused) in [(0, false), (1000 - ping.len(), false), (1001 - ping.len(), true)] {
+        let answer = answer(&server, &format!("{ping}{}", " ".repeat(spaces))).unwrap();
+        assert_eq!(answer.get("error").is_some(), is_refused, "{spaces}: {answer}");
+    }
 }
 
 #[test]

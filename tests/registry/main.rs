@@ -4,6 +4,7 @@
 
 mod conflicts;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -286,6 +287,38 @@ fn c4_the_policy_decides_the_name_on_the_wire() {
     assert_eq!(wire(NamePolicy::HostSafe), "calc_add");
     assert_eq!(wire(NamePolicy::Dotted), "calc.add");
     assert_eq!(wire(NamePolicy::Bare), "add");
+}
+
+#[test]
+fn c4_a_tool_that_is_registered_at_run_time_is_named_by_the_policy_too() {
+    for (policy, wire) in
+        [(NamePolicy::HostSafe, "hello_greet"), (NamePolicy::Dotted, "hello.greet"), (NamePolicy::Bare, "greet")]
+    {
+        let registry = Registry::builder_of(tools![add]).names(policy).build().unwrap();
+        registry.register(greeter("hello")).unwrap();
+        assert_eq!(registry.get("hello.greet").unwrap().wire_name(), wire);
+        assert!(!registry.call_blocking(&ToolCall::new(wire, json!({}))).is_failure(), "{wire}");
+    }
+}
+
+#[test]
+fn listeners_are_told_of_changes_and_of_nothing_else() {
+    let (registry, told) = (Registry::builder_of(tools![add]).build().unwrap(), Arc::new(AtomicU32::new(0)));
+    let of_listener = Arc::clone(&told);
+    let watcher = registry.on_change(move || _ = of_listener.fetch_add(1, Ordering::Relaxed));
+    let told = || told.load(Ordering::Relaxed);
+    let tool = greeter("hello");
+    registry.register(tool.clone()).unwrap();
+    assert_eq!(told(), 1);
+    registry.register(tool.clone()).unwrap();
+    registry.register(greeter("other")).unwrap_err();
+    assert!(!registry.unregister("hello.nobody"));
+    assert_eq!(told(), 1, "nothing has changed");
+    assert!(registry.unregister("hello.greet"));
+    assert_eq!(told(), 2);
+    drop(watcher);
+    registry.register(tool).unwrap();
+    assert_eq!(told(), 2, "nobody listens any more");
 }
 
 fn greeter(text: &'static str) -> Tool {

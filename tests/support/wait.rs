@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub const LONG: Duration = Duration::from_secs(90);
 
 /// Longer than any call of a test takes, so that one that never ends fails its test instead of blocking it.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(20);
 
 /// The time limit of one wait.
 struct Limit<'a> {
@@ -64,8 +64,9 @@ pub async fn in_time<F: Future>(future: F) -> F::Output {
     let (mut future, started, mut alarm) = (pin!(future), Instant::now(), None);
     let ready = poll_fn(move |context| {
         let polled = future.as_mut().poll(context);
+        // Also if the alarm was what made it ready.
+        assert!(started.elapsed() < SOON, "waited {SOON:?} for a future");
         if polled.is_pending() {
-            assert!(started.elapsed() < SOON, "waited {SOON:?} for a future");
             // Each poll may have another waker.
             drop(alarm.replace(wake_at(started + SOON, context.waker().clone())));
         }

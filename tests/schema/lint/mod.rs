@@ -241,8 +241,10 @@ fn c29_the_strict_policy_makes_errors_of_errors() {
     let strict = Registry::builder_of(tools![fine]).lint(LintPolicy::Strict).build().unwrap();
     let silent = Tool::new("made.silent", json!({ "type": "object", "properties": {} }), |_, _| async {});
     let silent = silent.output_schema(json!({ "type": "object" }));
-    assert!(strict.register(silent.clone()).is_err());
-    assert!(strict.register(silent.allow("missing-description")).is_ok());
+    for registry in [strict.clone(), strict.subset(|_| true)] {
+        assert!(registry.register(silent.clone()).is_err());
+        assert!(registry.register(silent.clone().allow("missing-description")).is_ok());
+    }
 }
 
 /// Says nothing back.

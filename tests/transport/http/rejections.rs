@@ -157,6 +157,21 @@ async fn a_flood_of_rejections_is_reported_in_few_records_that_count_all_of_them
 }
 
 #[tokio::test(start_paused = true)]
+async fn rejections_that_were_not_reported_count_with_the_next_one() {
+    let told = Told::default();
+    let registry = builder(&Log::new()).observer(told.clone()).build().unwrap();
+    let mut service = Http::new(Server::new(registry)).service();
+    let counts = || told.0.lock().unwrap().iter().map(|(_, count)| *count).collect::<Vec<_>>();
+    for (rejected, wait) in [(8, 500), (10, 700), (1, 5_000)] {
+        for _ in 0..rejected {
+            status(&mut service, "", "evil.example").await;
+        }
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+    }
+    assert_eq!(counts(), [vec![1; 8], vec![11]].concat());
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_answer_to_a_wrong_token_is_delayed_and_no_other_is() {
     let mut service = Http::new(Server::new(builder(&Log::new()).build().unwrap())).token("s3cret").service();
     let started = Instant::now();

@@ -1,5 +1,7 @@
 //! Streams in memory.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_registry::error::TransportError;
@@ -102,6 +104,49 @@ async fn more_answers_than_there_is_room_for_all_arrive() {
     assert_eq!(count, 500);
     writing.await.unwrap();
     serving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn no_more_is_read_from_a_client_that_does_not_read() {
+    let (client, server_side) = duplex(1000);
+    let (input, output) = tokio::io::split(server_side);
+    let serving = tokio::spawn(serve_lines(server(), CallOptions::new(), input, output));
+    let (from, mut to) = tokio::io::split(client);
+    let sent = Arc::new(AtomicUsize::new(0));
+    let of_writer = Arc::clone(&sent);
+    let writing = tokio::spawn(async move {
+        for id in 0..1000 {
+            let request = format!("{}\n", call(id, "t_text", &json!({ "length": 20_000 })));
+            to.write_all(request.as_bytes()).await.unwrap();
+            of_writer.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let (mut before, mut same) = (0, 0);
+    while same < 10 && !writing.is_finished() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let now = sent.load(Ordering::Relaxed);
+        (before, same) = (now, if now == before { same + 1 } else { 0 });
+    }
+    // One MiB of answers waits, and a few that were under way.
+    assert!(before < 200, "{before} requests were read");
+    writing.abort();
+    drop(from);
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_subscription_ends_with_its_connection() {
+    let (send, mut receive) = tokio::sync::mpsc::channel(1);
+    let (mut client, server_side) = duplex(1000);
+    let (input, output) = tokio::io::split(server_side);
+    let options = CallOptions::new().extension(Told(send));
+    let serving = tokio::spawn(serve_lines(server(), options, input, output));
+    client.write_all(format!("{}\n", listen("l")).as_bytes()).await.unwrap();
+    client.read_exact(&mut [0; 20]).await.unwrap();
+    serving.abort();
+    let _ = serving.await;
+    // No sender is left.
+    assert_eq!(tokio::time::timeout(Duration::from_secs(10), receive.recv()).await, Ok(None));
 }
 
 #[tokio::test]

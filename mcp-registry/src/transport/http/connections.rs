@@ -161,3 +161,24 @@ impl Connections {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    use super::ConnectionState;
+
+    #[test]
+    fn a_connection_can_be_closed_while_it_waits_for_a_request_and_its_client_has_read_everything() {
+        let state = Arc::new(ConnectionState::new(Instant::now()));
+        assert!(state.is_waiting());
+        let request = state.start_request(&String::new());
+        assert!(!state.is_waiting(), "a request is in flight");
+        state.set_stalled(true);
+        drop(request);
+        assert!(!state.is_waiting(), "the client has not read the response");
+        state.set_stalled(false);
+        assert!(state.is_waiting());
+    }
+}

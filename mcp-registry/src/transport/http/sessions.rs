@@ -345,6 +345,20 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_is_used_does_not_expire() {
+        let (sessions, nobody) = (Sessions::default(), Caller::default());
+        let now = Instant::now();
+        for id in [1, 2] {
+            sessions.insert(id, &nobody, VERSION, now);
+        }
+        assert!(lock(&sessions.0).touch(2, now + IDLE_TIMEOUT / 2).is_some());
+        sessions.insert(3, &nobody, VERSION, now + IDLE_TIMEOUT);
+        let mut left: Vec<u128> = lock(&sessions.0).entries.keys().copied().collect();
+        left.sort_unstable();
+        assert_eq!(left, [2, 3]);
+    }
+
+    #[test]
     fn the_least_recently_used_session_is_evicted() {
         let (sessions, nobody) = (Sessions::default(), Caller::default());
         let (first, second) = (begin(&sessions, &nobody), begin(&sessions, &nobody));
