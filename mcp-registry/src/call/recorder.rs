@@ -62,6 +62,7 @@ impl Recorder<'_> {
     }
 
     /// Records a result. Its error becomes what the caller may see: a layer or a tool can have made it of any error.
+    #[inline(never)]
     fn returned(self, result: &mut ToolResult) {
         let is_failure = result.is_failure();
         let Some(error) = &mut result.error else {
@@ -83,6 +84,7 @@ impl Recorder<'_> {
     }
 
     /// Records that the call failed. Returns the error as the caller may see it.
+    #[inline(never)]
     fn failed(self, error: Error) -> Error {
         let (shown, id) = mask_error(self.settings, self.request.name, self.request.options, error);
         let error_type = shown.wire_type();

@@ -179,11 +179,16 @@ impl CalledTool<'_> {
     fn returned<T>(self, returned: Result<Result<T, CallError>, Panicked>, arguments: &str) -> Result<T, Error> {
         match returned {
             Ok(Ok(returned)) => Ok(returned),
-            Ok(Err(CallError::Arguments(faults))) => {
-                Err(self.tool.checks().explain_rejection(arguments, faults).into())
-            }
-            Ok(Err(error)) => Err(error.into_error(self.name)),
+            Ok(Err(error)) => Err(self.failed(error, arguments)),
             Err(panicked) => Err(panicked.into_error(self.name)),
+        }
+    }
+
+    #[cold]
+    fn failed(self, error: CallError, arguments: &str) -> Error {
+        match error {
+            CallError::Arguments(faults) => self.tool.checks().explain_rejection(arguments, faults).into(),
+            error => error.into_error(self.name),
         }
     }
 }

@@ -34,6 +34,7 @@ mod imp {
         }
 
         /// Runs a part of the call in its span.
+        #[inline]
         pub(crate) fn in_scope<T>(&self, run: impl FnOnce() -> T) -> T {
             self.0.in_scope(run)
         }
@@ -105,6 +106,7 @@ mod imp {
         }
 
         #[allow(clippy::unused_self, reason = "as with the feature")]
+        #[inline]
         pub(crate) fn in_scope<T>(&self, run: impl FnOnce() -> T) -> T {
             run()
         }
