@@ -233,7 +233,7 @@ fn lines_of_code(text: &str) -> usize {
 }
 
 #[test]
-fn the_sources_have_at_most_34_400_lines_of_code_and_the_macros_1_200() {
+fn the_sources_have_at_most_34_600_lines_of_code_and_the_macros_1_210() {
     let count = |folder: &str| -> usize {
         let is_test = |path: &PathBuf| {
             let within = path.iter().skip_while(|part| *part != "src");
@@ -248,8 +248,8 @@ fn the_sources_have_at_most_34_400_lines_of_code_and_the_macros_1_200() {
     };
     let macros = count("mcp-macros/src");
     let all = macros + count("mcp-core/src") + count("mcp-registry/src");
-    assert!((500..=1_200).contains(&macros), "{macros}");
-    assert!((10_000..=34_400).contains(&all), "{all}");
+    assert!((500..=1_210).contains(&macros), "{macros}");
+    assert!((10_000..=34_600).contains(&all), "{all}");
 }
 
 #[test]
