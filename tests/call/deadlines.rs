@@ -9,19 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_registry::entry::Timeout;
-use mcp_registry::{
-    CallOptions, CancelToken, Error, Registry, Tool, ToolCall, ToolContext, ToolResult, mcp_tool, tools,
-};
-use serde_json::{Value, json};
-use support::{run_in_time, wait_until_blocking};
+use mcp_registry::{CallOptions, CancelToken, Error, Registry, Tool, ToolCall, ToolContext, mcp_tool, tools};
+use serde_json::json;
+use support::wait_until_blocking;
 
-use crate::{block_on, build, failure, try_call, with_tools};
-
-/// The result of a call, which must not take long.
-fn call(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
-    let (registry, name) = (registry.clone(), name.to_owned());
-    run_in_time(move || crate::call(&registry, &name, arguments))
-}
+use crate::{block_on, build, call_in_time as call, failure, try_call, with_tools};
 
 /// Counts drops.
 struct Dropped(Arc<AtomicUsize>);

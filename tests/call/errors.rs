@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_registry::{Error, ErrorType, RateLimit, ToolError, mcp_tool, tools};
 use serde_json::json;
 
-use crate::{build, call, failure, try_call, with_tools};
+use crate::{build, call_in_time as call, failure, try_call, with_tools};
 
 /// Reads a file.
 #[mcp_tool(module = "raises", read_only)]

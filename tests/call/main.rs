@@ -26,7 +26,7 @@ mod tokio_runtime;
 use mcp_core::entry::ToolEntry;
 use mcp_registry::{Error, Registry, RegistryBuilder, ToolCall, ToolResult};
 use serde_json::Value;
-use support::in_time;
+use support::{in_time, run_in_time};
 
 /// A registry of these tools alone.
 fn with_tools<const N: usize>(tools: [&'static ToolEntry; N]) -> RegistryBuilder {
@@ -44,6 +44,12 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 fn call(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
     registry.call_blocking(&ToolCall::new(name, arguments))
+}
+
+/// The result of a call, which must not take long. It is made on another thread.
+fn call_in_time(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
+    let (registry, name) = (registry.clone(), name.to_owned());
+    run_in_time(move || call(&registry, &name, arguments))
 }
 
 fn try_call(registry: &Registry, name: &str, arguments: Value) -> Result<ToolResult, Error> {

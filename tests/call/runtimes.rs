@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use mcp_registry::runtime::{Job, Runtime, RuntimeError, ThreadRuntime, TokioRuntime};
 use mcp_registry::{Registry, ToolCall, mcp_tool, tools};
 use serde_json::json;
+use support::in_time;
 
 use crate::{block_on, build, call, failure, with_tools};
 
@@ -42,7 +43,7 @@ fn has_runtime() -> bool {
 }
 
 async fn checked(registry: &Registry) {
-    let ask = async |name: &str, arguments| registry.call(&ToolCall::new(name, arguments)).await;
+    let ask = async |name: &str, arguments| in_time(registry.call(&ToolCall::new(name, arguments))).await;
     assert_eq!(failure(&ask("runtime.block", json!({})).await).0, "TimeoutError");
     assert_eq!(failure(&ask("runtime.sleep", json!({ "ms": 60_000 })).await).0, "TimeoutError");
     assert_eq!(ask("runtime.sleep", json!({ "ms": 1 })).await.data.unwrap()["result"], 1);

@@ -392,3 +392,22 @@ fn only_an_integer_that_limits_the_result_is_suggested() {
     };
     assert_eq!((argument("house.find").as_deref(), argument("house.find_all")), (Some("max_items"), None));
 }
+
+/// A value that was written by hand.
+#[mcp_tool(module = "large", inline)]
+fn written() -> Json<Box<serde_json::value::RawValue>> {
+    Json(serde_json::value::RawValue::from_string("{\r\n\t\"a\": \"b\\n\"\n}".to_owned()).unwrap())
+}
+
+#[test]
+fn an_answer_is_one_line_however_its_value_is_written() {
+    let registry = Registry::builder_of(tools![written]).check_output(OutputCheck::Never).build().unwrap();
+    for meta in [json!({}), crate::meta()] {
+        let params = json!({ "name": "large_written", "_meta": meta });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let answer = answer(&registry, &call.to_string());
+        assert!(!answer.contains(char::is_control), "{answer}");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["result"]["structuredContent"], json!({ "a": "b\n" }), "{answer}");
+    }
+}
