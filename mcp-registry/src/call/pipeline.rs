@@ -22,6 +22,7 @@ use super::recorder::{Recorder, StartTime};
 use super::request::{CallRequest, CalledTool};
 use super::result::{Answer, ResultWriter, complete};
 use super::run::{self, Limits, Run, Running, is_heavy};
+use super::seen::Seen;
 use super::settings::Settings;
 use super::supervise::{Stopped, Supervised};
 use super::trace::{self, CallSpan};
@@ -387,15 +388,22 @@ impl Call<'_> {
             acquire(settings, called)?;
             return Ok(run().run(cx.clone(), self.request.arguments, out).await?);
         }
-        let mut seen = {
+        let (arguments, has_layers) = (self.request.arguments, !settings.layers.is_empty());
+        let mut seen = if is_heavy(self.tool, arguments) {
             let _counts = clock.start();
-            run().see(self.request.arguments, !settings.layers.is_empty()).await?
+            Box::pin(run().see(arguments, has_layers)).await?
+        } else {
+            let mut seen = Seen::read(self.tool, arguments)?;
+            if has_layers {
+                seen.check_types(self.tool, arguments);
+            }
+            seen
         };
         self.check_gate(&seen.value, &cx).await?;
         acquire(settings, called)?;
         seen.check()?;
-        let arguments = seen.edited.as_deref().unwrap_or(self.request.arguments);
-        if settings.layers.is_empty() {
+        let arguments = seen.edited.as_deref().unwrap_or(arguments);
+        if !has_layers {
             return Ok(run().of_checked_arguments(true).run(cx.clone(), arguments, out).await?);
         }
         let call = ToolCall::new(self.tool.name(), seen.value);

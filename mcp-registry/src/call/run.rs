@@ -454,7 +454,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Reads the arguments for the gate and the layers. For layers, the types check them, too.
+    /// Reads heavy arguments for the gate and the layers. For layers, the types check them, too.
     pub(crate) async fn see(&self, arguments: &str, checks_types: bool) -> Result<Seen, Error> {
         let tool = self.called.tool;
         let mut seen = if arguments.len() <= validate::LARGE {
@@ -464,21 +464,16 @@ impl<'a> Run<'a> {
             let (tool, json) = (tool.clone(), arguments.to_owned());
             self.step_on_pool(Some(permit), move || Seen::read(&tool, &json)).await??
         };
-        if checks_types && seen.error.is_none() {
-            let fitting = seen.edited.as_deref().unwrap_or(arguments);
-            seen.error = self.check_types(fitting).await.err();
+        if checks_types {
+            let permit = self.lock_reading().await?;
+            let (tool, json) = (tool.clone(), arguments.to_owned());
+            let job = move || {
+                seen.check_types(&tool, &json);
+                seen
+            };
+            seen = self.step_on_pool(permit, job).await?;
         }
         Ok(seen)
-    }
-
-    /// Checks that the types accept arguments that fit the schema.
-    async fn check_types(&self, arguments: &str) -> Result<(), Error> {
-        if !is_heavy(self.called.tool, arguments) {
-            return self.called.tool.checks().check_types(arguments);
-        }
-        let permit = self.lock_reading().await?;
-        let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
-        self.step_on_pool(permit, move || tool.checks().check_types(&json)).await?
     }
 }
 

@@ -53,6 +53,13 @@ impl Seen {
         Ok(Self { value, edited, error: None })
     }
 
+    /// Checks that the types accept arguments that fit the schema.
+    pub(crate) fn check_types(&mut self, tool: &Callable, arguments: &str) {
+        if self.error.is_none() {
+            self.error = tool.checks().check_types(self.edited.as_deref().unwrap_or(arguments)).err();
+        }
+    }
+
     /// Takes the error, if the arguments do not fit.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
         self.error.take().map_or(Ok(()), Err)
