@@ -110,7 +110,7 @@ pub(crate) fn complete(
             Box::new(ToolResult::success().content(blocks))
         }
         Returned::Result(mut result) => {
-            shorten_explanation(&mut result);
+            shorten_error(&mut result);
             check_size(called, json_size(&result)?, plan.max_result)?;
             result
         }
@@ -123,8 +123,9 @@ pub(crate) fn complete(
     Ok(Answer::Result(result))
 }
 
-/// Shortens the explanation of a failure, as its error is when it is recorded.
-fn shorten_explanation(result: &mut ToolResult) {
+/// Shortens the texts of a failure, as those of an error are, so that its size does not hide them.
+fn shorten_error(result: &mut ToolResult) {
+    result.error = result.error.take().map(|error| ToolError::from(error).shortened().into());
     let is_failure = result.is_failure();
     if let Some(text) = result.explanation.as_mut().filter(|_| is_failure) {
         if let Cow::Owned(short) = shortened(text, ToolError::MAX_TEXT) {
