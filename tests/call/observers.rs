@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use CallOutcome::{Failure, Success};
 
-use crate::{block_on, build, call, failure, with_tools};
+use crate::{block_on, build, call_in_time as call, failure, with_tools};
 
 /// Old, and known by an older name.
 #[mcp_tool(

@@ -14,7 +14,7 @@ use mcp_registry::{CallOptions, Error, Server, Tool, ToolCall, ToolContext, Tool
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
-use crate::{block_on, build, call, failure, with_tools};
+use crate::{block_on, build, call_in_time as call, failure, with_tools};
 
 /// Panics when it is dropped.
 struct Bomb;
