@@ -60,6 +60,12 @@ enum Mode {
     Delete,
 }
 
+/// Ignores what it does not know.
+#[mcp_tool(module = "seen", allow_unknown_arguments)]
+fn lenient(#[arg(alias = "file")] path: String, place: Option<Place>) -> String {
+    place.map_or(path, |place| place.path)
+}
+
 #[derive(Deserialize, Serialize, JsonSchema)]
 struct Labels {
     name: String,
@@ -123,7 +129,7 @@ impl Layer for Watch {
 }
 
 fn all_tools() -> RegistryBuilder {
-    with_tools(tools![read, read_any, pay, scale, large, open, flat, label])
+    with_tools(tools![read, read_any, pay, scale, large, open, flat, lenient, label])
 }
 
 /// A registry with a gate that watches, and one with a layer.
@@ -210,7 +216,7 @@ fn what_the_schema_does_not_name_is_refused_while_a_gate_or_a_layer_looks() {
             assert!(seen.iter().any(Watch::is_forbidden), "{seen:?} {result}");
         }
         for (name, arguments, path) in [
-            ("seen.open", r#"{"place":{"path":"a","fle":1}}"#, "`/place/fle`"),
+            ("seen.open", r#"{"place":{"path":"a","paht":1}}"#, "`/place/paht`"),
             ("seen.open", r#"{"place":{"path":"a","other":{"path":"b"}}}"#, "`/place/other`"),
             ("seen.open", r#"{"place":{"path":"a","mode":"rm"}}"#, "`/place/mode`"),
             ("seen.flat", r#"{"path":"a","mode":"rm"}"#, "`/mode`"),
@@ -223,8 +229,16 @@ fn what_the_schema_does_not_name_is_refused_while_a_gate_or_a_layer_looks() {
         let sent: Value = serde_json::from_str(labels).unwrap();
         assert_eq!(call_text(&registry, "seen.label", labels).unwrap()["data"]["result"], sent);
     }
+    for (registry, watch) in watched() {
+        // What the tool ignores is shown as it was sent.
+        let arguments = r#"{"file":"a","more":{"path":1}}"#;
+        assert_eq!(call_text(&registry, "seen.lenient", arguments).unwrap()["data"]["result"], "a");
+        assert_eq!(watch.take(), [json!({ "more": { "path": 1 }, "path": "a" })]);
+        let refusal = refusal(&registry, "seen.lenient", r#"{"path":"a","place":{"path":"b","paht":1}}"#);
+        assert!(refusal.contains("`/place/paht`"), "{refusal}");
+    }
     // Where nobody looks, unknown members of nested objects are ignored, as ever.
-    assert!(call_text(&plain, "seen.open", r#"{"place":{"path":"a","fle":1}}"#).is_ok());
+    assert!(call_text(&plain, "seen.open", r#"{"place":{"path":"a","paht":1}}"#).is_ok());
     assert_eq!(
         call_text(&plain, "seen.open", r#"{"place":{"path":"a","mode":"rm"}}"#).unwrap()["data"]["mode"],
         "delete"

@@ -134,7 +134,9 @@ impl<S: Subject> Checks<S> {
     /// Checks arguments that a gate or a layer looks at. Returns them under the names and in the form that the schema
     /// publishes, if they differ. What types could read under a name that the schema does not have is refused.
     pub(crate) fn publish(&self, json: &str) -> Result<Option<String>, Error> {
-        let checked = self.checked_input(|schema, how| schema.publish(json, how));
+        // What no parameter has as a name is ignored; a struct whose fields are the arguments could read it.
+        let opens_root = self.subject.entry().is_some_and(|entry| entry.allow_unknown_arguments && !entry.flatten);
+        let checked = self.checked_input(|schema, how| schema.publish(json, how, opens_root));
         checked.map_err(|faults| self.error(self.with_formats(json, faults)).into())
     }
 

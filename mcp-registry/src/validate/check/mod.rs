@@ -225,8 +225,9 @@ struct Run<'a> {
     scan: Scanner<'a>,
     mode: Mode,
     leniency: Leniency,
-    /// Whether only what the schema publishes is left (see `publish.rs`).
+    /// Whether only what the schema publishes is left (see `publish.rs`), and whether other members of the root are, too.
     publishes: bool,
+    opens_root: bool,
     /// The schemas of the values that are being read; those of the innermost value are the last.
     active: Vec<Active>,
     /// Of each object that is being read and each of its schemas: the slots that were seen, and those that count as absent.
@@ -259,6 +260,7 @@ impl<'a> Run<'a> {
             mode: Mode::Report,
             leniency,
             publishes: false,
+            opens_root: false,
             active: Vec::new(),
             bits: Vec::new(),
             hashes: Vec::new(),

@@ -13,11 +13,11 @@ use crate::validate::Faults;
 
 impl Schema {
     /// Checks a value that is looked at before the types read it. Other names of members are replaced by the published
-    /// ones; what types could read under a name that is not published is refused, unless the schema is open. If the value
-    /// was edited, returns the edited text.
-    pub(crate) fn publish(&self, json: &str, how: &How<'_>) -> Result<Option<String>, Faults> {
+    /// ones; what types could read under a name that is not published is refused, unless the schema is open, or this is a
+    /// member of an open root. If the value was edited, returns the edited text.
+    pub(crate) fn publish(&self, json: &str, how: &How<'_>, opens_root: bool) -> Result<Option<String>, Faults> {
         let mut run = Run::new(self, json, Report::new(how.document, how.secrets), Leniency::Lenient);
-        run.publishes = true;
+        (run.publishes, run.opens_root) = (true, opens_root);
         self.completed(run, how)
     }
 }
