@@ -46,7 +46,7 @@ pub(super) struct ToolRequest<'a> {
 
 /// The name in parameters that are not valid otherwise.
 #[derive(Default, Deserialize)]
-struct Asked<'a> {
+struct PartialParams<'a> {
     #[serde(borrow, default)]
     name: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -88,15 +88,16 @@ impl<'a> ToolRequest<'a> {
     }
 
     /// What is known of a request that asks for a tool, but may be invalid. What is not known is empty.
-    pub(super) fn asked(id: Option<&'a Id<'a>>, params: RpcParams<'a, 'a, Params<'a>>) -> Self {
+    pub(super) fn partial(id: Option<&'a Id<'a>>, params: RpcParams<'a, 'a, Params<'a>>) -> Self {
         let (name, arguments, meta) = match params {
             Ok(params) => {
                 let name = params.name.as_deref().or(params.tool_name.as_deref());
                 (name, params.arguments.or(params.args), params.raw_meta())
             }
             Err(raw) => {
-                let asked: Asked<'a> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-                let name = asked.name.or(asked.tool_name);
+                let partial: PartialParams<'a> =
+                    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+                let name = partial.name.or(partial.tool_name);
                 (name.and_then(|raw| serde_json::from_str(raw.get()).ok()), None, None)
             }
         };
@@ -107,7 +108,7 @@ impl<'a> ToolRequest<'a> {
     /// What is known of a message that may be invalid; `None` if it asks for no tool.
     pub(super) fn malformed(id: Option<&'a Id<'a>>, members: &'a Members<'a, Params<'a>>) -> Option<Self> {
         match members.method() {
-            Some(method) => is_call(method).then(|| Self::asked(id, members.params())),
+            Some(method) => is_call(method).then(|| Self::partial(id, members.params())),
             None if members.is_rpc() => None,
             None => members.tool_name().map(|name| Self::flat(name, "")),
         }
@@ -195,7 +196,9 @@ impl Server {
         let form = CallForm { dialect, version: request.version, id: Some(id.clone()) };
         match ToolRequest::read(id, request) {
             Ok(call) => self.begin_call(form, &call, peer, out),
-            Err(error) => self.answer_fault(&form, &ToolRequest::asked(Some(id), Ok(request.params)), error, peer, out),
+            Err(error) => {
+                self.answer_fault(&form, &ToolRequest::partial(Some(id), Ok(request.params)), error, peer, out)
+            }
         }
     }
 

@@ -318,7 +318,7 @@ impl Server {
             }
             Ok(Message::Notification(method, params)) => {
                 if is_call(method) {
-                    self.refuse_fault(&ToolRequest::asked(None, params), &call_without_id(), peer);
+                    self.refuse_fault(&ToolRequest::partial(None, params), &call_without_id(), peer);
                 }
                 receive_notification(method, params, peer);
                 ReplyKind::Accepted
@@ -422,7 +422,7 @@ impl Server {
         }
         let refused = |error: &RpcError| {
             if is_call(method) {
-                self.refuse_fault(&ToolRequest::asked(Some(id), params), error, peer);
+                self.refuse_fault(&ToolRequest::partial(Some(id), params), error, peer);
             }
         };
         let read_params = Params::read(params);
