@@ -29,15 +29,15 @@ impl Clock {
     }
 
     /// Counts the time until the guard is dropped.
-    pub(crate) fn start(&self) -> Running<'_> {
-        Running(self, Instant::now())
+    pub(crate) fn start(&self) -> Counting<'_> {
+        Counting(self, Instant::now())
     }
 }
 
 /// Counts time on a [`Clock`].
-pub(crate) struct Running<'a>(&'a Clock, Instant);
+pub(crate) struct Counting<'a>(&'a Clock, Instant);
 
-impl Drop for Running<'_> {
+impl Drop for Counting<'_> {
     fn drop(&mut self) {
         self.0.spent.fetch_add(nanos(self.1.elapsed()), Relaxed);
     }
