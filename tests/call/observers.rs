@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_registry::error::TransportError;
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::{CallOutcome, CallRecord, Notice, Observer};
 use mcp_registry::{
@@ -210,6 +211,42 @@ impl Layer for Folds {
 #[mcp_tool(module = "seen")]
 async fn relay(#[ctx] inner: &Registry, how: String) -> ToolResult {
     inner.call(&ToolCall::new("seen.fail", json!({ "how": how }))).await
+}
+
+/// Fails with errors of this library whose texts come from elsewhere.
+#[mcp_tool(module = "seen")]
+fn fail_within(how: String) -> Result<(), ToolError> {
+    let io = || io::Error::other("/srv/secret/path");
+    Err(match how.as_str() {
+        "io" => TransportError::Io(io()).into(),
+        "bind" => TransportError::Bind { address: "/srv/secret/path".to_owned(), source: io() }.into(),
+        _ => Registry::builder_of([]).expect_tools([("/srv/secret/path", 1)]).allow_empty().build().unwrap_err().into(),
+    })
+}
+
+/// Fails with such an error in place of the tool.
+struct Breaks;
+
+impl Layer for Breaks {
+    async fn call(&self, _: &ToolCall, _: &ToolContext, _: Next<'_>) -> Result<ToolResult, Error> {
+        Err(TransportError::Io(io::Error::other("/srv/secret/path")).into())
+    }
+}
+
+#[test]
+fn an_error_of_this_library_with_the_text_of_another_is_masked() {
+    for (builder, hows) in [
+        (with_tools(tools![fail_within]), &["io", "bind", "registration"][..]),
+        (with_tools(tools![fail_within]).layer(Breaks), &["io"]),
+    ] {
+        let registry = build(builder.observer(Told::default()));
+        for how in hows {
+            let asked = ToolCall::new("seen.fail_within", json!({ "how": how }));
+            assert!(registry.call_blocking(&asked).to_json().contains("/srv/secret"), "{how}");
+            let masked = block_on(registry.call_with(&asked, &CallOptions::new().mask_errors(true)));
+            assert!(!masked.to_json().contains("/srv/secret") && masked.to_json().contains("correlation_id"), "{how}");
+        }
+    }
 }
 
 #[test]

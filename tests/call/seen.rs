@@ -27,6 +27,24 @@ fn read_any(#[arg(alias = "file")] path: String) -> String {
     path
 }
 
+/// Pays, with a schema of the parameter that says nothing.
+#[mcp_tool(module = "seen")]
+fn pay_any(#[arg(schema = json!({}))] cents: i64) -> i64 {
+    cents
+}
+
+/// Pays, with a schema of its own that says less than the type.
+#[mcp_tool(module = "seen", input_schema = json!({ "type": "object", "properties": { "cents": { "type": "number" } } }))]
+fn pay_number(#[arg(alias = "amount")] cents: i64, note: Option<String>) -> i64 {
+    cents + note.map_or(0, |note| i64::try_from(note.len()).unwrap())
+}
+
+/// Has a secret.
+#[mcp_tool(module = "seen")]
+fn sign_in(#[arg(secret, alias = "password")] pin: Value) -> bool {
+    !pin.is_null()
+}
+
 /// Pays.
 #[mcp_tool(module = "seen")]
 fn pay(cents: i64, notes: Option<Vec<i64>>) -> i64 {
@@ -129,7 +147,7 @@ impl Layer for Watch {
 }
 
 fn all_tools() -> RegistryBuilder {
-    with_tools(tools![read, read_any, pay, scale, large, open, flat, lenient, label])
+    with_tools(tools![read, read_any, pay, pay_any, pay_number, sign_in, scale, large, open, flat, lenient, label])
 }
 
 /// A registry with a gate that watches, and one with a layer.
@@ -160,11 +178,16 @@ fn a_gate_and_a_layer_refuse_what_the_tool_would_get_under_another_name_or_in_an
             assert!(refusal(&registry, "seen.read", arguments).contains("it is forbidden"), "{arguments}");
             assert_eq!(watch.take(), [json!({ "path": "/etc/shadow", "encoding": "utf-8" })], "{arguments}");
         }
-        for cents in ["500", "500.0", "5e2", "5E+2", "5000e-1"] {
+        for (name, cents) in ["seen.pay", "seen.pay_any", "seen.pay_number"]
+            .into_iter()
+            .flat_map(|name| ["500", "500.0", "5e2", "5E+2", "5000e-1"].map(|cents| (name, cents)))
+        {
             let arguments = format!(r#"{{"cents":{cents}}}"#);
-            assert!(refusal(&registry, "seen.pay", &arguments).contains("it is forbidden"), "{arguments}");
-            assert_eq!(watch.take(), [json!({ "cents": 500 })], "{arguments}");
+            assert!(refusal(&registry, name, &arguments).contains("it is forbidden"), "{name} {arguments}");
+            assert_eq!(watch.take(), [json!({ "cents": 500 })], "{name} {arguments}");
         }
+        assert!(refusal(&registry, "seen.pay_number", r#"{"amount":500.0}"#).contains("it is forbidden"));
+        assert_eq!(watch.take(), [json!({ "cents": 500 })]);
         for name in ["seen.open", "seen.flat"] {
             let wrap =
                 |inner: &str| if name == "seen.open" { format!(r#"{{"place":{inner}}}"#) } else { inner.to_owned() };
@@ -283,6 +306,64 @@ fn an_integer_that_would_be_rounded_is_refused_while_somebody_looks() {
         .unwrap();
     let refusal = refusal(&registry, "x.any", r#"{"deep":["36893488147419103233",{"a/b":36893488147419103233}]}"#);
     assert!(refusal.contains("`/deep/1/a~1b`"), "{refusal}");
+}
+
+#[test]
+fn nothing_of_a_secret_is_shown_because_somebody_looks() {
+    for (registry, _) in watched() {
+        for arguments in
+            [r#"{"pin":98765432109876543210}"#, r#"{"password":{"98765432109876543210":[98765432109876543210]}}"#]
+        {
+            let mut out = Vec::new();
+            let options = CallOptions::new();
+            let error =
+                registry.call_bytes_blocking("seen.sign_in", arguments.as_bytes(), &options, &mut out).unwrap_err();
+            let shown = ToolResult::from(error).to_json();
+            assert!(shown.contains("more than 64 bits") && !shown.contains("98765"), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn what_a_schema_mentions_is_not_refused_because_somebody_looks() {
+    let of = |rules: Value| {
+        let mut schema = json!({ "type": "object" });
+        schema["properties"]["v"] = rules;
+        schema
+    };
+    let schemas = [
+        of(json!({ "type": "object",
+            "if": { "properties": { "a": { "const": 1 } }, "required": ["a"] }, "then": { "properties": { "b": { "type": "string" } } } })),
+        of(json!({ "type": "object", "dependentSchemas": { "a": { "properties": { "b": { "type": "string" } } } } })),
+        of(json!({ "anyOf": [
+            { "type": "object", "properties": { "a": { "type": "integer" } } },
+            { "type": "object", "properties": { "b": { "type": "string" } } },
+        ] })),
+        of(json!({ "type": "object", "properties": { "a": {} }, "patternProperties": { "^b": {} } })),
+        of(json!({ "type": "object", "properties": { "a": {} }, "additionalProperties": {} })),
+    ];
+    for schema in schemas {
+        for is_gate in [true, false] {
+            let tool =
+                Tool::new("x.any", schema.clone(), |_, arguments: Value| async move { Ok::<_, Error>(arguments) });
+            let builder = with_tools([]).allow_empty().tool(tool);
+            let registry =
+                build(if is_gate { builder.gate(Watch::default()) } else { builder.layer(Watch::default()) });
+            let result = call(&registry, "x.any", json!({ "v": { "a": 1, "b": "x" } }));
+            assert!(!result.is_failure(), "{schema} {}", result.to_json());
+            let is_open = ["patternProperties", "additionalProperties"]
+                .iter()
+                .any(|key| schema["properties"]["v"].get(key).is_some());
+            if !is_open {
+                assert!(failure(&call(&registry, "x.any", json!({ "v": { "a": 1, "c": "x" } }))).1.contains("`/v/c`"));
+            }
+        }
+    }
+    for (registry, _) in watched() {
+        for arguments in [r#"{"amount":5}"#, r#"{"cents":5,"note":null}"#, r#"{"cents":4,"note":"x"}"#] {
+            assert_eq!(call_text(&registry, "seen.pay_number", arguments).unwrap()["data"]["result"], 5, "{arguments}");
+        }
+    }
 }
 
 #[test]

@@ -318,6 +318,14 @@ impl ToolEntry {
         !(self.output)(false).0.without_data
     }
 
+    /// Generates the schema that the types of the parameters would have without explicit schemas and constraints.
+    #[doc(hidden)]
+    pub fn generate_type_model(&self) -> Result<Model, ReadError> {
+        let param = |param: &Param| Param { constraints: &[], explicit_schema: None, ..*param };
+        let params: Vec<Param> = self.params.iter().map(param).collect();
+        InputSchema::new(Signature { params: &params, ..self.signature() }).map(|schema| schema.model)
+    }
+
     /// Generates the schemas of the types of the parameters, even if there is an explicit schema.
     pub fn generate_type_schemas(&self) -> Value {
         type_schemas(self.params)

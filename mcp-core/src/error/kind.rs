@@ -123,6 +123,11 @@ impl ErrorKind {
         TABLE.iter().map(|row| row.kind)
     }
 
+    /// Whether the text of such an error comes from elsewhere, such as the system or an implementation of `Serialize`.
+    pub(crate) fn is_internal(self) -> bool {
+        matches!(self, Self::Registration | Self::Serialization | Self::Transport)
+    }
+
     /// Returns the kind of an `error_type`. A custom type is an [`Execution`](Self::Execution) error.
     pub fn from_error_type(error_type: &ErrorType) -> Self {
         if error_type == "FileNotFound" {

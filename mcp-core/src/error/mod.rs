@@ -117,8 +117,7 @@ macro_rules! details {
         impl From<&$error> for ErrorDetail {
             fn from($name: &$error) -> Self {
                 let detail = Self::new(ErrorKind::$kind.error_type(), $name.to_string()).details($details);
-                // The text comes from an implementation of `Serialize`.
-                Self { is_foreign: matches!(ErrorKind::$kind, ErrorKind::Serialization), ..detail }
+                Self { is_foreign: ErrorKind::$kind.is_internal(), ..detail }
             }
         }
 

@@ -22,10 +22,12 @@ use crate::util::panic::{Panicked, boxed};
 ///
 /// A gate sees the arguments as the tool gets them, under the names and in the form that the schema publishes: an argument
 /// that was sent under an alias has its own name, and where only integers fit, `500.0` is `500`. An argument that the caller
-/// left out has its default value, if it has one from `#[arg(default)]`, and else is absent; so is one that is null and
+/// left out has its default value, if it has one from `#[arg(default)]` (a constant one: the tool computes it again), and else
+/// is absent; so is one that is null and
 /// optional. (Fields of structs that the caller left out are absent.) What the types of the tool could read, but the schema
 /// does not name, is refused with the names to use, such as a `#[serde(alias)]` that the library does not know; only an object
-/// that the schema leaves open, such as a struct with a flattened map, is shown as it was sent. The arguments of a call
+/// that the schema leaves open, such as a struct with a flattened map or a map as an alternative of an untagged enum, is shown
+/// as it was sent. The arguments of a call
 /// that will be refused for them are shown as they were sent: the gate is asked first, so that a caller who may not call the
 /// tool learns nothing else.
 ///

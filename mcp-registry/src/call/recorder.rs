@@ -182,8 +182,10 @@ pub(crate) fn mask_error(
     error: Error,
 ) -> (Error, Option<String>) {
     let error = match error {
-        // The error message of a `Serialize` was not written for callers.
-        Error::Serialization(error) if settings.masks(options) => ToolError::from(error).into(),
+        // Their messages were not written for callers.
+        error @ (Error::Registration(_) | Error::Serialization(_) | Error::Transport(_)) if settings.masks(options) => {
+            ToolError::from(error).into()
+        }
         error => error,
     };
     match error {

@@ -103,7 +103,16 @@ pub(crate) fn parsed(tool: &Callable, arguments: &str) -> Result<Value, Error> {
             let Some(integer) = rounded_integer(arguments) else { return Ok(value) };
             let message = "it is an integer of more than 64 bits, which a gate, a layer or a tool that takes any JSON would see \
                            rounded; send a smaller one, or a string if the tool accepts that";
-            return Err(refused(Fault::new(integer.path, "an integer of 64 bits", message).got(integer.text)));
+            let entry = tool.definition().entry().filter(|entry| entry.params.iter().any(|param| param.secret));
+            return Err(refused(match entry {
+                None => Fault::new(integer.path, "an integer of 64 bits", message).got(integer.text),
+                Some(entry) => {
+                    // Nothing of a secret is shown, nor where in it the integer is.
+                    let first = integer.path.split_inclusive('/').take(2).collect::<String>();
+                    let path = if entry.flatten { "" } else { first.trim_end_matches('/') };
+                    Fault::new(path, "an integer of 64 bits", message)
+                }
+            }));
         }
         Ok(_) => "they are JSON, but not an object".to_owned(),
         Err(error) => error.to_string(),

@@ -58,6 +58,8 @@ pub(crate) struct Checks<S> {
     input: OnceLock<Prepared>,
     /// The schema of the arguments in which every format is a rule. It explains what only a type rejects.
     with_formats: OnceLock<Option<Schema>>,
+    /// The schema of the types, if authors wrote schemas that may say less.
+    of_types: OnceLock<Option<Schema>>,
 }
 
 /// The check of the results of a tool, prepared once.
@@ -98,7 +100,7 @@ fn prepare(model: Result<Model, ReadError>) -> Prepared {
 
 impl<S: Subject> Checks<S> {
     pub(crate) const fn new(subject: S) -> Self {
-        Self { subject, input: OnceLock::new(), with_formats: OnceLock::new() }
+        Self { subject, input: OnceLock::new(), with_formats: OnceLock::new(), of_types: OnceLock::new() }
     }
 
     pub(crate) const fn subject(&self) -> &S {
@@ -134,10 +136,22 @@ impl<S: Subject> Checks<S> {
     /// Checks arguments that a gate or a layer looks at. Returns them under the names and in the form that the schema
     /// publishes, if they differ. What types could read under a name that the schema does not have is refused.
     pub(crate) fn publish(&self, json: &str) -> Result<Option<String>, Error> {
-        // What no parameter has as a name is ignored; a struct whose fields are the arguments could read it.
-        let opens_root = self.subject.entry().is_some_and(|entry| entry.allow_unknown_arguments && !entry.flatten);
+        // Parameters have their names, whatever the schema says; a struct whose fields are the arguments may have others.
+        let opens_root = self.subject.entry().is_some_and(|entry| !entry.flatten);
         let checked = self.checked_input(|schema, how| schema.publish(json, how, opens_root));
-        checked.map_err(|faults| self.error(self.with_formats(json, faults)).into())
+        let published = checked.map_err(|faults| self.error(self.with_formats(json, faults)))?;
+        let types = self.of_types.get_or_init(|| {
+            let has_schema = |entry: &&ToolEntry| {
+                entry.input_schema.is_some() || entry.params.iter().any(|param| param.explicit_schema.is_some())
+            };
+            let entry = self.subject.entry().filter(has_schema)?;
+            guard(|| Schema::new(entry.generate_type_model().ok()?).ok()).ok().flatten()
+        });
+        let Some(types) = types else { return Ok(published) };
+        // Faults are those of the author's schema, or of the types when they read the arguments.
+        let how = How { document: ARGUMENTS, lenient: true, secrets: Secrets::All };
+        let edited = guard(|| types.publish(published.as_deref().unwrap_or(json), &how, opens_root).ok().flatten());
+        Ok(edited.ok().flatten().or(published))
     }
 
     /// Checks arguments as a call does, without running the tool. The error lists every fault.

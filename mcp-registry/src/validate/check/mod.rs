@@ -331,13 +331,14 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let index = self.active.len();
-        if !plan.is_bare {
+        let is_kept = !plan.is_bare || self.publishes;
+        if is_kept {
             let end = index + 1;
             self.active.push(Active { node: id, end, next: 0, slot: NO_SLOT, bits: 0, covers: false });
         }
         if plan.has_applicators && plan.types.intersects(kind_of(self.scan.peek())) {
             self.apply(id, tracks || plan.tracks)?;
-            if !plan.is_bare {
+            if is_kept {
                 self.active[index].end = self.active.len();
             }
         }

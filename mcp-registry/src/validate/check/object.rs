@@ -1,11 +1,14 @@
 //! Checks objects.
 
-use mcp_core::support::schema::{NodeId, Types};
+use mcp_core::support::schema::{Model, NodeId, ObjectRules, Types};
 use serde_json::Value;
 
 use super::report::{Found, Step};
 use super::scan::Text;
 use super::{Active, Leniency, Mode, NO_SLOT, Run, Stop, is_milestone, words};
+
+/// How many schemas are searched for the name of a member.
+const MAX_SEARCHED: usize = 1000;
 
 /// An object that is being read.
 #[derive(Default)]
@@ -222,6 +225,11 @@ impl<'a> Run<'a> {
         {
             return Ok(());
         }
+        let schemas = &self.active[object.first..object.last];
+        let mut left = MAX_SEARCHED;
+        if schemas.iter().any(|active| mentions(&self.schema.model, active.node, name, &mut left)) {
+            return Ok(());
+        }
         let known = self.published_names(object);
         if !known.is_empty() && self.wants_fault()? {
             let step = self.steps.pop();
@@ -308,4 +316,16 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether a schema, or one that may apply because of it, names a member.
+fn mentions(model: &Model, id: NodeId, name: &str, left: &mut usize) -> bool {
+    let node = &model[id];
+    *left = left.saturating_sub(1);
+    let is_own = |object: &ObjectRules| {
+        object.properties.iter().any(|property| property.name == name)
+            || object.dependent_schemas.iter().any(|(dependency, _)| dependency == name)
+    };
+    node.object.as_deref().is_some_and(is_own)
+        || (*left > 0 && node.in_place().any(|inner| mentions(model, inner, name, left)))
 }
