@@ -2,6 +2,7 @@
 //! its schema publishes.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_registry::gate::{Decision, Gate, GateCall};
@@ -266,6 +267,68 @@ fn what_the_schema_does_not_name_is_refused_while_a_gate_or_a_layer_looks() {
         call_text(&plain, "seen.open", r#"{"place":{"path":"a","mode":"rm"}}"#).unwrap()["data"]["mode"],
         "delete"
     );
+}
+
+/// Returns a list of one text.
+#[mcp_tool(module = "seen", max_result = 40)]
+fn huge(text: Option<String>) -> Vec<String> {
+    vec![text.unwrap_or_default()]
+}
+
+/// Returns an integer that no `Value` holds.
+#[mcp_tool(module = "seen")]
+fn beyond() -> Vec<i128> {
+    vec![1, 36_893_488_147_419_103_233]
+}
+
+#[test]
+fn a_layer_that_changes_nothing_makes_no_difference_to_results() {
+    for is_layered in [false, true] {
+        let builder = with_tools(tools![huge, beyond]);
+        let registry = build(if is_layered { builder.layer(Watch::default()) } else { builder });
+        for (length, fits) in [(36, true), (37, false)] {
+            let arguments = format!(r#"{{"text":"{}"}}"#, "x".repeat(length));
+            assert_eq!(call_text(&registry, "seen.huge", &arguments).is_ok(), fits, "{length} {is_layered}");
+        }
+        // What a layer would see rounded is an error, and never silently another number.
+        let mut out = Vec::new();
+        match registry.call_bytes_blocking("seen.beyond", b"{}", &CallOptions::new(), &mut out) {
+            Ok(()) => assert!(!is_layered && String::from_utf8(out).unwrap().contains("36893488147419103233")),
+            Err(error) => assert!(is_layered && error.to_string().contains("at `/1`"), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn types_read_nothing_of_a_call_that_the_gate_refuses() {
+    static READ: AtomicUsize = AtomicUsize::new(0);
+
+    #[derive(JsonSchema)]
+    #[schemars(transparent)]
+    struct Noisy(#[allow(dead_code, reason = "only read")] String);
+
+    impl<'de> Deserialize<'de> for Noisy {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            READ.fetch_add(1, Ordering::SeqCst);
+            String::deserialize(deserializer).map(Self)
+        }
+    }
+
+    /// Reads noisily.
+    #[mcp_tool(module = "seen")]
+    fn noisy(text: Noisy, path: String) -> String {
+        drop(text);
+        path
+    }
+
+    let registry = build(with_tools(tools![noisy]).gate(Watch::default()).layer(Watch::default()));
+    // What is generated once may read, too.
+    call_text(&registry, "seen.noisy", r#"{"text":"a","path":"a"}"#).unwrap();
+    READ.store(0, Ordering::SeqCst);
+    for arguments in [r#"{"text":"a","path":"/etc"}"#, r#"{"text":7,"path":"/etc"}"#] {
+        assert!(refusal(&registry, "seen.noisy", arguments).contains("it is forbidden"));
+    }
+    assert_eq!(READ.load(Ordering::SeqCst), 0);
 }
 
 #[test]

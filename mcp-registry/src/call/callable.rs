@@ -102,13 +102,13 @@ impl Callable {
     /// a caller that waits for the pool yields a few times before it creates a timer and a waker. For a tool that
     /// blocks or computes for a long time, that would delay other messages.
     pub(crate) fn is_quick(&self) -> bool {
-        self.0.is_quick.load(Ordering::Relaxed)
+        self.0.is_quick.load(Ordering::Relaxed) && !self.0.has_blocked.load(Ordering::Relaxed)
     }
 
     /// Records the duration of the first poll of a future. A tool that has once blocked its thread is never quick again.
     pub(crate) fn record_first_poll(&self, time: Duration) {
         self.record_poll(time);
-        self.set_quick(time <= QUICK_POLL && !self.0.has_blocked.load(Ordering::Relaxed));
+        self.set_quick(time <= QUICK_POLL);
     }
 
     /// Records the duration of a poll. The first one that blocks its thread is reported.
@@ -125,7 +125,6 @@ impl Callable {
         if time < BLOCKING_POLL {
             return;
         }
-        self.set_quick(false);
         if !self.0.has_blocked.swap(true, Ordering::Relaxed) {
             let name = self.name();
             warn(&format!(
@@ -141,7 +140,7 @@ impl Callable {
     }
 
     fn set_quick(&self, is_quick: bool) {
-        if self.is_quick() != is_quick {
+        if self.0.is_quick.load(Ordering::Relaxed) != is_quick {
             self.0.is_quick.store(is_quick, Ordering::Relaxed);
         }
     }

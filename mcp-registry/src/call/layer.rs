@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use mcp_core::context::BoxFuture;
-use mcp_core::{Error, ToolCall, ToolContext, ToolResult};
+use mcp_core::{Error, ErrorType, ToolCall, ToolContext, ToolError, ToolResult};
 use serde_json::Value;
 
 use crate::call::clock::Clock;
@@ -15,6 +15,7 @@ use crate::call::run::Run;
 use crate::call::settings::Settings;
 use crate::catalog::tool::RegisteredTool;
 use crate::util::panic::boxed;
+use crate::validate::rounded_integer;
 
 /// Wraps the calls of a registry. The arguments are checked before the layer runs, and it sees them as a
 /// [`Gate`](crate::gate::Gate) does. Arguments that it does not change are passed on as they were sent; others are checked
@@ -127,6 +128,17 @@ impl Next<'_> {
         let run = Run::with_limits(settings, called, self.clock.limits(cx.cancel_token()));
         let mut json = Vec::new();
         let returned = run.of_checked_arguments(is_unchanged).run(cx.clone(), &arguments, &mut json).await?;
+        if let Some(rounded) = std::str::from_utf8(&json).ok().and_then(rounded_integer) {
+            let (name, path) = (called.name, rounded.path);
+            return Err(ToolError::new(
+                ErrorType::SERIALIZATION_ERROR,
+                format!(
+                    "the result of `{name}` has an integer of more than 64 bits at `{path}`, which a layer would see \
+                     rounded; tell the author of the tool to return it as a string"
+                ),
+            )
+            .into());
+        }
         Ok(complete(settings, called, returned, &[], &ValueWriter, (0, &mut json))?.into_result())
     }
 }

@@ -29,6 +29,7 @@ use super::trace::{self, CallSpan};
 use crate::catalog::definition::Handler;
 use crate::util::panic::discard;
 use crate::util::wait::{YIELDS, wait_until};
+use crate::validate::LARGE;
 
 /// The state of a call after [`Call::begin`].
 pub(crate) enum Step {
@@ -388,23 +389,25 @@ impl Call<'_> {
             acquire(settings, called)?;
             return Ok(run().run(cx.clone(), self.request.arguments, out).await?);
         }
-        let (arguments, has_layers) = (self.request.arguments, !settings.layers.is_empty());
-        let mut seen = if is_heavy(self.tool, arguments) {
+        let (arguments, is_heavy) = (self.request.arguments, is_heavy(self.tool, self.request.arguments));
+        let mut seen = if arguments.len() > LARGE {
             let _counts = clock.start();
-            Box::pin(run().see(arguments, has_layers)).await?
+            Box::pin(run().see(arguments)).await?
         } else {
-            let mut seen = Seen::read(self.tool, arguments)?;
-            if has_layers {
-                seen.check_types(self.tool, arguments);
-            }
-            seen
+            Seen::read(self.tool, arguments)?
         };
         self.check_gate(&seen.value, &cx).await?;
         acquire(settings, called)?;
-        seen.check()?;
+        seen.check(self.tool, arguments)?;
         let arguments = seen.edited.as_deref().unwrap_or(arguments);
-        if !has_layers {
+        if settings.layers.is_empty() {
             return Ok(run().of_checked_arguments(true).run(cx.clone(), arguments, out).await?);
+        }
+        if is_heavy {
+            let _counts = clock.start();
+            Box::pin(run().check_types(arguments)).await?;
+        } else {
+            self.tool.checks().check_types(arguments)?;
         }
         let call = ToolCall::new(self.tool.name(), seen.value);
         Ok(self.call_layers(&call, arguments, &clock, &cx).await?)

@@ -111,7 +111,7 @@ pub(crate) fn complete(
         }
         Returned::Result(mut result) => {
             shorten_error(&mut result);
-            check_size(called, json_size(&result)?, plan.max_result)?;
+            check_size(called, result_size(&result, plan.wraps)?, plan.max_result)?;
             result
         }
         Returned::Nothing => Box::new(ToolResult::success()),
@@ -168,6 +168,25 @@ fn is_integer(schema: &Value) -> bool {
         Some(Value::Array(types)) => types.iter().any(|kind| kind == "integer"),
         kind => kind.is_some_and(|kind| kind == "integer"),
     }
+}
+
+/// The size of a result as JSON, in bytes. One that is only data counts as the value that the tool returned, so that a layer
+/// makes no difference.
+fn result_size(result: &ToolResult, wraps: bool) -> Result<usize, Error> {
+    let ToolResult { data, error: None, explanation: None, content: None, meta, extra, .. } = result else {
+        return json_size(result);
+    };
+    match data {
+        Some(data) if meta.is_empty() && extra.is_empty() => {
+            json_size(data.get("result").filter(|_| wraps || is_wrapped(data)).unwrap_or(data))
+        }
+        _ => json_size(result),
+    }
+}
+
+/// Whether the data is `{"result": value}`, and the value is not an object.
+fn is_wrapped(data: &Value) -> bool {
+    data.as_object().is_some_and(|object| object.len() == 1 && object.get("result").is_some_and(|it| !it.is_object()))
 }
 
 /// The size of a value as JSON, in bytes.

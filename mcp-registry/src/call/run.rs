@@ -454,26 +454,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Reads heavy arguments for the gate and the layers. For layers, the types check them, too.
-    pub(crate) async fn see(&self, arguments: &str, checks_types: bool) -> Result<Seen, Error> {
-        let tool = self.called.tool;
-        let mut seen = if arguments.len() <= validate::LARGE {
-            Seen::read(tool, arguments)?
-        } else {
-            let permit = self.supervise(Box::pin(self.settings.large_arguments.acquire()), None).await?;
-            let (tool, json) = (tool.clone(), arguments.to_owned());
-            self.step_on_pool(Some(permit), move || Seen::read(&tool, &json)).await??
-        };
-        if checks_types {
-            let permit = self.lock_reading().await?;
-            let (tool, json) = (tool.clone(), arguments.to_owned());
-            let job = move || {
-                seen.check_types(&tool, &json);
-                seen
-            };
-            seen = self.step_on_pool(permit, job).await?;
-        }
-        Ok(seen)
+    /// Reads heavy arguments for the gate and the layers.
+    pub(crate) async fn see(&self, arguments: &str) -> Result<Seen, Error> {
+        let permit = self.supervise(Box::pin(self.settings.large_arguments.acquire()), None).await?;
+        let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
+        self.step_on_pool(Some(permit), move || Seen::read(&tool, &json)).await?
+    }
+
+    /// Checks that the types accept heavy arguments that fit the schema.
+    pub(crate) async fn check_types(&self, arguments: &str) -> Result<(), Error> {
+        let permit = self.lock_reading().await?;
+        let (tool, json) = (self.called.tool.clone(), arguments.to_owned());
+        self.step_on_pool(permit, move || tool.checks().check_types(&json)).await?
     }
 }
 

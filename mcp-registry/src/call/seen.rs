@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::callable::Callable;
 use crate::util::panic::guard;
-use crate::validate::rounded_integer;
+use crate::validate::{Faults, rounded_integer};
 
 /// The arguments that the gate and the layers see, and those that the tool gets if no layer changes them.
 pub(crate) struct Seen {
@@ -18,7 +18,7 @@ pub(crate) struct Seen {
     /// As JSON, if they differ from those that were sent.
     pub(crate) edited: Option<String>,
     /// Why the arguments do not fit. The gate is asked first, so that the caller learns nothing from it.
-    pub(crate) error: Option<Error>,
+    faults: Option<Faults>,
 }
 
 impl Seen {
@@ -34,7 +34,7 @@ impl Seen {
                     value = parsed(tool, &text)?;
                     edited = Some(text);
                 }
-                Err(error) => return Ok(Self { value, edited: None, error: Some(error) }),
+                Err(faults) => return Ok(Self { value, edited: None, faults: Some(faults) }),
             }
         }
         if let Value::Object(object) = &mut value {
@@ -50,19 +50,12 @@ impl Seen {
             object.retain(|name, value| !(value.is_null() && is_absent(name)));
             guard(|| add_defaults(params, object)).map_err(|panicked| panicked.into_error(tool.name()))?;
         }
-        Ok(Self { value, edited, error: None })
+        Ok(Self { value, edited, faults: None })
     }
 
-    /// Checks that the types accept arguments that fit the schema.
-    pub(crate) fn check_types(&mut self, tool: &Callable, arguments: &str) {
-        if self.error.is_none() {
-            self.error = tool.checks().check_types(self.edited.as_deref().unwrap_or(arguments)).err();
-        }
-    }
-
-    /// Takes the error, if the arguments do not fit.
-    pub(crate) fn check(&mut self) -> Result<(), Error> {
-        self.error.take().map_or(Ok(()), Err)
+    /// Fails if the arguments do not fit.
+    pub(crate) fn check(&mut self, tool: &Callable, arguments: &str) -> Result<(), Error> {
+        self.faults.take().map_or(Ok(()), |faults| Err(tool.checks().rejection(arguments, faults)))
     }
 }
 

@@ -25,6 +25,7 @@ use super::peer::Peer;
 use super::reply::{PendingReply, Reply, ReplyKind, Step, Work};
 use super::{Server, is_call};
 use crate::call::pipeline::{self, Call, PendingCall, is_immediate, uses_options};
+use crate::call::recorder::mask_error;
 use crate::call::request::CallRequest;
 use crate::call::result::Answer;
 use crate::call::run::CANCELLED;
@@ -330,7 +331,7 @@ impl CallReply {
         let answer = guard(|| if yields { call.finish_soon(&writer, out) } else { call.try_finish(&writer, out) });
         let answer = answer.unwrap_or_else(|panicked| {
             out.truncate(start);
-            Some(Err(failed(panicked, call.name())))
+            Some(Err(failed(server, in_flight.as_ref(), panicked, call.name())))
         });
         Some(server.settle(form, answer?, in_flight.take(), call.name(), (start, out)))
     }
@@ -341,7 +342,7 @@ impl CallReply {
         let writer = server.form_writer(&form);
         let answer = {
             let mut call = pin!(call.finish(&writer, &mut bytes));
-            let poll = |panicked| Poll::Ready(Err(failed(panicked, &name)));
+            let poll = |panicked| Poll::Ready(Err(failed(&server, in_flight.as_ref(), panicked, &name)));
             poll_fn(|context| guard(|| call.as_mut().poll(context)).unwrap_or_else(poll)).await
         };
         if answer.is_err() {
@@ -354,8 +355,9 @@ impl CallReply {
 
 /// The error of a call around which the server panicked. Its tool, the gate, layers and observers have their own guards.
 #[cold]
-fn failed(panicked: Panicked, tool: &str) -> Error {
-    panicked.by("the server").into_error(tool)
+fn failed(server: &Server, in_flight: Option<&InFlight>, panicked: Panicked, tool: &str) -> Error {
+    let options = in_flight.map(|in_flight| in_flight.peer.call_options().clone()).unwrap_or_default();
+    mask_error(server.0.registry.settings(), tool, &options, panicked.by("the server").into_error(tool)).0
 }
 
 impl Server {

@@ -14,6 +14,7 @@ mod imp {
 
     use crate::runtime::Runtime;
     use crate::util::lock::lock;
+    use crate::util::panic::guard;
 
     thread_local! {
         /// Whether a blocking call waits on this thread.
@@ -54,9 +55,14 @@ mod imp {
             Err(error) if error.is_thread_local_destroyed() => return None,
             Err(_) => None,
         };
-        let handle = runtime.and_then(Runtime::tokio_handle);
+        let handle = runtime.and_then(tokio_handle);
         let handle = handle.filter(|handle| current.as_ref().is_none_or(|current| current.id() != handle.id()));
         handle.or_else(background)
+    }
+
+    /// The tokio runtime of a runtime; none if it panics.
+    fn tokio_handle(runtime: &dyn Runtime) -> Option<&Handle> {
+        guard(|| runtime.tokio_handle()).ok().flatten()
     }
 
     /// Wraps the job to run inside a tokio runtime that makes progress while the caller waits: that of the given
@@ -75,7 +81,7 @@ mod imp {
     fn of_job(runtime: Option<&dyn Runtime>) -> Option<Handle> {
         let current = Handle::try_current().ok();
         let stalled = current.as_ref().filter(|current| is_stalled(current)).map(Handle::id);
-        let candidates = [runtime.and_then(Runtime::tokio_handle), current.as_ref()];
+        let candidates = [runtime.and_then(tokio_handle), current.as_ref()];
         let usable = candidates.into_iter().flatten().find(|handle| stalled != Some(handle.id()));
         usable.or_else(background).cloned()
     }

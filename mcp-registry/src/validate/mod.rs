@@ -80,7 +80,7 @@ impl ResultCheck {
 }
 
 /// What a check returns: the edited text, if the value was edited.
-type Checked = Result<Option<String>, Faults>;
+pub(crate) type Checked = Result<Option<String>, Faults>;
 
 /// A schema that values can be checked against, or why there is none.
 type Prepared = Result<Schema, String>;
@@ -129,17 +129,21 @@ impl<S: Subject> Checks<S> {
         match self.check_input(json) {
             Ok(None) => Ok(json.into()),
             Ok(Some(edited)) => Ok(edited.into()),
-            Err(faults) => Err(self.error(self.with_formats(json, faults)).into()),
+            Err(faults) => Err(self.rejection(json, faults)),
         }
     }
 
+    /// The error of arguments with these faults, and with those of formats that only types enforce.
+    pub(crate) fn rejection(&self, json: &str, faults: Faults) -> Error {
+        self.error(self.with_formats(json, faults)).into()
+    }
+
     /// Checks arguments that a gate or a layer looks at. Returns them under the names and in the form that the schema
-    /// publishes, if they differ. What types could read under a name that the schema does not have is refused.
-    pub(crate) fn publish(&self, json: &str) -> Result<Option<String>, Error> {
+    /// publishes, if they differ. What types could read under a name that the schema does not have is a fault.
+    pub(crate) fn publish(&self, json: &str) -> Checked {
         // Parameters have their names, whatever the schema says; a struct whose fields are the arguments may have others.
         let opens_root = self.subject.entry().is_some_and(|entry| !entry.flatten);
-        let checked = self.checked_input(|schema, how| schema.publish(json, how, opens_root));
-        let published = checked.map_err(|faults| self.error(self.with_formats(json, faults)))?;
+        let published = self.checked_input(|schema, how| schema.publish(json, how, opens_root))?;
         let types = self.of_types.get_or_init(|| {
             let has_schema = |entry: &&ToolEntry| {
                 entry.input_schema.is_some() || entry.params.iter().any(|param| param.explicit_schema.is_some())
