@@ -202,6 +202,26 @@ fn a_result_that_arrives_after_the_deadline_is_a_timeout() {
     assert_late(late(true));
 }
 
+/// Is cancelled, and late.
+#[mcp_tool(module = "time", timeout = "50ms")]
+async fn late_and_cancelled(#[ctx] caller: &Caller) -> bool {
+    caller.0.cancel();
+    thread::sleep(Duration::from_millis(100));
+    true
+}
+
+/// The token of a call.
+struct Caller(CancelToken);
+
+#[test]
+fn a_call_that_was_cancelled_is_no_timeout_even_if_it_is_late() {
+    let token = CancelToken::new();
+    let registry = build(with_tools(tools![late_and_cancelled]).state(Caller(token.clone())));
+    let options = CallOptions::new().cancel(token);
+    let result = block_on(registry.call_with(&ToolCall::new("time.late_and_cancelled", json!({})), &options));
+    assert_eq!(failure(&result).0, "CancelledError");
+}
+
 #[test]
 fn a_result_that_nobody_takes_before_the_deadline_is_a_timeout() {
     let left = Left::default();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcp_registry::gate::{Decision, Gate, GateCall};
 use mcp_registry::layer::{Layer, Next};
-use mcp_registry::observe::CallOutcome;
+use mcp_registry::observe::{CallOutcome, CallRecord, Observer};
 use mcp_registry::{
     AuditLog, CallOptions, CancelToken, Error, RateLimit, Registry, ToolCall, ToolContext, ToolResult, TrustLevel,
     mcp_tool, tools,
@@ -283,6 +283,41 @@ fn a_gate_or_layer_that_panics_before_it_returns_its_future_fails_only_that_call
     }
 }
 
+#[test]
+fn what_a_gate_says_when_it_panics_is_masked() {
+    let audit = Told::default();
+    let registry = build(with_tools(tools![read]).gate(Broken).mask_errors(true).observer(audit.clone()));
+    let result = call(&registry, "files.read", json!({ "path": "a" }));
+    let (error_type, message) = failure(&result);
+    assert!(error_type == "PermissionError" && !result.to_json().contains("broken"), "{message}");
+    let messages = audit.0.lock().unwrap();
+    assert!(messages.len() == 1 && messages[0].contains("the gate is broken"), "{messages:?}");
+}
+
+#[test]
+fn only_a_refusal_for_the_level_says_how_to_raise_it() {
+    let told = Told::default();
+    let door: &Door = Box::leak(Box::default());
+    let registry = build(with_tools(tools![delete, read]).gate(door).observer(told.clone()));
+    for (name, is_level) in [("files.read", false), ("files.delete", true)] {
+        let error = try_call(&registry, name, json!({ "path": "a" })).unwrap_err();
+        let Error::Tool(error) = error else { panic!("{error}") };
+        assert_eq!(std::error::Error::source(&error).is_some(), is_level, "{error:?}");
+        let message = told.0.lock().unwrap().remove(0);
+        assert_eq!(message.contains("trust_tool"), is_level, "{message}");
+    }
+}
+
+/// Keeps the messages of errors.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Told {
+    fn observe(&self, record: &CallRecord<'_>) {
+        self.0.lock().unwrap().push(record.message.unwrap_or_default().to_owned());
+    }
+}
+
 /// Waits until the call is cancelled.
 struct Patient;
 
@@ -308,6 +343,29 @@ fn cancelled_and_malformed_calls_are_not_recorded_as_denied() {
     assert!(registry.call_bytes_blocking("files.read", b"{no json", &CallOptions::new(), &mut Vec::new()).is_err());
     let outcomes: Vec<CallOutcome> = audit.records().iter().map(|record| record.outcome).collect();
     assert_eq!(outcomes, [CallOutcome::Cancelled, CallOutcome::Failure]);
+}
+
+/// Never decides.
+struct Undecided;
+
+impl Gate for Undecided {
+    async fn check(&self, _: &GateCall<'_>) -> Decision {
+        std::future::pending().await
+    }
+}
+
+#[test]
+fn a_call_can_be_cancelled_while_its_gate_decides() {
+    let registry = build(with_tools(tools![read]).gate(Undecided));
+    let cancel = CancelToken::new();
+    let options = CallOptions::new().cancel(cancel.clone());
+    let call = ToolCall::new("files.read", json!({ "path": "a" }));
+    std::thread::scope(|scope| {
+        let called = scope.spawn(|| block_on(registry.call_with(&call, &options)));
+        std::thread::sleep(Duration::from_millis(30));
+        cancel.cancel();
+        assert_eq!(failure(&called.join().unwrap()).0, "CancelledError");
+    });
 }
 
 #[test]
@@ -417,6 +475,25 @@ fn a_call_that_has_to_wait_counts_towards_the_limits() {
     let called = || call(&registry, "files.read", json!({ "path": "a".repeat(100_000) }));
     assert!(!called().is_failure());
     assert_eq!(failure(&called()).0, "ApiLimitExceeded");
+}
+
+#[test]
+fn a_call_that_the_gate_denies_does_not_count_towards_the_limits() {
+    let limit = RateLimit::per_minute(1).burst(1);
+    let builder = || with_tools(tools![read]).gate(Box::leak::<'static>(Box::<Door>::default()) as &'static Door);
+    for builder in [builder().rate_limit(limit), builder().rate_limit_tool("files.read", limit)] {
+        let registry = build(builder);
+        let ask = |caller: &str| {
+            let call = ToolCall::new("files.read", json!({ "path": "a" }));
+            block_on(registry.call_with(&call, &CallOptions::new().caller(caller)))
+        };
+        for _ in 0..3 {
+            assert_eq!(failure(&ask("bob")).0, "PermissionError");
+        }
+        assert!(!ask("ada").is_failure());
+        assert_eq!(failure(&ask("ada")).0, "ApiLimitExceeded");
+        assert_eq!(failure(&ask("bob")).0, "PermissionError", "the gate is asked first");
+    }
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::registry::OutputCheck;
-use mcp_registry::{CallOptions, Error, ErrorType, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools};
+use mcp_registry::{
+    CallOptions, CancelToken, Error, ErrorType, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools,
+};
 use serde_json::json;
 
 use crate::{block_on, build, call, failure, with_tools};
@@ -175,4 +177,75 @@ async fn quick() -> u8 {
 fn the_time_of_a_layer_does_not_count_towards_the_limit() {
     let registry = build(with_tools(tools![quick]).layer(Waits));
     assert_eq!(call(&registry, "layers.quick", json!({})).data.unwrap()["result"], 7);
+}
+
+/// Retries a failed call nine times.
+struct RetryOften;
+
+impl Layer for RetryOften {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        for _ in 0..9 {
+            match next.run(call, cx).await {
+                Err(Error::Tool(_)) => {}
+                done => return done,
+            }
+        }
+        next.run(call, cx).await
+    }
+}
+
+/// Fails after a tenth of a second.
+#[mcp_tool(module = "layers", timeout = "400ms")]
+fn fail_slowly() -> Result<(), ToolError> {
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    Err(ToolError::new("OutOfStock", "try again"))
+}
+
+#[test]
+fn the_times_of_all_retries_add_up() {
+    let registry = build(with_tools(tools![fail_slowly]).layer(RetryOften));
+    assert_eq!(failure(&call(&registry, "layers.fail_slowly", json!({}))).0, "TimeoutError");
+}
+
+/// Passes a context with a token of its own on.
+struct OwnToken(CancelToken);
+
+impl Layer for OwnToken {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        next.run(call, &cx.clone().with_cancel(self.0.clone())).await
+    }
+}
+
+#[test]
+fn a_layer_can_cancel_the_tool_with_a_token_of_its_own() {
+    let token = CancelToken::new();
+    let registry = build(with_tools(tools![quick]).layer(OwnToken(token.clone())));
+    assert!(!call(&registry, "layers.quick", json!({})).is_failure());
+    token.cancel();
+    assert_eq!(failure(&call(&registry, "layers.quick", json!({}))).0, "CancelledError");
+}
+
+/// Greets those whose names are short. Only the schema says so.
+#[mcp_tool(module = "layers")]
+fn greet(#[arg(pattern = "^.{1,3}$")] name: String) -> String {
+    format!("Hello, {name}!")
+}
+
+/// Makes the name longer.
+struct Lengthens;
+
+impl Layer for Lengthens {
+    async fn call(&self, call: &ToolCall, cx: &ToolContext, next: Next<'_>) -> Result<ToolResult, Error> {
+        let name = call.arguments["name"].as_str().unwrap();
+        next.run(&ToolCall::new("", json!({ "name": format!("{name}a") })), cx).await
+    }
+}
+
+#[test]
+fn what_a_layer_changes_is_checked_against_the_schema() {
+    let registry = build(with_tools(tools![greet]).layer(Lengthens));
+    let greet = |name: &str| call(&registry, "layers.greet", json!({ "name": name }));
+    assert_eq!(greet("Ad").data.unwrap()["result"], "Hello, Ada!");
+    let result = greet("Eve");
+    assert!(failure(&result).0 == "ValidationError" && failure(&result).1.contains("`/name`"), "{result:?}");
 }

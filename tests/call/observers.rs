@@ -8,7 +8,8 @@ use mcp_registry::error::TransportError;
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::observe::{CallOutcome, CallRecord, Notice, Observer};
 use mcp_registry::{
-    AuditLog, CallOptions, Error, Registry, Status, ToolCall, ToolContext, ToolError, ToolResult, mcp_tool, tools,
+    AuditLog, CallOptions, Error, ErrorDetail, Registry, Status, ToolCall, ToolContext, ToolError, ToolResult,
+    mcp_tool, tools,
 };
 use serde_json::{Value, json};
 
@@ -381,6 +382,38 @@ fn what_a_caller_chooses_is_cut_in_the_records() {
             let text = text.expect("it is recorded");
             assert!(text.len() < 300, "{} bytes", text.len());
         }
+    }
+}
+
+/// Fails with a type of any length, foreign or not.
+#[mcp_tool(module = "seen")]
+fn fail_at_length(length: usize, is_foreign: bool) -> Result<u8, ToolError> {
+    let error = if is_foreign { ToolError::from_error(io::Error::other("internal")) } else { ToolError::from("own") };
+    let mut detail = ErrorDetail::from(error);
+    assert_eq!(detail.is_foreign(), is_foreign);
+    detail.error_type = "T".repeat(length).into();
+    Err(detail.into())
+}
+
+#[test]
+fn the_type_of_an_error_is_cut_in_the_records() {
+    let audit = AuditLog::new();
+    let registry = build(with_tools(tools![fail_at_length]).observer(audit.clone()));
+    let result = call(&registry, "seen.fail_at_length", json!({ "length": 10_000, "is_foreign": false }));
+    assert_eq!(failure(&result).0.len(), 10_000, "the caller reads all of it");
+    let records = audit.records();
+    let error_type = records[0].error_type.as_deref().expect("it is recorded");
+    assert!(error_type.starts_with("TTT") && error_type.len() < 300, "{} bytes", error_type.len());
+}
+
+#[test]
+fn the_type_of_a_masked_error_is_shortened_like_that_of_any_other() {
+    for (is_foreign, mask) in [(false, false), (false, true), (true, false), (true, true)] {
+        let registry = build(with_tools(tools![fail_at_length]).mask_errors(mask).observer(Told::default()));
+        let arguments = json!({ "length": 1_000_000, "is_foreign": is_foreign });
+        let result = call(&registry, "seen.fail_at_length", arguments);
+        assert!(failure(&result).0.len() <= ToolError::MAX_TEXT + 100, "{} bytes", failure(&result).0.len());
+        assert_eq!(failure(&result).1.contains("the tool failed"), is_foreign && mask);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tools are registered and unregistered while others are called.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -204,6 +205,52 @@ fn registering_a_tool_again_does_not_refill_its_rate_limit() {
     assert_eq!(error_type(&subset, "coming.made_1").as_deref(), Some("ApiLimitExceeded"), "it is the same limit");
     let subset = registry.subset(|tool| tool.name() == "coming.made_1");
     assert_eq!(error_type(&subset, "coming_made_1").as_deref(), Some("ApiLimitExceeded"));
+}
+
+#[test]
+fn of_the_limits_of_several_tools_the_first_applies_to_one_that_has_their_names() {
+    let (one, two) = (RateLimit::per_minute(1).burst(1), RateLimit::per_minute(1).burst(2));
+    for (limits, calls) in
+        [([("coming.stays", one), ("coming.wipe", two)], 1), ([("coming.wipe", two), ("coming.stays", one)], 2)]
+    {
+        let builder = with_tools(tools![stays, wipe]);
+        let registry =
+            build(limits.into_iter().fold(builder, |builder, (name, limit)| builder.rate_limit_tool(name, limit)));
+        assert!(registry.unregister("coming.stays") && registry.unregister("coming.wipe"));
+        registry.register(numbered(1, 1).alias("coming.stays").alias("coming.wipe")).unwrap();
+        for _ in 0..calls {
+            assert_eq!(error_type(&registry, "coming.made_1"), None);
+        }
+        assert_eq!(error_type(&registry, "coming.made_1").as_deref(), Some("ApiLimitExceeded"));
+    }
+}
+
+#[test]
+fn of_the_trust_levels_of_several_tools_the_lowest_applies_to_one_that_has_their_names() {
+    let (low, high) = (("coming.stays", TrustLevel::Verified), ("coming.wipe", TrustLevel::Trusted));
+    for levels in [[low, high], [high, low]] {
+        let builder = levels
+            .into_iter()
+            .fold(with_tools(tools![stays, wipe]), |builder, (name, level)| builder.trust_tool(name, level));
+        let registry = build(builder);
+        assert!(registry.unregister("coming.stays") && registry.unregister("coming.wipe"));
+        registry.register(wiping("coming.erase").alias("coming.wipe").alias("coming.stays")).unwrap();
+        assert_eq!(error_type(&registry, "coming.erase").as_deref(), Some("PermissionError"));
+    }
+}
+
+#[test]
+fn a_tool_is_unregistered_by_its_own_name_alone() {
+    let registry = build(with_tools(tools![stays, wipe]));
+    let changes = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&changes);
+    let _watcher = registry.on_change(move || _ = counted.fetch_add(1, Ordering::SeqCst));
+    for other in ["coming.clear", "coming_wipe", "coming.nothing"] {
+        assert!(!registry.unregister(other), "{other}");
+    }
+    assert_eq!((registry.list_registered_tools().len(), changes.load(Ordering::SeqCst)), (2, 0));
+    assert!(registry.unregister("coming.wipe"));
+    assert_eq!((registry.list_registered_tools().len(), changes.load(Ordering::SeqCst)), (1, 1));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a gate, the layers and the observers see of the arguments: what the tool gets, under the names and in the form that
 //! its schema publishes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,8 @@ use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::{
     AuditLog, CallOptions, Error, Registry, RegistryBuilder, Tool, ToolCall, ToolContext, ToolResult, mcp_tool, tools,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::{block_on, build, call, failure, with_tools};
@@ -225,6 +227,56 @@ fn a_gate_and_a_layer_see_integers_nulls_and_defaults_as_the_tool_does() {
         for (name, arguments, seen, result) in sent {
             assert_eq!(call_text(&registry, name, arguments).unwrap()["data"]["result"], result, "{arguments}");
             assert_eq!(watch.take(), [seen], "{arguments}");
+        }
+    }
+}
+
+#[test]
+fn arguments_that_plain_types_refuse_are_shown_to_a_gate_as_they_were_sent_and_to_no_layer() {
+    for (registry, watch) in watched() {
+        for arguments in [r#"{"file":"a","paht":1}"#, r#"{"paht":1,"encoding":null}"#] {
+            let refusal = refusal(&registry, "seen.read", arguments);
+            assert!(refusal.contains("`/paht`"), "{refusal}");
+            let seen = watch.take();
+            let sent: Value = serde_json::from_str(arguments).unwrap();
+            assert!(seen.iter().all(|seen| *seen == sent), "{seen:?}");
+        }
+    }
+}
+
+/// A number as it is written.
+struct Written(String);
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().to_owned()))
+    }
+}
+
+impl JsonSchema for Written {
+    fn schema_name() -> Cow<'static, str> {
+        "Written".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "number" })
+    }
+}
+
+/// Returns a number as it is written.
+#[mcp_tool(module = "seen")]
+fn written(number: Written) -> String {
+    number.0
+}
+
+#[test]
+fn arguments_that_no_layer_changes_keep_every_digit() {
+    let gate_and_layer = with_tools(tools![written]).gate(Watch::default()).layer(Watch::default());
+    for builder in [with_tools(tools![written]), gate_and_layer] {
+        let registry = build(builder);
+        for number in ["0.10000000000000000000000001", "1.10"] {
+            let result = call_text(&registry, "seen.written", &format!(r#"{{"number":{number}}}"#)).unwrap();
+            assert_eq!(result["data"]["result"], number);
         }
     }
 }

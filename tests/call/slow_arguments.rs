@@ -8,7 +8,7 @@ use mcp_registry::gate::{Decision, Gate, GateCall};
 use mcp_registry::layer::{Layer, Next};
 use mcp_registry::schemars::{self, JsonSchema};
 use mcp_registry::{CallOptions, Error, Registry, Tool, ToolCall, ToolContext, ToolResult, mcp_tool, tools};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::{block_on, build, failure, with_tools};
@@ -291,4 +291,56 @@ fn a_gate_and_a_layer_see_large_arguments() {
     call("a", &mut out).unwrap();
     assert!(String::from_utf8(out).unwrap().contains("200000"));
     assert!(matches!(call("A", &mut Vec::new()), Err(Error::Schema(_))));
+}
+
+/// Takes half a second to read.
+#[derive(JsonSchema)]
+struct Slow;
+
+impl<'de> Deserialize<'de> for Slow {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        thread::sleep(Duration::from_millis(500));
+        <()>::deserialize(deserializer).map(|()| Self)
+    }
+}
+
+/// Says how many seconds are left.
+#[mcp_tool(module = "heavy", timeout = "50s")]
+fn left(#[ctx] cx: &ToolContext, #[allow(unused_variables)] slow: Slow, words: String) -> f64 {
+    assert_eq!(words.len(), 200_000);
+    cx.deadline().map_or(f64::INFINITY, |deadline| (deadline - Instant::now()).as_secs_f64())
+}
+
+#[test]
+fn the_time_in_which_large_arguments_are_read_for_a_layer_counts_towards_the_limit() {
+    let registry = build(with_tools(tools![left]).layer(Sees));
+    let arguments = json!({ "slow": null, "words": "a".repeat(200_000) });
+    let result = registry.call_blocking(&ToolCall::new("heavy.left", arguments));
+    let left = result.data.unwrap_or_else(|| panic!("{:?}", result.error))["result"].as_f64().unwrap();
+    // They are read once for the layer, and once for the tool.
+    assert!(left <= 49.0, "{left} s");
+}
+
+/// How many calls have come so far.
+#[derive(Default)]
+struct Come(AtomicUsize);
+
+/// Waits for the other call.
+#[mcp_tool(module = "heavy")]
+fn meet(#[ctx] come: &Come, node: Node) -> bool {
+    let begun = Instant::now();
+    come.0.fetch_add(1, Ordering::SeqCst);
+    while come.0.load(Ordering::SeqCst) < 2 && begun.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(2));
+    }
+    come.0.load(Ordering::SeqCst) == 2 && matches!(node, Node::Leaf(true))
+}
+
+#[test]
+fn calls_wait_for_one_another_only_while_their_arguments_are_read() {
+    let registry = build(with_tools(tools![meet]).state(Come::default()));
+    let call = ToolCall::new("heavy.meet", json!({ "node": true }));
+    for result in block_on(registry.call_many(&[call.clone(), call])) {
+        assert_eq!(result.data, Some(json!({ "result": true })), "the first does not wait in vain");
+    }
 }

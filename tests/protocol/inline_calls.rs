@@ -84,6 +84,18 @@ async fn block(ms: u64) -> u64 {
     ms
 }
 
+/// Whether the answer of a call is there when `begin` returns; if it is not, waits for it.
+fn is_immediate(server: &Server, name: &str, ms: u64) -> bool {
+    let mut out = Vec::new();
+    let params = format!(r#"{{"name":"{name}","arguments":{{"ms":{ms}}}}}"#);
+    let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    let pending = server.begin(message.as_bytes(), &Peer::new(), &mut out);
+    let is_immediate = pending.is_none();
+    let reply = pending.map_or(out, |pending| block_on(pending).unwrap());
+    assert!(String::from_utf8(reply).unwrap().contains(&format!(r#"{{"result":{ms}}}"#)));
+    is_immediate
+}
+
 #[test]
 fn a_tool_that_has_blocked_its_thread_once_is_never_again_polled_by_the_thread_that_reads() {
     const NAME: &str =
@@ -97,20 +109,37 @@ fn a_tool_that_has_blocked_its_thread_once_is_never_again_polled_by_the_thread_t
         return;
     }
     let server = Server::new(Registry::builder_of(tools![block]).build().unwrap());
-    // Whether the answer is there when `begin` returns; if it is not, waits for it.
-    let is_immediate = |ms: u64| {
-        let mut out = Vec::new();
-        let params = format!(r#"{{"name":"blocking_block","arguments":{{"ms":{ms}}}}}"#);
-        let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-        let pending = server.begin(message.as_bytes(), &Peer::new(), &mut out);
-        let is_immediate = pending.is_none();
-        let reply = pending.map_or(out, |pending| block_on(pending).unwrap());
-        assert!(String::from_utf8(reply).unwrap().contains(&format!(r#"{{"result":{ms}}}"#)));
-        is_immediate
-    };
+    let is_immediate = |ms: u64| is_immediate(&server, "blocking_block", ms);
     // A loaded machine may delay a quick call for so long that it is no longer considered quick.
     assert!((0..50).any(|_| is_immediate(0)), "a quick tool is polled where its message is read");
     is_immediate(30);
     assert!((0..50).all(|_| !is_immediate(0)), "it has blocked");
     is_immediate(30);
+}
+
+/// Blocks its thread after it has yielded.
+#[mcp_tool(module = "blocking")]
+async fn block_later(ms: u64) -> u64 {
+    if ms > 0 {
+        let mut has_yielded = false;
+        std::future::poll_fn(|context| {
+            if std::mem::replace(&mut has_yielded, true) {
+                return std::task::Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            std::task::Poll::Pending
+        })
+        .await;
+        thread::sleep(Duration::from_millis(ms));
+    }
+    ms
+}
+
+#[test]
+fn a_tool_that_has_blocked_its_thread_after_its_first_poll_is_not_polled_by_the_thread_that_reads_either() {
+    let server = Server::new(Registry::builder_of(tools![block_later]).build().unwrap());
+    let is_immediate = |ms: u64| is_immediate(&server, "blocking_block_later", ms);
+    assert!((0..50).any(|_| is_immediate(0)), "a quick tool is polled where its message is read");
+    is_immediate(300);
+    assert!((0..50).all(|_| !is_immediate(0)), "it has blocked");
 }

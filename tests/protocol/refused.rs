@@ -1,5 +1,6 @@
 //! Everything that asks for a tool and is refused is recorded once, in the words that the client reads.
 
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::{Arc, Mutex};
 
 use mcp_registry::mcp::ProtocolVersion;
@@ -270,6 +271,39 @@ fn a_large_malformed_flat_call_is_recorded_once() {
         let seen = told.one(end);
         assert_eq!(read(&answer), seen.message, "{end}");
     }
+}
+
+/// Keeps a hash of the arguments of each record.
+#[derive(Clone, Default)]
+struct Hashes(Arc<Mutex<Vec<u64>>>);
+
+impl Observer for Hashes {
+    fn observe(&self, record: &CallRecord<'_>) {
+        let mut hasher = DefaultHasher::new();
+        record.hash_arguments(&mut hasher);
+        self.0.lock().unwrap().push(hasher.finish());
+    }
+}
+
+#[test]
+fn the_arguments_of_a_refused_call_are_in_its_record_under_both_names() {
+    let hashes = Hashes::default();
+    let server = Server::new(builder().observer(hashes.clone()).build().unwrap());
+    for (method, name, key, a) in [
+        ("tools/call", "name", "arguments", 1),
+        ("tools/call", "name", "args", 1),
+        ("call_tool", "tool_name", "args", 1),
+        ("call_tool", "tool_name", "args", 2),
+    ] {
+        // The progress token is invalid.
+        let params = json!({ name: "served.add", key: { "a": a }, "_meta": { "progressToken": [] } });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+        let answer = block_on(server.handle(message.as_bytes(), &Peer::new())).unwrap();
+        assert!(String::from_utf8(answer).unwrap().contains("progressToken"));
+    }
+    let hashes = hashes.0.lock().unwrap();
+    assert_eq!(hashes.len(), 4);
+    assert!(hashes[1] == hashes[0] && hashes[2] == hashes[0] && hashes[3] != hashes[0], "{hashes:?}");
 }
 
 #[test]

@@ -172,6 +172,20 @@ async fn rejections_that_were_not_reported_count_with_the_next_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_flood_of_rejections_is_reported_soon_after_it() {
+    let told = Told::default();
+    let registry = builder(&Log::new()).observer(told.clone()).build().unwrap();
+    let mut service = Http::new(Server::new(registry)).service();
+    for floods in 1..=3 {
+        for _ in 0..100 {
+            status(&mut service, "", "evil.example").await;
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(told.0.lock().unwrap().iter().map(|(_, count)| count).sum::<u64>(), floods * 100);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_answer_to_a_wrong_token_is_delayed_and_no_other_is() {
     let mut service = Http::new(Server::new(builder(&Log::new()).build().unwrap())).token("s3cret").service();
     let started = Instant::now();
@@ -265,6 +279,26 @@ async fn the_guesses_of_one_address_lock_out_no_other() {
         assert_eq!(compared, 32);
         tokio::time::sleep(Duration::from_secs(3)).await;
         assert_eq!(send(&service, "s3cret", Some(same)).await.unwrap().0, StatusCode::OK);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_guesses_of_an_address_are_forgotten_once_their_delays_are_over() {
+    let (service, _) = with_token();
+    for _ in 0..3 {
+        for guess in (0..20).map(|_| send(&service, "guess", Some("192.0.2.7:1"))).collect::<Vec<_>>() {
+            assert_eq!(guess.await.unwrap().0, StatusCode::UNAUTHORIZED);
+        }
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        // While others guess, the places of each address are counted.
+        let others: Vec<_> =
+            (0..40).map(|number| send(&service, "guess", Some(&format!("198.51.100.{number}:1")))).collect();
+        tokio::task::yield_now().await;
+        assert_eq!(send(&service, "s3cret", Some("192.0.2.7:1")).await.unwrap().0, StatusCode::OK);
+        for other in others {
+            assert_eq!(other.await.unwrap().0, StatusCode::UNAUTHORIZED);
+        }
+        tokio::time::sleep(Duration::from_secs(3)).await;
     }
 }
 
