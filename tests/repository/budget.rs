@@ -233,7 +233,7 @@ fn lines_of_code(text: &str) -> usize {
 }
 
 #[test]
-fn the_sources_have_at_most_35_500_lines_of_code_and_the_macros_1_210() {
+fn the_sources_have_at_most_35_600_lines_of_code_and_the_macros_1_210() {
     let count = |folder: &str| -> usize {
         let is_test = |path: &PathBuf| {
             let within = path.iter().skip_while(|part| *part != "src");
@@ -249,7 +249,7 @@ fn the_sources_have_at_most_35_500_lines_of_code_and_the_macros_1_210() {
     let macros = count("mcp-macros/src");
     let all = macros + count("mcp-core/src") + count("mcp-registry/src");
     assert!((500..=1_210).contains(&macros), "{macros}");
-    assert!((10_000..=35_500).contains(&all), "{all}");
+    assert!((10_000..=35_600).contains(&all), "{all}");
 }
 
 #[test]

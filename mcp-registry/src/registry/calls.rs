@@ -158,6 +158,7 @@ impl Registry {
     }
 
     /// Begins a call. A value that the tool returns is written to the buffer.
+    #[inline]
     fn begin(&self, request: CallRequest<'_>, writer: &impl ResultWriter, out: &mut Vec<u8>) -> Step {
         let tools = self.snapshot();
         match tools.get(request.name) {
